@@ -28,7 +28,7 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	@touch $@
 
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
-	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --keep-going --logger retort
+	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --logger retort
 
 check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; about two minutes
 	PATH="$(BIN):$$PATH" pytest -n 2 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from retort import attempts, forkserver, run_config, run_hooks
+from retort.engine import attempts, forkserver, run
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
 ROOT = Path(__file__).resolve().parent.parent
+SNAKEFILE = str(ROOT / "workflow/Snakefile")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tensors are tiny: threads would wait for each other, not work
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the package, each for itself
@@ -29,7 +30,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 @pytest.fixture(autouse=True)
 def of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test outside any run of the workflow, and leave none behind: a run names itself in the environment."""
-    for variable in (run_config.VARIABLE, attempts.RUN):
+    for variable in (run.VARIABLE, attempts.RUN):
         monkeypatch.setenv(variable, "")  # so that it is unset again at the end
         monkeypatch.delenv(variable)
 
@@ -66,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @functools.cache
 def forkserver_address() -> str:
     """Start a server whose forks are the jobs of all runs of this process, and return its address."""
-    run_hooks.start_forkserver(run_hooks.FEW + 1)
+    forkserver.start()
     return os.environ.pop(forkserver.ADDRESS)
 
 
@@ -75,9 +76,10 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Run the Snakefile of the repository, or of a copy, in `folder`; return the finished process, with its output."""
     paths = os.pathsep.join([str(repository / "workflow"), os.environ["PYTHONPATH"]])
+    snakefile = str(repository / "workflow/Snakefile")
     variables = {**os.environ, forkserver.ADDRESS: forkserver_address(), "PYTHONPATH": paths}
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--directory", str(folder),
+        [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
         capture_output=True, text=True, check=False, cwd=folder, env=variables,
     )  # fmt: skip
@@ -128,7 +130,6 @@ def repository(tmp_path: Path) -> Path:
     """Return a copy of the Snakefile and of the workflow, which a test may change."""
     copy = tmp_path / "repository"
     shutil.copytree(ROOT / "workflow", copy / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "Snakefile", copy)
     shutil.copy(ROOT / "config.yaml", copy)
     shutil.copytree(ROOT / "envs", copy / "envs")
     return copy

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-COPIED = ["Makefile", "Snakefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflow"]
+COPIED = ["Makefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflow"]
 BLOCK = re.compile(r"^(?P<indent> *)```\w+\n(?P<body>.*?)^(?P=indent)```$", flags=re.MULTILINE | re.DOTALL)
 WRITE = re.compile(r"Write `(?P<file>[^`]+)`[^`]*:$")
 APPEND = re.compile(r"Add to the end of `(?P<file>[^`]+)`:$")

@@ -8,8 +8,8 @@ import pytest
 import torch
 from retort.batch import Shape
 from retort.errors import RetortError
-from retort.mappings import mappings
 from retort.objectives import Pair, WeightedSum, compose, objectives
+from retort.specs.mappings import mappings
 from torch import Tensor
 
 from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of

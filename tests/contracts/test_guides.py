@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from retort import mappings
 from retort.objectives import objectives
-from retort.specs import catalogue
+from retort.specs import catalogue, mappings
 from retort.specs.protocol import Schedule
 from retort.specs.student import Initialisation, Stage
 
@@ -39,7 +38,7 @@ def test_adding_an_objective(copy: Path) -> None:
 
 def test_adding_a_mapping(copy: Path) -> None:
     done = follow(section(OBJECTIVES, "Adding a mapping"), copy)
-    assert done.files == ["workflow/retort/mappings.py"]
+    assert done.files == ["workflow/retort/specs/mappings.py"]
     assert "  odd " in done.outputs["retort list mappings"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.mappings import mappings, pairs_of
+from retort.specs.mappings import mappings, pairs_of
 
 OPTIONS: dict[str, dict[str, Any]] = {"single": {"layer": 2}, "listed": {"pairs": [[1, 1], [2, 2]]}}
 SIZES = [(1, 1), (2, 6), (3, 6), (4, 6), (5, 12), (6, 12), (6, 6), (12, 6), (12, 24)]  # layers of student and teacher

@@ -10,10 +10,10 @@ import pytest
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import compose, objectives
-from retort.sizes import Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.options import check_options
+from retort.specs.sizes import Requirements
 from retort.specs.student import Term
 from retort.study import check_terms
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from retort.cost import losses, memory
 from retort.settings import TermSettings
-from retort.sizes import ModelSize, Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
+from retort.specs.sizes import ModelSize, Requirements
 
 from tests.job_settings import schedule
 from tests.references.meter import MASKED, kept_of_teacher, peak

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import sealed, sha256
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.plan import resolve
 from retort.specs.config import read_config
 from retort.study.cells import answers_address, expand, score_address

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import SNAKEFILE
 from tests.contracts.mistakes.config import TEXTS
 
 pytestmark = pytest.mark.workflow
@@ -16,7 +16,15 @@ pytestmark = pytest.mark.workflow
 
 def dry_run(folder: Path, *arguments: str) -> str:
     """Return what a dry run in a folder says, which fails."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        SNAKEFILE,
+        "--dry-run",
+        *arguments,
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "Traceback" not in done.stdout + done.stderr

@@ -78,7 +78,15 @@ def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository:
     template = repository / "workflow/retort/report/templates/audit.html"
     template.write_text(template.read_text().replace("the papers print</h1>", "the papers of the clone print</h1>"))
     folder, page = make_study(tmp_path / "own"), "reports/audit.html"
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--logger", "retort"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(repository / "workflow/Snakefile"),
+        "--logger",
+        "retort",
+    ]
     said = run([*command, "--cores", "1", page], folder, str(ROOT / "workflow"))
     assert "planned by the package beside the Snakefile" in said
     assert "the papers of the clone print</h1>" in (folder / page).read_text()

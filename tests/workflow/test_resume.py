@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, read_json, snakemake
+from tests.conftest import SNAKEFILE, read_json, snakemake
 from tests.tiny.edit import change
 from tests.tiny.make import make_study
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.workflow
 
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
-CHECKPOINT = "results/checkpoints/distill_on_task.tiny-attention.mood.1"
+CHECKPOINT = "results/checkpoints/scores.tiny-attention.mood.seed-1"
 
 
 def long_study(folder: Path) -> Path:
@@ -34,7 +34,7 @@ def kill_in_the_middle(folder: Path) -> int:
 
     It does not wait for a later one: where the disk is slow, checkpoints are so rare that there may be none.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     state = folder / CHECKPOINT / "state.json"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from retort.checksums import place_of, sealed, take
-from retort.jobs import this_code
+from retort.engine.job import this_code
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import CLAIMS, STUDENTS, TABLE, change, remove

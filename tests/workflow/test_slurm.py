@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shutil
 import subprocess
@@ -13,22 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
-import yte
-from retort.specs.cluster import read_cluster
 
-from tests.conftest import ROOT, read_json, snakemake
+from tests.conftest import ROOT, SNAKEFILE, read_json, snakemake
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
 
 
-def profile(folder: Path = ROOT) -> Any:
-    """Return the profile as Snakemake reads it in a folder."""
-    with contextlib.chdir(folder):
-        return yte.process_yaml(Path("slurm/config.yaml").read_text(), require_use_yte=True)
-
-
-PROFILE = profile()
+PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text())
 STUDY = "scale: pocket\nprecision: float32\ncluster: slurm/partitions.yaml\n"  # a small slurm/study.yaml
 
 
@@ -42,88 +32,29 @@ def running() -> bool:
 
 
 def test_the_profile_asks_for_what_slurm_needs() -> None:
-    assert PROFILE["executor"] == "slurm"
-    assert PROFILE["slurm-requeue"] is True
-    assert PROFILE["retries"] > 3  # a job that gets no further is stopped earlier
-    assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
-
-
-@pytest.mark.parametrize(
-    ("answer", "command"),
-    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue"), ("(null)", "squeue")],
-)
-def test_the_status_comes_from_where_the_cluster_keeps_it(
-    answer: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "scontrol").write_text(f"#!/bin/sh\necho 'AccountingStorageType = {answer}'\n")
-    (tmp_path / "scontrol").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert profile()["slurm-status-command"] == command
-
-
-def test_a_controller_that_is_silent_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(*_: Any, timeout: float, **__: Any) -> None:
-        raise subprocess.TimeoutExpired("scontrol", timeout)
-
-    monkeypatch.setattr(subprocess, "run", silent)
-    assert profile()["slurm-status-command"] == "sacct"
-
-
-def test_a_rule_that_asks_for_a_gpu_asks_for_its_type() -> None:
-    rules = [rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in path.read_text().split("\nrule ")[1:]]
-    asking = [rule for rule in rules if "gpu=" in rule]
-    assert len(asking) == 10
-    assert all("gpu_model=needs.gpu_model" in rule for rule in asking)
-
-
-def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
-    uncomment_turns(tmp_path, at_once=1)
-    asked = profile(tmp_path)
-    assert {"groups", "group-components"}.isdisjoint(PROFILE)
-    assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
-    assert set(asked["group-components"]) == set(asked["groups"].values())
-
-
-def uncomment_turns(folder: Path, at_once: int) -> None:
-    """Fill in the rules whose jobs share a Slurm job: those that the file shows as comments."""
-    place = folder / "slurm/partitions.yaml"
-    text = place.read_text()
-    assert "in_turn: {}\n#  encode_task" in text
-    assert "\nat_once: 1\n" in text
-    filled = text.replace("in_turn: {}", "in_turn:").replace("\n#  ", "\n  ")
-    place.write_text(filled.replace("at_once: 1", f"at_once: {at_once}"))
-
-
-def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
-    uncomment_turns(tmp_path, at_once=2)
-    cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
-    assert cluster.gpu_memory_gb == 80
-    assert cluster.in_turn["finetune_student"] == "finetune.{student}.{task}"
-    assert cluster.gpu_memory_of("finetune_student") == 40e9
-    assert cluster.gpu_memory_of("distill_student") == 80e9
+    assert PROFILE["executor"] == "retort"
+    assert PROFILE["retort-requeue"] is True
+    assert PROFILE["retries"] > 3  # a job that gets no further ends at once
+    assert (ROOT / PROFILE["retort-partition-config"]).is_file()
 
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm", "-n"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        SNAKEFILE,
+        "--profile",
+        "slurm",
+        "-n",
+    ]
     done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)
     jobs = [dict(pair.split("=", 1) for pair in line.split(", ")) for line in lines]
     return [job for job in jobs if "runtime" in job]
-
-
-def test_the_command_line_leaves_jobs_of_a_slurm_job_in_turn(tmp_path: Path) -> None:
-    folder = make_study(tmp_path / "study")
-    shutil.copytree(ROOT / "slurm", folder / "slurm")
-    uncomment_turns(folder, at_once=1)
-    resources = ("--set-resources", "finetune_student:mem_mb=700")
-    jobs = resources_of_jobs(folder, "--config", "scale=pocket", *resources)
-    changed = [job for job in jobs if job.get("mem_mb") == "700"]
-    assert changed
-    assert {job.get("in_turn") for job in changed} == {"1"}
 
 
 def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) -> None:
@@ -135,21 +66,21 @@ def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) 
         place.write_text(place.read_text().replace(f"{key}: null", f"{key}: {value}"))
     scale = ("--config", "scale=pocket")
     jobs = resources_of_jobs(folder, *scale)
-    assert {job.get("gpu") for job in jobs} == {"0", None}  # as at all scales that are for a CPU
+    assert {job["gpu"] for job in jobs} == {"0"}  # as at all scales that are for a CPU
     assert not any("gpu_model" in job for job in jobs)  # Slurm would be asked for no GPU of that type
     assert {job["nodes"] for job in jobs} == {"1"}
     assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("all", "long", "a&b")}
-    jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_account=mine")
-    assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("mine", "long", "a&b")}
+    jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_extra='--mail-type=END'")
+    assert {(job["slurm_account"], job["slurm_extra"]) for job in jobs} == {("all", "--mail-type=END")}
 
 
 def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> None:
-    text = (ROOT / "Snakefile").read_text()
+    text = (ROOT / "workflow/Snakefile").read_text()
     local = re.findall(r"\w+", text.split("localrules:")[1].split("\n\n")[0])
     for path in (ROOT / "workflow/rules").glob("*.smk"):
-        for rule in path.read_text().split("\nrule ")[1:]:
-            name = rule.split(":")[0]
-            assert ("runtime=" in rule and "mem_mb=" in rule) != (name in local), name
+        for rule in re.split(r"^ *rule\b", path.read_text(), flags=re.MULTILINE)[1:]:
+            name = rule.split(":")[0].strip()
+            assert ("needs.of(" in rule) != (name in local), name
 
 
 def configuration(folder: Path, *arguments: str) -> Any:
@@ -187,7 +118,7 @@ def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: 
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     local = make_study(tmp_path / "local", precision="bfloat16")  # the precision of the profile, not of the node
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--profile", "slurm"]
     command += ["--config", "scale=pocket"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

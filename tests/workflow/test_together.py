@@ -54,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a study whose students were distilled side by side, and tried on a task."""
     folder = make(tmp_path_factory.mktemp("together"), 4)
     said = snakemake(folder, *ALL).stderr
-    assert "distill_together(tiny-teacher.1): done: 3 students" in said
+    assert "distill_together(tiny-teacher, 1): done: 3 students" in said
     return folder
 
 
@@ -83,17 +83,17 @@ def test_nothing_has_changed(study: Path) -> None:
 def test_one_student_changes(study: Path) -> None:
     change(study / "study", STUDENTS, RATES["values"], "weight: 3.0}]")
     jobs, outputs = planned(study, *ALL)
-    assert jobs == {"distill_student": 1, "run_grid": 1}
-    assert outputs == {"results/students/tiny-values/model", ALL[1]}
+    assert jobs == {"distill_student": 1, "save_student": 1, "run_grid": 1}
+    assert outputs == {"results/distilled/tiny-values", "results/students/tiny-values/model", ALL[1]}
 
 
 def test_two_students_change_and_the_grid_of_all(study: Path) -> None:
     for name in ("values", "more"):
         change(study / "study", STUDENTS, RATES[name], "weight: 3.0}]")
-    assert planned(study, *ALL)[0] == {"distill_together": 1, "distill_student": 2, "run_grid": 2}
+    assert planned(study, *ALL)[0] == {"distill_together": 1, "save_student": 2, "run_grid": 2}
     change(study / "study", PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [2.0e-3]")
     jobs, outputs = planned(study, *ALL)
-    assert jobs == {"distill_together": 1, "distill_student": 2, "run_grid": 3}
+    assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 3}
     assert "results/students/tiny-narrow/model" not in outputs
 
 
@@ -101,12 +101,11 @@ def test_a_student_is_added(study: Path) -> None:
     add_student(study, "new", 1.5, 1.0)
     new = "results/trials/tiny-new/mood/1-of-1.jsonl"
     jobs, outputs = planned(study, *ALL, new)
-    assert jobs == {"distill_student": 1, "run_grid": 1}
-    assert outputs == {"results/students/tiny-new/model", new}
+    assert jobs == {"distill_student": 1, "save_student": 1, "run_grid": 1}
+    assert outputs == {"results/distilled/tiny-new", "results/students/tiny-new/model", new}
     add_student(study, "newer", 2.5, 1.0)
     jobs, outputs = planned(study, *ALL, new, new.replace("new", "newer"))
-    assert jobs == {"distill_together": 1, "distill_student": 2, "run_grid": 2}
-    assert planned(study, new)[0] == {"distill_student": 1, "run_grid": 1}  # companions that nobody asks for
+    assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 2}
 
 
 def test_a_student_is_removed(study: Path) -> None:
@@ -121,7 +120,7 @@ def test_a_folder_is_deleted(study: Path) -> None:
     folder.rename(study / "elsewhere")
     try:
         assert planned(study, *ALL) == ({}, set())  # what was made from it is there
-        assert planned(study, "results/students/tiny-values/model")[0] == {"distill_student": 1}
+        assert planned(study, "results/students/tiny-values/model")[0] == {"distill_student": 1, "save_student": 1}
     finally:
         (study / "elsewhere").rename(folder)
 
@@ -130,7 +129,7 @@ def test_the_corpus_changes(study: Path) -> None:
     change(study / "study", CORPUS, "version: 1", "version: 2")
     jobs, _ = planned(study, *ALL)
     corpus = {"tokenize_corpus": 1, "build_corpus": 1}
-    assert jobs == {**corpus, "distill_together": 1, "distill_student": 3, "run_grid": 3}
+    assert jobs == {**corpus, "distill_together": 1, "save_student": 3, "run_grid": 3}
 
 
 def test_a_run_after_a_change_leaves_the_others_as_they_are(study: Path) -> None:

@@ -26,7 +26,7 @@ RESULTS = Path("results")
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
-    "tables", "tokenized", "test_sets",
+    "tables", "tokenized", "test_sets", "distilled",
 )  # fmt: skip
 
 

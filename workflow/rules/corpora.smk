@@ -3,35 +3,38 @@
 
 rule fetch_source:
     """Download an archive or a commit of the hub and check it, or link a folder."""
+    input:
+        **rule_of["fetch_source"].inputs,
     output:
-        directory("results/sources/{source}"),
+        **rule_of["fetch_source"].outputs,
     log:
-        "results/logs/fetch_source/{source}.log",
+        rule_of["fetch_source"].log,
     wildcard_constraints:
-        source=plan.pattern(plan.fetched),
+        **rule_of["fetch_source"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        settings=plan.at("sources/{source}"),
+        **rule_of["fetch_source"].params,
     script:
         "../scripts/fetch_source.py"
 
 
 rule make_source:
     """Make a source's files from a seed, in their original formats; only a scale in miniature has such sources."""
+    input:
+        **rule_of["make_source"].inputs,
     output:
-        directory("results/sources/{source}"),
+        **rule_of["make_source"].outputs,
     log:
-        "results/logs/make_source/{source}.log",
+        rule_of["make_source"].log,
     wildcard_constraints:
-        source=plan.pattern(plan.made),
+        **rule_of["make_source"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["make_source"]),
     params:
-        settings=plan.at("sources/{source}"),
+        **rule_of["make_source"].params,
     script:
         "../scripts/make_source.py"
 
@@ -39,19 +42,19 @@ rule make_source:
 rule encode_task:
     """Read, split and tokenise a task, once for each tokenizer."""
     input:
-        source=plan.task_source,
-        tokenizer=plan.tokenizer_folder,
+        **rule_of["encode_task"].inputs,
     output:
-        directory("results/encoded/{task}/{tokenizer}"),
+        **rule_of["encode_task"].outputs,
     log:
-        "results/logs/encode_task/{task}.{tokenizer}.log",
+        rule_of["encode_task"].log,
+    wildcard_constraints:
+        **rule_of["encode_task"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["encode_task"]),
     params:
-        settings=plan.at("tasks/{tokenizer}/{task}"),
+        **rule_of["encode_task"].params,
     script:
         "../scripts/encode_task.py"
 
@@ -59,22 +62,19 @@ rule encode_task:
 rule tokenize_corpus:
     """Clean and tokenise one part of the texts of a corpus."""
     input:
-        sources=plan.corpus_sources,
-        tokenizer=plan.tokenizer_folder,
+        **rule_of["tokenize_corpus"].inputs,
     output:
-        temp(directory("results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}")),
+        **rule_of["tokenize_corpus"].outputs,
     log:
-        "results/logs/tokenize_corpus/{corpus}.{tokenizer}.{part}-of-{parts}.log",
+        rule_of["tokenize_corpus"].log,
     wildcard_constraints:
-        part=r"\d+",
-        parts=r"\d+",
+        **rule_of["tokenize_corpus"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["tokenize_corpus"]),
     params:
-        settings=plan.at("corpora/{tokenizer}/{corpus}"),
+        **rule_of["tokenize_corpus"].params,
     script:
         "../scripts/tokenize_corpus.py"
 
@@ -82,19 +82,18 @@ rule tokenize_corpus:
 rule build_corpus:
     """Pack the tokenised texts of a corpus into blocks for task-agnostic distillation."""
     input:
-        sources=plan.corpus_sources,
-        tokenizer=plan.tokenizer_folder,
-        parts=plan.corpus_parts,
+        **rule_of["build_corpus"].inputs,
     output:
-        directory("results/corpora/{corpus}/{tokenizer}"),
+        **rule_of["build_corpus"].outputs,
     log:
-        "results/logs/build_corpus/{corpus}.{tokenizer}.log",
+        rule_of["build_corpus"].log,
+    wildcard_constraints:
+        **rule_of["build_corpus"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["build_corpus"]),
     params:
-        settings=plan.at("corpora/{tokenizer}/{corpus}"),
+        **rule_of["build_corpus"].params,
     script:
         "../scripts/build_corpus.py"

@@ -4,25 +4,17 @@
 rule plot_figure:
     """Collect a figure's points into a tidy CSV and draw it."""
     input:
-        figure=exhibits.figure_file,
-        scores=exhibits.figure_scores,
-        profiles=exhibits.figure_profiles,
-        tables=exhibits.figure_tables,
+        **rule_of["plot_figure"].inputs,
     output:
-        csv="results/tables/{paper}/{figure}.csv",
-        svg=report(
-            "reports/{paper}/{figure}.svg",
-            category="{paper}",
-            subcategory="figures",
-            labels={"figure": "{figure}"},
-        ),
-        png="reports/{paper}/{figure}.png",
+        **rule_of["plot_figure"].outputs,
     log:
-        "results/logs/plot_figure/{paper}.{figure}.log",
+        rule_of["plot_figure"].log,
+    wildcard_constraints:
+        **rule_of["plot_figure"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        left_out=exhibit_params.left_out_of_figure,
+        **rule_of["plot_figure"].params,
     script:
         "../scripts/plot_figure.py"
 
@@ -30,18 +22,16 @@ rule plot_figure:
 rule plot_verdicts:
     """Draw how far a table's scores are from the published ones, with intervals and verdicts."""
     input:
-        csv="results/tables/{paper}/{table}.csv",
+        **rule_of["plot_verdicts"].inputs,
     output:
-        svg=report(
-            "reports/{paper}/{table}.svg",
-            category="{paper}",
-            subcategory="verdicts",
-            labels={"table": "{table}"},
-        ),
-        png="reports/{paper}/{table}.png",
+        **rule_of["plot_verdicts"].outputs,
     log:
-        "results/logs/plot_verdicts/{paper}.{table}.log",
+        rule_of["plot_verdicts"].log,
+    wildcard_constraints:
+        **rule_of["plot_verdicts"].constraints,
     conda:
         "../../envs/tables.yaml"
+    params:
+        **rule_of["plot_verdicts"].params,
     script:
         "../scripts/plot_verdicts.py"

@@ -1,56 +1,47 @@
-"""Fine-tuning of task-agnostic students: the grid in parts, then a job a seed."""
+"""Fine-tuning of task-agnostic students: the grid in parts, then all seeds in a job."""
 
 
 rule run_grid:
     """Train one part of the grid and note each point's metric on dev."""
     input:
-        student=rules.distill_student.output.model,
-        encoded=plan.student_encoded,
+        **rule_of["run_grid"].inputs,
     output:
-        "results/trials/{student}/{task}/{part}-of-{parts}.jsonl",
+        **rule_of["run_grid"].outputs,
     log:
-        "results/logs/run_grid/{student}.{task}.{part}-of-{parts}.log",
+        rule_of["run_grid"].log,
     wildcard_constraints:
-        part=r"\d+",
-        parts=r"\d+",
+        **rule_of["run_grid"].constraints,
+    priority: rule_of.priority(rule_of["run_grid"])
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
+        **needs.of(rule_of["run_grid"]),
     params:
-        settings=plan.at("grids/{student}/{task}"),
+        **rule_of["run_grid"].params,
     script:
         "../scripts/run_grid.py"
 
 
-rule finetune_student:
-    """Train the chosen grid point once more, under one seed."""
-    input:
-        student=rules.distill_student.output.model,
-        encoded=plan.student_encoded,
-        trials=plan.grid_parts,
-    output:
-        score="results/scores/{student}/{task}/seed-{seed}.json",
-        answers="results/scores/{student}/{task}/seed-{seed}.answers.json",
-        weights=plan.kept("results/students/{student}/{task}/seed-{seed}"),
-    log:
-        "results/logs/finetune_student/{student}.{task}.{seed}.log",
-    wildcard_constraints:
-        student=plan.pattern(plan.task_agnostic),
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
-        reads_weights=weights.read,
-    params:
-        settings=plan.at("finetunings/{student}/{task}"),
-    script:
-        "../scripts/finetune_student.py"
+for each in rule_of.of_kind("finetune_student"):
+
+    rule:
+        """Train the chosen grid point once more, under one seed after another."""
+        name:
+            each.name
+        input:
+            **each.inputs,
+        output:
+            **each.outputs,
+        log:
+            each.log,
+        wildcard_constraints:
+            **each.constraints,
+        priority: rule_of.priority(each)
+        conda:
+            "../../envs/retort.yaml"
+        resources:
+            **needs.of(each),
+        params:
+            **each.params,
+        script:
+            "../scripts/finetune_student.py"

@@ -4,20 +4,19 @@
 rule profile_student:
     """Count parameters and time forward passes of an architecture, alone on the machine."""
     input:
-        model=plan.profile_model,
+        **rule_of["profile_student"].inputs,
     output:
-        "results/profiles/{student}.json",
+        **rule_of["profile_student"].outputs,
     log:
-        "results/logs/profile_student/{student}.log",
+        rule_of["profile_student"].log,
+    wildcard_constraints:
+        **rule_of["profile_student"].constraints,
     conda:
         "../../envs/retort.yaml"
-    threads: plan.every_core
+    threads: study.plan.every_core
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["profile_student"]),
     params:
-        settings=plan.at("profiles/{student}"),
+        **rule_of["profile_student"].params,
     script:
         "../scripts/profile_student.py"

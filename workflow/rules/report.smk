@@ -1,24 +1,20 @@
 """The pages that people read and send on: an index, a page a paper, the audit."""
 
-from retort.plan.pages import Pages
-
-pages = Pages(plan)
-
 
 rule make_page:
     """Put a paper's tables, figures, claims, settings and provenance on one self-contained page."""
     input:
-        files=pages.files,
-        rendered=pages.rendered,
-        claims=pages.claims,
+        **rule_of["make_page"].inputs,
     output:
-        "reports/{paper}/index.html",
+        **rule_of["make_page"].outputs,
     log:
-        "results/logs/make_page/{paper}.log",
+        rule_of["make_page"].log,
+    wildcard_constraints:
+        **rule_of["make_page"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        deviations=pages.deviations,
+        **rule_of["make_page"].params,
     script:
         "../scripts/make_page.py"
 
@@ -26,22 +22,17 @@ rule make_page:
 rule make_index:
     """Say of each paper in a line what was measured and what holds, and lead to the pages."""
     input:
-        papers=pages.papers,
-        tables=pages.tidy,
-        headlines=pages.headlines,
-        claims=pages.judged,
-        pages=ancient(pages.pages),
-        audit=ancient(pages.audit),
-        printed=pages.entries,
+        **rule_of["make_index"].inputs,
     output:
-        "reports/index.html",
+        **rule_of["make_index"].outputs,
     log:
-        "results/logs/make_index.log",
+        rule_of["make_index"].log,
+    wildcard_constraints:
+        **rule_of["make_index"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        missing=plan.config.run_sources.missing,
-        failed=plan.config.run_sources.failures,
+        **rule_of["make_index"].params,
     script:
         "../scripts/make_index.py"
 
@@ -49,14 +40,17 @@ rule make_index:
 rule make_printed_pages:
     """Print the papers that this scale does not run, with their claims, plans and costs, in one process."""
     input:
-        papers=pages.audited,
+        **rule_of["make_printed_pages"].inputs,
     output:
-        pages=pages.printed,
-        entries="results/tables/printed.json",
+        **rule_of["make_printed_pages"].outputs,
     log:
-        "results/logs/make_printed_pages.log",
+        rule_of["make_printed_pages"].log,
+    wildcard_constraints:
+        **rule_of["make_printed_pages"].constraints,
     conda:
         "../../envs/tables.yaml"
+    params:
+        **rule_of["make_printed_pages"].params,
     script:
         "../scripts/make_printed_pages.py"
 
@@ -64,13 +58,17 @@ rule make_printed_pages:
 rule make_audit:
     """Hold every printed number of the papers against the others, and print what cannot be right."""
     input:
-        papers=pages.audited,
+        **rule_of["make_audit"].inputs,
     output:
-        "reports/audit.html",
+        **rule_of["make_audit"].outputs,
     log:
-        "results/logs/make_audit.log",
+        rule_of["make_audit"].log,
+    wildcard_constraints:
+        **rule_of["make_audit"].constraints,
     conda:
         "../../envs/tables.yaml"
+    params:
+        **rule_of["make_audit"].params,
     script:
         "../scripts/make_audit.py"
 
@@ -78,16 +76,16 @@ rule make_audit:
 rule make_crate:
     """Pack the run as an RO-Crate for an archive; only when it is asked for by name."""
     input:
-        index="reports/index.html",
-        pages=[*pages.pages, *pages.printed],
-        tables=pages.tidy,
+        **rule_of["make_crate"].inputs,
     output:
-        "reports/ro-crate.zip",
+        **rule_of["make_crate"].outputs,
     log:
-        "results/logs/make_crate.log",
+        rule_of["make_crate"].log,
+    wildcard_constraints:
+        **rule_of["make_crate"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        folder=str(plan.config.folder),
+        **rule_of["make_crate"].params,
     script:
         "../scripts/make_crate.py"

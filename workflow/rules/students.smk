@@ -1,96 +1,90 @@
 """Students: task-specific (distilled on the task itself) and task-agnostic (distilled once on a corpus)."""
 
-from retort.plan.weights import Weights
+for each in rule_of.of_kind("distill_on_task"):
 
-weights = Weights(plan)
-
-
-rule distill_on_task:
-    """Distil a student on a task, stage after stage, and score it."""
-    input:
-        encoded=plan.student_encoded,
-        teacher=plan.student_teacher,
-        model=plan.student_model,
-        tokenizer=plan.student_tokenizer,
-        parent=plan.student_parent,
-        activations=plan.student_activations,
-    output:
-        score="results/scores/{student}/{task}/seed-{seed}.json",
-        answers="results/scores/{student}/{task}/seed-{seed}.answers.json",
-        weights=plan.kept("results/students/{student}/{task}/seed-{seed}"),
-    log:
-        "results/logs/distill_on_task/{student}.{task}.{seed}.log",
-    wildcard_constraints:
-        student=plan.pattern(plan.task_specific),
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
-        reads_weights=weights.read,
-    params:
-        settings=plan.at("distillations/{student}/{task}"),
-    script:
-        "../scripts/distill_on_task.py"
-
-
-rule distill_together:
-    """Distil students of one teacher side by side, each up to the last checkpoint of its `distill_student`."""
-    input:
-        unpack(companions.corpora),
-        teacher=companions.teacher,
-        model=companions.model,
-        tokenizer=companions.tokenizer,
-        parents=companions.parents,
-    output:
-        temp("results/together/{companions}.done"),
-    log:
-        "results/logs/distill_together/{companions}.log",
-    wildcard_constraints:
-        companions=r"[A-Za-z0-9-]+\.\d+",
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
-    params:
-        settings=companions.settings,
-        parents=companions.parent_of_each,
-    script:
-        "../scripts/distill_together.py"
+    rule:
+        """Distil a student on a task, stage after stage, and score it: one seed after another."""
+        name:
+            each.name
+        input:
+            **each.inputs,
+        output:
+            **each.outputs,
+        log:
+            each.log,
+        wildcard_constraints:
+            **each.constraints,
+        priority: rule_of.priority(each)
+        conda:
+            "../../envs/retort.yaml"
+        resources:
+            **needs.of(each),
+        params:
+            **each.params,
+        script:
+            "../scripts/distill_on_task.py"
 
 
 rule distill_student:
     """Distil a task-agnostic student on its corpora."""
     input:
-        unpack(plan.student_corpora),
-        teacher=plan.student_teacher_head,
-        model=plan.student_model,
-        tokenizer=plan.student_tokenizer,
-        parent=plan.student_parent,
-        companions=companions.before,
+        **rule_of["distill_student"].inputs,
     output:
-        model=directory("results/students/{student}/model"),
+        **rule_of["distill_student"].outputs,
     log:
-        "results/logs/distill_student/{student}.log",
+        rule_of["distill_student"].log,
     wildcard_constraints:
-        student=plan.pattern(plan.task_agnostic),
+        **rule_of["distill_student"].constraints,
+    priority: rule_of.priority(rule_of["distill_student"])
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
-        only_saves=needs.only_saves,
+        **needs.of(rule_of["distill_student"]),
     params:
-        settings=plan.at("students/{student}"),
+        **rule_of["distill_student"].params,
     script:
         "../scripts/distill_student.py"
+
+
+for each in rule_of.of_kind("distill_together"):
+
+    rule:
+        """Distil students of one teacher side by side: the teacher makes one pass over a batch for all of them."""
+        name:
+            each.name
+        input:
+            **each.inputs,
+        output:
+            **each.outputs,
+        log:
+            each.log,
+        wildcard_constraints:
+            **each.constraints,
+        priority: rule_of.priority(each)
+        conda:
+            "../../envs/retort.yaml"
+        resources:
+            **needs.of(each),
+        params:
+            **each.params,
+        script:
+            "../scripts/distill_student.py"
+
+
+rule save_student:
+    """Keep a task-agnostic student that was distilled, alone or beside others."""
+    input:
+        **rule_of["save_student"].inputs,
+    output:
+        **rule_of["save_student"].outputs,
+    log:
+        rule_of["save_student"].log,
+    wildcard_constraints:
+        **rule_of["save_student"].constraints,
+    priority: rule_of.priority(rule_of["save_student"])
+    conda:
+        "../../envs/tables.yaml"
+    params:
+        **rule_of["save_student"].params,
+    script:
+        "../scripts/save_student.py"

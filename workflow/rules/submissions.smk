@@ -1,26 +1,22 @@
 """Answers on test sets without labels, as the zip that the GLUE server takes; for tables at scale paper, else when asked for by name."""
 
-from retort.plan.submissions import Submit
-
-submit = Submit(plan)
-
 
 rule encode_test:
     """Read and tokenise the test sets of a task, once for each tokenizer."""
     input:
-        source=submit.sources,
-        tokenizer=plan.tokenizer_folder,
+        **rule_of["encode_test"].inputs,
     output:
-        directory("results/test_sets/{task}/{tokenizer}"),
+        **rule_of["encode_test"].outputs,
     log:
-        "results/logs/encode_test/{task}.{tokenizer}.log",
+        rule_of["encode_test"].log,
+    wildcard_constraints:
+        **rule_of["encode_test"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["encode_test"]),
     params:
-        settings=plan.at("test_sets/{tokenizer}/{task}"),
+        **rule_of["encode_test"].params,
     script:
         "../scripts/encode_task.py"
 
@@ -28,21 +24,19 @@ rule encode_test:
 rule predict_test:
     """Run a fine-tuned model over a task's test sets."""
     input:
-        encoded=submit.test_sets,
-        weights=submit.weights,
+        **rule_of["predict_test"].inputs,
     output:
-        "results/answers/{student}/seed-{seed}/{task}.json",
+        **rule_of["predict_test"].outputs,
     log:
-        "results/logs/predict_test/{student}.{task}.{seed}.log",
+        rule_of["predict_test"].log,
+    wildcard_constraints:
+        **rule_of["predict_test"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["predict_test"]),
     params:
-        settings=plan.at("predictions/{task}"),
+        **rule_of["predict_test"].params,
     script:
         "../scripts/predict_test.py"
 
@@ -50,14 +44,16 @@ rule predict_test:
 rule write_submission:
     """Put a model's answers on all test sets into one zip."""
     input:
-        answers=submit.answers,
+        **rule_of["write_submission"].inputs,
     output:
-        "reports/submissions/{student}/seed-{seed}.zip",
+        **rule_of["write_submission"].outputs,
     log:
-        "results/logs/write_submission/{student}.{seed}.log",
+        rule_of["write_submission"].log,
+    wildcard_constraints:
+        **rule_of["write_submission"].constraints,
     conda:
         "../../envs/tables.yaml"
     params:
-        settings=plan.at("submission"),
+        **rule_of["write_submission"].params,
     script:
         "../scripts/write_submission.py"

@@ -4,25 +4,20 @@
 rule finetune_teacher:
     """Fine-tune a teacher on a task under its one seed."""
     input:
-        encoded=plan.teacher_encoded,
-        model=plan.teacher_model,
-        tokenizer=plan.teacher_tokenizer,
+        **rule_of["finetune_teacher"].inputs,
     output:
-        model=directory("results/teachers/{teacher}/{task}/model"),
-        score=plan.teacher_score,
-        answers=answers_address(plan.teacher_score),
+        **rule_of["finetune_teacher"].outputs,
     log:
-        "results/logs/finetune_teacher/{teacher}.{task}.log",
+        rule_of["finetune_teacher"].log,
+    wildcard_constraints:
+        **rule_of["finetune_teacher"].constraints,
+    priority: rule_of.priority(rule_of["finetune_teacher"])
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
+        **needs.of(rule_of["finetune_teacher"]),
     params:
-        settings=plan.at("teachers/{teacher}/{task}"),
+        **rule_of["finetune_teacher"].params,
     script:
         "../scripts/finetune_teacher.py"
 
@@ -30,23 +25,19 @@ rule finetune_teacher:
 rule fit_teacher_head:
     """Fit a masked-LM head over the frozen teacher, for students that learn its output distribution."""
     input:
-        blocks=plan.teacher_blocks,
-        model=plan.teacher_model,
-        tokenizer=plan.teacher_tokenizer,
+        **rule_of["fit_teacher_head"].inputs,
     output:
-        directory("results/teachers/{teacher}/{corpus}/model"),
+        **rule_of["fit_teacher_head"].outputs,
     log:
-        "results/logs/fit_teacher_head/{teacher}.{corpus}.log",
+        rule_of["fit_teacher_head"].log,
+    wildcard_constraints:
+        **rule_of["fit_teacher_head"].constraints,
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
-        micro_batch=needs.micro_batch,
+        **needs.of(rule_of["fit_teacher_head"]),
     params:
-        settings=plan.at("teacher_heads/{teacher}/{corpus}"),
+        **rule_of["fit_teacher_head"].params,
     script:
         "../scripts/fit_teacher_head.py"
 
@@ -54,20 +45,19 @@ rule fit_teacher_head:
 rule record_activations:
     """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
     input:
-        encoded=plan.teacher_encoded,
-        teacher=rules.finetune_teacher.output.model,
+        **rule_of["record_activations"].inputs,
     output:
-        directory("results/activations/{teacher}/{task}"),
+        **rule_of["record_activations"].outputs,
     log:
-        "results/logs/record_activations/{teacher}.{task}.log",
+        rule_of["record_activations"].log,
+    wildcard_constraints:
+        **rule_of["record_activations"].constraints,
+    priority: rule_of.priority(rule_of["record_activations"])
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=needs.gpu,
-        gpu_model=needs.gpu_model,
-        runtime=needs.runtime,
-        mem_mb=needs.mem_mb,
+        **needs.of(rule_of["record_activations"]),
     params:
-        settings=plan.at("activations/{teacher}/{task}"),
+        **rule_of["record_activations"].params,
     script:
         "../scripts/record_activations.py"

@@ -1,23 +1,20 @@
-from retort.jobs import job, weights_folder
+from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
+    from retort.stages.seeds import each_seed
     from retort.training.evaluate import ScoreToWrite
 
-    of, made = snakemake.wildcards, snakemake.output
-    distill_on_task(
-        running,
-        settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
-        score=ScoreToWrite(of.student, of.task, int(of.seed), made.score, made.answers),
-        encoded_folder=snakemake.input.encoded,
-        folders=StartFolders(
-            teacher=snakemake.input.teacher or None,
-            model=snakemake.input.model,
-            tokenizer=snakemake.input.tokenizer,
-            parent=next(iter(snakemake.input.parent), None),
-        ),
-        activations_folder=snakemake.input.activations or None,
-        weights_folder=weights_folder(snakemake),
-    )
+    of, read = snakemake.wildcards, snakemake.input
+    for own, seed in each_seed(running, snakemake):
+        distill_on_task(
+            own,
+            settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
+            score=ScoreToWrite(of.student, of.task, seed.number, seed.score, seed.answers),
+            encoded_folder=read.encoded,
+            folders=StartFolders(read.teacher or None, read.model, read.tokenizer, next(iter(read.parent), None)),
+            activations_folder=read.activations or None,
+            weights_folder=seed.weights,
+        )

@@ -1,21 +1,15 @@
-from retort.jobs import job
+from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings import CorpusDistillationSettings
-    from retort.stages.distill import distill_student
+    from retort.stages.distill import distill_students
 
-    settings = CorpusDistillationSettings.model_validate(snakemake.params.settings)
-    distill_student(
+    read, settings = snakemake.input, snakemake.params.settings
+    distill_students(
         running,
-        settings=settings,
-        student=snakemake.wildcards.student,
-        corpus_folders={name: snakemake.input[name] for name in settings.corpora},
-        folders=StartFolders(
-            teacher=snakemake.input.teacher,
-            model=snakemake.input.model,
-            tokenizer=snakemake.input.tokenizer,
-            parent=next(iter(snakemake.input.parent), None),
-        ),
-        output=snakemake.output.model,
+        settings={name: CorpusDistillationSettings.model_validate(own) for name, own in settings.items()},
+        corpus_folders=list(read.corpora),
+        folders=StartFolders(read.teacher, read.model, read.tokenizer, next(iter(read.parent), None)),
+        outputs=dict(zip(settings, map(str, snakemake.output), strict=True)),
     )

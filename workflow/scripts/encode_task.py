@@ -1,4 +1,4 @@
-from retort.jobs import job
+from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings import TokenizedTaskSettings
@@ -7,7 +7,7 @@ with job(snakemake) as running:
     encode_task(
         running,
         settings=TokenizedTaskSettings.model_validate(snakemake.params.settings),
-        source_folders=list(snakemake.input.source),
+        source_folders=list(snakemake.input.sources),
         tokenizer_folder=snakemake.input.tokenizer,
         output=snakemake.output[0],
     )

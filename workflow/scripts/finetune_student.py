@@ -1,17 +1,19 @@
-from retort.jobs import job, weights_folder
+from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings import FinetuneSettings
     from retort.stages.finetune import finetune_student
+    from retort.stages.seeds import each_seed
     from retort.training.evaluate import ScoreToWrite
 
-    of, made = snakemake.wildcards, snakemake.output
-    finetune_student(
-        running,
-        settings=FinetuneSettings.model_validate(snakemake.params.settings),
-        score=ScoreToWrite(of.student, of.task, int(of.seed), made.score, made.answers),
-        student_folder=snakemake.input.student,
-        encoded_folder=snakemake.input.encoded,
-        trials_files=list(snakemake.input.trials),
-        weights_folder=weights_folder(snakemake),
-    )
+    of, read = snakemake.wildcards, snakemake.input
+    for own, seed in each_seed(running, snakemake):
+        finetune_student(
+            own,
+            settings=FinetuneSettings.model_validate(snakemake.params.settings),
+            score=ScoreToWrite(of.student, of.task, seed.number, seed.score, seed.answers),
+            student_folder=read.student,
+            encoded_folder=read.encoded,
+            trials_files=list(read.trials),
+            weights_folder=seed.weights,
+        )

@@ -1,4 +1,4 @@
-from retort.jobs import job
+from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings import ActivationSettings

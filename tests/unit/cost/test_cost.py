@@ -36,13 +36,13 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     # token alone; pooler and 2 classes
     once = 2 * (9216 * 16 - 2880 * 15) + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     assert job
-    # the teacher's stored activations are read; 40 rows are scored
-    assert job.estimate.work.flops == 3 * 6 * 8 * once + 40 * once
+    # two seeds; the teacher's stored activations are read; 40 rows are scored
+    assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once)
     assert set(job.needs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:
-    job = Jobs(plan).at("results/students/tiny-predicting/model")
+    job = Jobs(plan).at("results/distilled/tiny-predicting")
     masked = 0.15 * 16
     student = 2 * 2048 * 16 + 4 * 16**2 * 16 + 2 * 16 * (16 + 90) * masked
     teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
@@ -59,22 +59,22 @@ def test_a_profile_is_of_every_batch_that_tables_ask_for(plan: Plan) -> None:
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
     found = billed(plan)
-    # table 1: a teacher, its stored activations and two students x two seeds on each of two tasks
+    # table 1: a teacher, its stored activations and two students on each of two tasks
     assert {name: (bill.own.models, bill.shared.models) for name, bill in found.items() if "table" in name} == {
-        "tiny/table1": (12, 0),
-        "tiny/table4": (6, 0),  # a head, two students on the corpus, a grid, two seeds
+        "tiny/table1": (8, 0),
+        "tiny/table4": (5, 0),  # a head, two students on the corpus, a grid, and the seeds of its best point
         "tiny/table2": (2, 0),
-        "tiny/table3": (0, 12),
+        "tiny/table3": (0, 8),
     }
     assert found["tiny/table3"].shared.work.flops == pytest.approx(found["tiny/table1"].own.work.flops)
     # the table, its teacher and students; the encoded task twice, the sources of texts and model
-    assert found["tiny/table1"].own.jobs == 12 + 5
+    assert found["tiny/table1"].own.jobs == 8 + 5
     assert found["total"].own.jobs == len({job.key for job in Jobs(plan).behind(["reports/index.html"])})
 
 
 def test_a_table_alone_pays_for_all_that_it_needs(plan: Plan) -> None:
     alone = billed(plan, "tiny/table3")
-    assert (alone["tiny/table3"].own.models, alone["tiny/table3"].shared.models) == (12, 0)
+    assert (alone["tiny/table3"].own.models, alone["tiny/table3"].shared.models) == (8, 0)
 
 
 def written(plan: Plan, address: str, **changes: Any) -> None:
@@ -92,17 +92,24 @@ def test_what_is_done_is_not_left(plan: Plan) -> None:
             written(plan, f"results/scores/{student}/mood/seed-{seed}.json")
     written(plan, "results/scores/tiny-teacher/mood/seed-1.json")
     bill = billed(plan)["tiny/table1"]
-    assert (bill.own.models, bill.left.models) == (12, 6)  # no open job needs the stored activations on mood
+    assert (bill.own.models, bill.left.models) == (8, 4)  # no open job needs the stored activations on mood
 
 
 def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
-    address = "results/scores/tiny-kd/mood/seed-1.json"
-    written(plan, address)
-    assert Jobs(plan).at(address).done  # type: ignore[union-attr]
-    written(plan, address, precision="bfloat16")
-    assert not Jobs(plan).at(address).done  # type: ignore[union-attr]
-    Path(address).write_text("{")
-    assert not Jobs(plan).at(address).done  # type: ignore[union-attr]
+    addresses = [f"results/scores/tiny-kd/mood/seed-{seed}.json" for seed in (1, 2)]
+
+    def is_done() -> bool:
+        (job,) = {id(job): job for job in map(Jobs(plan).at, addresses)}.values()
+        return job is not None and job.done
+
+    written(plan, addresses[0])
+    assert not is_done()  # of two seeds
+    written(plan, addresses[1])
+    assert is_done()
+    written(plan, addresses[1], precision="bfloat16")
+    assert not is_done()
+    Path(addresses[1]).write_text("{")
+    assert not is_done()
 
 
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
@@ -177,7 +184,7 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "other", "hours", "FLOPs"]
-    assert said[1].split()[:3] == ["tiny/table1", "17", "0"]
+    assert said[1].split()[:3] == ["tiny/table1", "13", "0"]
     largest = said[said.index("Largest jobs:") + 1 :][:5]
     assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
     assert "One device at 1e+09 FLOP/s and 5e+09 bytes/s: given with --flops." in "\n".join(said)

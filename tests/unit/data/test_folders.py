@@ -9,8 +9,8 @@ import pytest
 from retort.checksums import differences, take
 from retort.data.contents import content_of
 from retort.data.sources import fetch, link_again
+from retort.engine.job import this_code
 from retort.errors import RetortError
-from retort.jobs import this_code
 from retort.specs.source import Folder
 
 

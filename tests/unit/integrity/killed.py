@@ -21,9 +21,9 @@ import datasets.arrow_writer
 import huggingface_hub
 import safetensors.numpy
 import tokenizers
-from retort.attempts import begin_run
 from retort.data import package_index
-from retort.jobs import Job, job
+from retort.engine.job import Job, job
+from retort.engine.run import begin, files_of
 from retort.plan import resolve_data
 from retort.specs.config import read_config
 from retort.stages import preprocess
@@ -114,8 +114,10 @@ def _run(stage: Stage, folder: Path, environment: dict[str, str], moment: int, d
     os.environ |= environment
     links = {"no-index": "true", "find-links": str(folder / "links")}
     package_index.pip_settings = lambda: links
-    study = open_study(read_config(json.loads(Path("config.yaml").read_text())))
-    begin_run()  # as Snakemake's own process does
+    given = json.loads(Path("config.yaml").read_text())
+    config = read_config(given)
+    study = open_study(config)
+    begin(given, files_of(config))  # as Snakemake's own process does
     clock = _Clock(moment, delay)
     sys.addaudithook(clock)
     log = f"results/logs/{stage.name}.log"

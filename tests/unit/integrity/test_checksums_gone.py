@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort import attempts
 from retort.checksums import KINDS, RESULTS, place_of, read, take
 from retort.cli import main
+from retort.engine.job import job, this_code
 from retort.errors import RetortError
-from retort.jobs import job, this_code
 from retort.tables import tidy
 from retort.training.checkpoint import Checkpoint
 
@@ -43,7 +42,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parents_of_job(*inputs: Path) -> list[str]:
     """Return the parents of a job that reads these results."""
-    with job(rule_job(input=list(map(str, inputs)), log=["job.log"])) as running:
+    with job(rule_job(input=list(map(str, inputs)))) as running:
         return list(running.parents)
 
 
@@ -52,7 +51,7 @@ def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit):
         parents_of_job(path)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1:] == ["  log: job.log"]
+    assert lines[1:] == ["  log: rule.a.log"]
     return lines[0]
 
 
@@ -87,14 +86,11 @@ def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -
     emptied = RESULTS / "activations" / "t" / "mood"  # as the end of a run leaves it
     emptied.mkdir(parents=True)
     (emptied / ".snakemake_timestamp").touch()
-    stamp = RESULTS / "together" / "a.1.done"
-    stamp.parent.mkdir()
-    stamp.touch()
     file_of_study = Path("workflow/papers/tiny/table1.yaml")
     file_of_study.parent.mkdir(parents=True)
     file_of_study.write_text("title: T")
     absent = RESULTS / "profiles" / "s.json"
-    assert parents_of_job(emptied, stamp, file_of_study, absent, SCORE) == [str(SCORE)]
+    assert parents_of_job(emptied, file_of_study, absent, SCORE) == [str(SCORE)]
     assert capsys.readouterr().err == ""
 
 
@@ -104,7 +100,7 @@ def test_what_another_workflow_keeps_beside_ours_is_read_with_a_warning(capsys: 
     own.write_text("of a rule of a workflow that deploys this one as a module")
     assert parents_of_job(own) == []
     warning = f"{own} has no checksum: no job has made it; it is read unchecked"
-    assert warning in Path("job.log").read_text()
+    assert warning in Path("rule.a.log").read_text()
     assert warning in capsys.readouterr().err
 
 
@@ -238,15 +234,6 @@ def test_a_checkpoint_takes_the_place_of_a_folder(name: str, tmp_path: Path) -> 
     again = Checkpoint(tmp_path / "c", "settings", 0.0)
     assert again.state is not None
     assert again.notes() == ["one"]
-
-
-def test_a_damaged_name_of_the_latest_run_stops_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(attempts.RUN, "1-2")
-    attempts.LATEST.parent.mkdir(parents=True)
-    attempts.LATEST.write_bytes(b"\xff\xfe\x00")
-    assert attempts.is_latest_run()
-    attempts.LATEST.write_text("3-4")
-    assert not attempts.is_latest_run()
 
 
 def test_a_copy_with_all_its_files_keeps_its_checksums() -> None:

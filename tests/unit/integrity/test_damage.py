@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from retort.checksums import place_of, read, sha256, take
 from retort.cli import main
+from retort.engine.job import job, this_code
 from retort.errors import RetortError
-from retort.jobs import job, this_code
 from retort.tables.collect import read_profiles, read_scores
 
 from tests.rule_job import rule_job
@@ -72,10 +72,10 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def line_of_a_job_that_reads(result: str, capsys: pytest.CaptureFixture[str], body: Callable[[], None]) -> str:
     """Return the line with which a job ends that reads a result; fail if it does not end."""
-    with pytest.raises(SystemExit), job(rule_job(input=[result], log=["job.log"])):
+    with pytest.raises(SystemExit), job(rule_job(input=[result])):
         body()
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1:] == ["  log: job.log"]
+    assert lines[1:] == ["  log: rule.a.log"]
     return lines[0]
 
 

@@ -12,20 +12,14 @@ from typing import Any
 
 import pytest
 import torch
-from retort import attempts, run_config
 from retort.checksums import Maker
 from retort.data import contents
-from retort.errors import RetortError
-from retort.jobs import Job, job, this_code
-from retort.plan import frozen
-from retort.specs.cluster import read_cluster
-from retort.specs.config import read_config
+from retort.engine.job import Job, this_code
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 
 from tests.conftest import ROOT
 from tests.job_settings import schedule
-from tests.rule_job import rule_job
 from tests.tiny.results import quiet
 
 OLD, NEW = Maker(commit="a", code="1"), Maker(commit="a", code="2")
@@ -149,7 +143,7 @@ def test_a_note_that_was_edited_ends_the_notes(tmp_path: Path) -> None:
     assert checkpoint.notes() == ["one"]
 
 
-# --- folders of the user, and settings of a run
+# --- folders of the user
 
 
 def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,43 +168,6 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
     assert content("there") == changed
     (tmp_path / "there" / "a.txt").rename(tmp_path / "there" / "b.txt")
     assert content("there") != changed
-
-
-def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(study_folder.parent)
-    assert run_config.of_this_run() == {}
-    cluster = Path("cluster.yaml")
-    cluster.write_text("gpu_memory_gb: 40")
-    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32", "cluster": str(cluster)}
-    run = frozen.Frozen.of(config, read_config(config))
-    cluster.write_text("gpu_memory_gb: [")
-    protocol = study_folder / "protocols" / "short.yaml"
-    before = protocol.read_text()
-    protocol.write_text("broken: [")
-    run.keep()
-    assert not any(run.folder.rglob("*.py"))
-    planned = read_config(run_config.of_this_run())
-    assert (planned.folder / "protocols" / "short.yaml").read_text() == before
-    assert planned.precision == "float32"
-    assert read_cluster(planned.cluster).gpu_memory_gb == 40
-    here = rule_job(config=dict(config))
-    with job(here):
-        assert here.config["study"] == str(planned.folder)  # a job of this machine reads them, too
-    monkeypatch.setenv(run_config.VARIABLE, "results/runs/gone")
-    with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
-        run_config.of_this_run()
-
-
-def test_a_job_that_starts_after_another_run_began_ends(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(study_folder.parent)
-    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
-    frozen.Frozen.of(config, read_config(config)).keep()
-    first = os.environ[attempts.RUN]
-    frozen.Frozen.of(config, read_config(config)).keep()
-    assert run_config.of_this_run()["papers"] == ["tiny"]
-    monkeypatch.setenv(attempts.RUN, first)
-    with pytest.raises(RetortError, match="snakemake was started again since this job was queued"):
-        run_config.of_this_run()
 
 
 def test_this_code_is_one_maker() -> None:

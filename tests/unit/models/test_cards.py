@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from retort.checksums import Maker
-from retort.jobs import this_code
+from retort.engine.job import this_code
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.specs.model import Architecture

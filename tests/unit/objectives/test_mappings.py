@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from retort.errors import RetortError
-from retort.mappings import mappings, pairs_of
+from retort.specs.mappings import mappings, pairs_of
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_every_mapping_says_what_comes_back() -> None:
 
 
 def test_mappings_need_no_torch() -> None:
-    code = "import sys, retort.mappings; sys.exit('torch' in sys.modules)"
+    code = "import sys, retort.specs.mappings; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

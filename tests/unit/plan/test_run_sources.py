@@ -9,13 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.errors import RetortError
 from retort.plan import run_sources
 from retort.plan.exhibit_params import ExhibitParams
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
 from retort.plan.source_check import record_of
-from retort.specs.config import Config
+from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.collect import measure_score
@@ -62,6 +61,12 @@ def planned(config: Config) -> Plan:
     return Plan(config, run_sources.with_answers_of_the_hub)
 
 
+def of_job(plan: Plan) -> Plan:
+    """Return what a job of a run plans: from the configuration, which says what the run has decided."""
+    decided = plan.config.run_sources.model_dump(mode="json")
+    return Plan(read_config({"papers": ["tiny"], "study": plan.config.study, "run_sources": decided}))
+
+
 def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that were told."""
     return capsys.readouterr().err.splitlines()
@@ -93,12 +98,11 @@ def test_an_unknown_commit_is_asked_for_and_written_down(
     assert plan.settings.sources["texts"].model_dump()["hub"]["commit"] == SIDE
     assert plan.settings.teachers["tiny-teacher"]["mood"].task.source.model_dump()["hub"]["commit"] == SIDE
     assert open_study(config).sources["texts"].hub.commit is None  # type: ignore[union-attr]
-    run_sources.begin(plan.study, ["texts"])
+    run_sources.pin(plan.study)
     assert lines(capsys) == [f"study/sources/texts.yaml: pinned to {SIDE}, refs/pr/1 of someone/texts"]
     assert open_study(config).sources["texts"].hub.commit == SIDE  # type: ignore[union-attr]
     asked = len(hub.paths())
-    job = Plan(config, run_sources.of_this_run)  # what a process on another machine plans
-    assert job.settings == plan.settings
+    assert of_job(plan).settings == plan.settings
     assert len(hub.paths()) == asked
 
 
@@ -109,12 +113,11 @@ def test_a_commit_that_cannot_be_written_down_is_used_all_the_same(
     hub_keys = "{repository: someone/texts, repo_type: dataset, files: ['*.txt']}"
     path.write_text(f"title: T\nlicence: MIT\nhub: {hub_keys}\n")
     plan = planned(config)
-    run_sources.begin(plan.study, ["texts"])
+    run_sources.pin(plan.study)
     assert lines(capsys)[0].startswith(
         f"study/sources/texts.yaml: runs with {COMMIT}, which could not be written there: 'hub' is not a block"
     )
-    job = Plan(config, run_sources.of_this_run)
-    assert job.settings.sources["texts"].model_dump()["hub"]["commit"] == COMMIT
+    assert of_job(plan).settings.sources["texts"].model_dump()["hub"]["commit"] == COMMIT
 
 
 def test_a_dry_run_asks_nobody_and_tells_what_a_run_will_ask(
@@ -188,24 +191,8 @@ def test_what_was_fetched_is_not_asked_for(config: Config, monkeypatch: pytest.M
     record_of("texts").write_text(json.dumps(Plan(config).settings.sources["texts"].model_dump(mode="json")))
     plan = planned(config)
     assert plan.config.run_sources.missing == {}
-    with pytest.raises(
-        RetortError, match="1 source cannot be had, so nothing was run:\n  study/sources/texts.yaml: hub"
-    ):
-        run_sources.begin(plan.study, ["texts"])  # its files were deleted since, and a job needs them
     set_value(Path(config.study), "sources/texts.yaml", "hub", "commit", to=OTHER)
     assert set(planned(config).config.run_sources.missing) == {"sources/texts"}
-
-
-def test_what_is_missing_cannot_be_asked_for_by_name(config: Config, hub: TinyHub) -> None:
-    on_hub(config, "texts", commit=OTHER)
-    plan = planned(config)
-    with pytest.raises(RetortError) as caught:
-        run_sources.begin(plan.study, ["texts"])
-    assert str(caught.value).splitlines() == [
-        "1 source cannot be had, so nothing was run:",
-        f"  source texts is not there: hub: someone/texts has no commit or branch {OTHER}",
-    ]
-    assert not run_sources.FILE.exists()
 
 
 def test_a_folder_without_files_is_left_out(config: Config, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,175 +1,131 @@
-"""Tests of running jobs in one process: what fails is told with its log, and the rest of the process is unharmed."""
+"""Tests of rehearsals: what fails is told and costs its own cells, and one that was stopped goes on."""
 
 from __future__ import annotations
 
 import argparse
-import logging
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from retort.cli import main
-from retort.cli.rehearse import _arguments, _config
-from retort.plan.failed_jobs import QUIET
+from retort.cli.rehearse import _config
+from retort.cost.estimates import Estimate
+from retort.cost.jobs import Job
+from retort.cost.work import NONE
+from retort.plan.rules import Rule
 from retort.rehearsal.progress import Progress, summary
-from retort.rehearsal.run import Done, Rehearsal, Warnings, run
-from snakemake.logging import DefaultFilter
-from snakemake.settings.enums import Quietness
+from retort.rehearsal.run import NOTES, Ran
 
-from tests.conftest import ROOT
+from tests.tiny.make import make_study
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+CALL = """
+import signal, sys
+from retort.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes processes in its background ignore it
+sys.exit(main(sys.argv[1:]))
+"""
 TWO_JOBS = """
-import os
+from pathlib import Path
 from types import SimpleNamespace
 from retort import machine
-from retort.rehearsal import run
+from retort.cost.estimates import Estimate
+from retort.cost.jobs import Job
+from retort.cost.work import NONE
+from retort.engine import in_process
+from retort.plan.rules import Rule
+from retort.rehearsal.run import run
+in_process.SCRIPTS = Path()
 machine.keep_freed_memory()  # as every job does
-sizes = iter([300, 0])  # blocks of 1 MB
-def fill(path):
-    blocks = [b"1" * 2**20 for _ in range(next(sizes))]
-    blocks.append(blocks)  # as a model that holds itself
-    return True
-run._run_script = fill
-rehearsal = run.Rehearsal(lambda done, total: None)
-for _ in range(2):
-    rehearsal.script(SimpleNamespace(log=[], rulename="distil", wildcards=[]), "script.py")
-print(*(job.peak for job in rehearsal.jobs), machine.reset_max_rss())
+jobs = [Job(Rule(kind, {"file": kind}), SimpleNamespace(), (), Estimate(NONE)) for kind in ("large", "small")]
+print(*(ran.peak for ran in run(jobs, {})), machine.reset_max_rss())
 """
+SMALL = "open(snakemake.output[0], 'w').close()\n"
+LARGE = f"{SMALL}blocks = [b'1' * 2**20 for _ in range(300)]\nblocks.append(blocks)  # as a model that holds itself\n"
 
 
-def rehearsed(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
-    """Run a script as the job of a student on a task; return the rehearsal."""
-    monkeypatch.chdir(folder)
-    (folder / "script.py").write_text(source)
-    script = SimpleNamespace(log=["logs/job.log"], rulename="distil", wildcards=["pocket-kd", "movies"])
-    rehearsal = Rehearsal(Progress(folder))
-    rehearsal.count(2)
-    try:
-        rehearsal.script(script, str(folder / "script.py"))
-    except RuntimeError:
-        assert rehearsal.jobs[0].failed
-    return rehearsal
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a call that rehearses the tiny study in the folder `here`, as if its paper was printed."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # as jobs set it: so it is unset again at the end
+    study = make_study(tmp_path / "own") / "study"
+    paper = study / "papers/tiny/paper.yaml"
+    paper.write_text(paper.read_text().replace("ours: true\n", ""))
+    return ["rehearse", "--config", str(tmp_path / "own/config.yaml"), "--folder", str(tmp_path / "here")]
 
 
-def test_a_job_runs_here_and_its_lines_stand_in_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = list(sys.path)
-    source = "import sys\nsys.path.append('elsewhere')\nprint('said', file=sys.stderr)\n"
-    rehearsal = rehearsed(tmp_path, source, monkeypatch)
-    assert [job.failed for job in rehearsal.jobs] == [False]
-    assert (tmp_path / "logs/job.log").read_text() == "said\n"
-    assert sys.path == paths
-
-
-@pytest.mark.parametrize("source", ["import sys\nprint('the width', file=sys.stderr)\nsys.exit(1)", "1 / 0"])
-def test_a_failure_is_told_with_the_student_and_the_log(
-    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_fails_costs_its_own_cells_until_a_rehearsal_makes_them(
+    tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rehearsal = rehearsed(tmp_path, source, monkeypatch)
-    told = capsys.readouterr().err
-    assert rehearsal.jobs[0].failed
-    assert "failed: distil(pocket-kd, movies)" in told
-    assert str(tmp_path / "logs/job.log") in told
-    assert ("the width" if "width" in source else "ZeroDivisionError") in told
-
-
-def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it() -> None:
-    """Run them in a process of their own, for this one has held much more."""
-    done = subprocess.run([sys.executable, "-c", TWO_JOBS], capture_output=True, text=True, env=ENVIRONMENT, check=True)
-    larger, smaller, free = done.stdout.split()
-    if free == "False":
-        pytest.skip("the kernel does not let a process reset its mark")
-    assert float(smaller) < 150 < 300 < float(larger)
-
-
-def test_a_bar_leaves_nothing_of_longer_lines_and_ends_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def two_jobs(rehearsal: Rehearsal, arguments: list[str]) -> int:
-        for failed in (True, False):
-            rehearsal.tell(Done("distil", ("kd",), 1.0, 500.0, "job.log", failed), 2)
-        return 0
-
-    monkeypatch.setattr("retort.rehearsal.run.run", two_jobs)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["rehearse", "mlkd2024", "--distinct", "--folder", str(tmp_path)]) == 0
-    told = capsys.readouterr().err
-    drawn = told.split("\r")[1:]
-    assert [line[:4] for line in drawn] == ["\033[Kf", "\033[K[", "\033[K["]  # the failure, and the bar after each job
-    assert drawn[-1].endswith("2 of 2 jobs, 1 failed, 0 min left\n")
-
-
-def end_of_rehearsal(
-    run: Callable[[Rehearsal, list[str]], int], monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str
-) -> int:
-    """Rehearse in a folder with a stand-in for Snakemake, and without a plan; return the exit status."""
-    monkeypatch.setattr("retort.rehearsal.run.run", run)
-    monkeypatch.setattr("retort.plan.plan.Plan", lambda config: SimpleNamespace(study=SimpleNamespace(papers=["tiny"])))
-    monkeypatch.setattr("retort.rehearsal.distinct.distinct_trainings", lambda plan: [])
-    monkeypatch.setattr("retort.cost.report.of_one_process", lambda plan, papers: ["as expected"])
-    status = main(["rehearse", *arguments, "--folder", str(folder)])
-    assert isinstance(status, int)
-    return status
-
-
-@pytest.mark.parametrize(("stopped", "line"), [
-    (True, "stopped; run it again to go on\n"), (False, "Snakemake ended with an error; its own log is in {}"),
-])  # fmt: skip
-def test_a_rehearsal_that_did_not_end_has_no_pages(
-    stopped: bool, line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def ends(rehearsal: Rehearsal, arguments: list[str]) -> int:
-        rehearsal.stopped = stopped
-        return 1
-
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/index.html").touch()
-    os.utime(tmp_path / "reports/index.html", (0, 0))  # of an earlier rehearsal
-    assert end_of_rehearsal(ends, monkeypatch, tmp_path) == 1
+    here = tmp_path / "here"
+    table, log = here / "results/tables/tiny/table1.csv", here / "results/logs/distill_on_task/tiny-kd.mood.1-2.log"
+    assert main(tiny) == 0
     told = capsys.readouterr()
-    assert told.out == "0 jobs, 0 failed\n"
-    assert told.err.startswith(line.format(tmp_path))
+    assert re.search(r"finetune_teacher +2 .+\n(.+\n)*\nFinished jobs, by their own clocks", told.out)
+    assert told.out.endswith(f" jobs, 0 failed; the pages are in {here}/reports\n")
+    assert told.err == ""
+    assert "tiny-kd" in log.read_text()
+
+    model = here / "results/teachers/tiny-teacher/mood/model"
+    (model / "model.safetensors").write_bytes(b"damaged")
+    (here / "results/scores/tiny-kd/mood/seed-1.json").unlink()
+    assert main(tiny) == 1
+    told = capsys.readouterr()
+    assert f"failed: distill_on_task(tiny-kd, mood, 1-2): {model.relative_to(here)}" in told.err
+    assert f"\n  look at {log}\n" in told.err
+    assert told.out.endswith(f"\n1 jobs, 1 failed; the pages are in {here}/reports\n")
+    assert "failed" in table.read_text()
+
+    shutil.rmtree(model)
+    assert main(tiny) == 0
+    assert "failed" not in table.read_text()
+    assert main(tiny) == 0
+    assert "\n0 jobs, 0 failed;" in capsys.readouterr().out
 
 
-def test_the_lock_of_a_killed_rehearsal_can_be_removed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_rehearsal_is_alone_in_its_folder_and_goes_on_after_it_was_stopped(
+    tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given: list[str] = []
-    assert end_of_rehearsal(lambda rehearsal, words: given.extend(words) or 0, monkeypatch, tmp_path, "--unlock") == 0
-    assert given[-1] == "--unlock"
-    assert capsys.readouterr().out == ""  # nothing has run
+    notes = tmp_path / "here" / NOTES
+    running = subprocess.Popen([sys.executable, "-c", CALL, *tiny, "tiny"], stderr=subprocess.PIPE, text=True)
+    while not notes.is_file() or notes.read_text().count("\n") < 10:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(signal.SIGSTOP)
+    assert main(tiny) == 2
+    assert f"here is already at work elsewhere: process {running.pid} on " in capsys.readouterr().err
+    running.send_signal(signal.SIGINT)
+    running.send_signal(signal.SIGCONT)
+    told = running.communicate()[1]
+    assert running.returncode == 1
+    stopped = re.fullmatch(r"stopped after (\d+) jobs; run it again to go on\n", told)
+    assert stopped, told
+    assert main([*tiny, "tiny"]) == 0
+    went_on = int(capsys.readouterr().out.splitlines()[-1].split()[0])
+    assert int(stopped[1]) + went_on == len({line.split()[1] for line in notes.read_text().splitlines()})
 
 
-def test_the_pages_are_named_where_they_were_made(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_results_of_another_scale_are_left_alone(
+    tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert end_of_rehearsal(lambda rehearsal, arguments: 0, monkeypatch, tmp_path) == 0
-    assert capsys.readouterr().out.endswith(f"as expected\n0 jobs, 0 failed; the pages are in {tmp_path}/reports\n")
-
-    def fails(rehearsal: Rehearsal, arguments: list[str]) -> int:
-        rehearsal.tell(done := Done("distil", ("kd",), 1.0, 500.0, "job.log", True), 2)
-        rehearsal.jobs.append(done)
-        (tmp_path / "reports/tiny").mkdir(parents=True)
-        (tmp_path / "reports/tiny/index.html").touch()
-        return 1
-
-    assert end_of_rehearsal(fails, monkeypatch, tmp_path) == 1
-    assert capsys.readouterr().out.endswith(f"1 jobs, 1 failed; the pages are in {tmp_path}/reports\n")
+    (tmp_path / "here/results").mkdir(parents=True)
+    (tmp_path / "here/results/scale").write_text("paper\n")
+    assert main(tiny) == 2
+    assert "results/ holds runs at scale paper" in capsys.readouterr().err
 
 
-def test_distinct_trainings_of_a_paper_that_trains_nothing_are_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_distinct_trainings_of_a_study_that_trains_nothing_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def runs(rehearsal: Rehearsal, arguments: list[str]) -> int:
-        raise AssertionError(f"this runs {arguments}")
-
-    assert end_of_rehearsal(runs, monkeypatch, tmp_path, "tiny", "--distinct") == 0
-    assert capsys.readouterr().out == "no student of tiny is trained\n"
+    config = make_study(tmp_path / "own") / "config.yaml"  # it has no printed paper
+    assert main(["rehearse", "--distinct", "--config", str(config), "--folder", str(tmp_path / "here")]) == 0
+    assert capsys.readouterr().out == "no student of these papers is trained\n"
 
 
 def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) -> None:
@@ -179,51 +135,33 @@ def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) 
     assert (config.scale, config.precision, config.cluster, config.students_together) == ("rehearsal", "auto", None, 2)
 
 
-def test_only_what_snakemake_warns_of_is_shown_and_no_failure_twice() -> None:
-    told = list[str]()
-    rehearsal = Rehearsal(lambda done, total: None, told.append)
-    logger = logging.Logger("snakemake")
-    logger.addHandler(Warnings(rehearsal))
-    logger.info("Select jobs to execute...")
-    logger.error("the directory is locked")
-    rehearsal.jobs.append(Done("distil", (), 1.0, 500.0, "job.log", True))
-    logger.error("a job has failed")
-    assert told == ["the directory is locked"]
+def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it(tmp_path: Path) -> None:
+    """Run them in a process of their own, for this one has held much more."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "large.py").write_text(LARGE)
+    (tmp_path / "small.py").write_text(SMALL)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_JOBS], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True
+    )
+    larger, smaller, free = done.stdout.split()
+    if free == "False":
+        pytest.skip("the kernel does not let a process reset its mark")
+    assert float(larger) - float(smaller) > 250
 
 
-def test_quiet_runs_write_errors_into_their_logs() -> None:
-    options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", *QUIET]
-    assert _arguments(Path("folder"), Path("config.json"))[-len(options) :] == options
-    written = DefaultFilter(Quietness.parse_choices_set(QUIET[1:]), False, False, False, False)
-    error = logging.makeLogRecord({"levelno": logging.ERROR, "msg": "LockException"})
-    assert written.filter(error)
-    makefile = (ROOT / "Makefile").read_text()
-    assert f"\nquiet = {' '.join(QUIET)} #" in makefile
-    assert "--quiet all" not in makefile
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT interrupt this process, which a shell that runs the tests in its background makes it ignore."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_stops_a_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(arguments: list[str]) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr("snakemake.cli.main", interrupted)
-    rehearsal = Rehearsal(lambda done, total: None)
-    assert run(rehearsal, []) == 1
-    assert rehearsal.stopped
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # as before
-
-
-def test_the_summary_counts_jobs_and_their_time_by_rule() -> None:
-    jobs = [Done("distil", (), 2.0, 500.0, "", False), Done("distil", (), 1.0, 700.0, "", False)]
-    lines = list(summary([*jobs, Done("encode", (), 0.5, 800.0, "", False)]))
+def test_a_bar_leaves_nothing_of_longer_lines_and_a_summary_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    job = Job(Rule("distil", {"file": "{student}"}), SimpleNamespace(student="kd"), (), Estimate(NONE))
+    progress = Progress(3)
+    for ran in (None, Ran(job, 2.0, 700.0, True), Ran(job, 1.0, 500.0, False)):
+        progress(ran)
+    progress.end()
+    drawn = capsys.readouterr().err.split("\r")[1:]
+    assert [line[:4] for line in drawn] == ["\033[Kf", "\033[K[", "\033[K["]  # the failure, and the bar after each job
+    assert drawn[-1].endswith("3 of 3 jobs, 1 failed, 0 min left\n")
+    lines = list(summary(progress.ran))
     assert lines[1].split() == ["distil", "2", "3.0", "2.0"]
-    assert "800 MB" in lines[-1]
+    assert "700 MB" in lines[-1]

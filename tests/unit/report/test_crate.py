@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 from retort.checksums import place_of, take
-from retort.jobs import this_code
+from retort.engine.job import this_code
 from retort.provenance import PACKAGES
 from retort.report.crate import CONFIG, HOMES, METADATA, PROFILES, make_crate
 from retort.specs.config import ROOT
@@ -86,9 +86,9 @@ def test_the_archive_describes_itself(archive: Path) -> None:
     assert set(parts) == {entity["@id"] for entity in files.values()}
     assert {unquote(part) for part in parts} == names - {METADATA}
     assert [profile["@id"] for profile in graph["./"]["conformsTo"]] == list(PROFILES)
-    assert graph["./"]["mainEntity"]["@id"] == "Snakefile"
+    assert graph["./"]["mainEntity"]["@id"] == "workflow/Snakefile"
     run = graph[graph["./"]["mentions"]["@id"]]
-    assert run["instrument"]["@id"] == "Snakefile"
+    assert run["instrument"]["@id"] == "workflow/Snakefile"
     assert (run["startTime"], run["actionStatus"]) == (
         "2026-01-02T03:04:05+00:00",
         "http://schema.org/CompletedActionStatus",
@@ -107,7 +107,7 @@ def test_every_id_of_a_file_is_a_uri(archive: Path) -> None:
 def test_the_workflow_names_the_software_that_it_ran_on(archive: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         graph = graph_of(packed)
-    assert graph[graph["Snakefile"]["softwareRequirements"]["@id"]] == {
+    assert graph[graph["workflow/Snakefile"]["softwareRequirements"]["@id"]] == {
         "@id": "https://www.python.org/#3.11",
         "@type": "SoftwareApplication",
         "name": "python",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from retort.cli import main
 from retort.errors import RetortError
-from retort.mappings import mappings
 from retort.specs import catalogue
+from retort.specs.mappings import mappings
 
 
 def test_an_objective_without_a_docstring_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +12,16 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.data.blocks import Blocks
+from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.initialise import StartFolders
 from retort.objectives.compose import WeightedSum
 from retort.plan import resolve, resolve_data
 from retort.settings import CorpusDistillationSettings
-from retort.signals import Interrupted
 from retort.specs.config import Config
-from retort.stages.distill import distill_student
+from retort.stages.distill import distill_students
 from retort.study.load import open_study
 from retort.training.distillation import online
 from safetensors.torch import load_file
@@ -33,6 +31,7 @@ from tests.corpora import build_blocks
 from tests.job_settings import schedule
 from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
+from tests.unit.training.test_training import short_after
 
 HIDDEN = ("hidden", 2)
 
@@ -93,12 +92,13 @@ def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
 
 
 def distilled(
-    settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path, workers: int | None = None
-) -> str:
+    settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path, workers: int | None = None,
+    clock: Clock = NEVER,
+) -> str:  # fmt: skip
     """Distil on the corpus and return the log."""
-    job = Job("job", io.StringIO(), dataloader_num_workers=workers)
+    job = Job("job", io.StringIO(), dataloader_num_workers=workers, clock=clock)
     folders = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
-    distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(to))
+    distill_students(job, {"tiny": settings}, [str(corpus)], folders, {"tiny": str(to)})
     assert isinstance(job.log, io.StringIO)
     return job.log.getvalue()
 
@@ -143,18 +143,16 @@ def test_the_weights_do_not_depend_on_the_processes_that_prepare_batches(
     assert weights[0] == weights[1]
 
 
-# a signal in the last step of a stage ends the job after the first step of the next stage
-@pytest.mark.parametrize(("stop", "stage", "step"), [(2, 1, 2), (5, 2, 2), (3, 2, 1)])
-def test_a_job_that_was_ended_in_a_stage_goes_on_in_it(
-    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int,
+# time that is short in the last step of a stage ends the job after the first step of the next stage
+@pytest.mark.parametrize(("questions", "stage", "step"), [(2, 1, 2), (5, 2, 2), (3, 2, 1)])
+def test_a_job_whose_time_is_short_in_a_stage_goes_on_in_it(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, questions: int,
     stage: int, step: int,
 ) -> None:  # fmt: skip
     taken = [0]
 
     def counted(self: WeightedSum, *arguments: Any, whole: Any = WeightedSum.forward) -> Any:
         taken[0] += 1
-        if taken[0] == stop:
-            os.kill(os.getpid(), signal.SIGURG)
         return whole(self, *arguments)
 
     monkeypatch.chdir(tmp_path)
@@ -163,7 +161,7 @@ def test_a_job_that_was_ended_in_a_stage_goes_on_in_it(
     distilled(settings, published, corpus, tmp_path / "whole")
     monkeypatch.setattr(WeightedSum, "forward", counted)
     with pytest.raises(Interrupted, match=f"after step {step}"):
-        distilled(settings, published, corpus, tmp_path / "cut")
+        distilled(settings, published, corpus, tmp_path / "cut", clock=short_after(questions))
     said = distilled(settings, published, corpus, tmp_path / "cut")
     assert f"stage {stage} of 2, 3 steps, resumed at step {step}\n" in said
     assert taken[0] == 6
@@ -174,10 +172,6 @@ def test_a_job_that_was_ended_in_a_stage_goes_on_in_it(
 def test_a_card_says_which_form_computed_the_relations_before_and_after_an_interruption(
     study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: WeightedSum, *arguments: Any, whole: Any = WeightedSum.forward) -> Any:
-        os.kill(os.getpid(), signal.SIGURG)
-        return whole(self, *arguments)
-
     def choose_ahead(device: torch.device, before: str = "") -> str:
         return "plain: why" if before else "fused: why"
 
@@ -187,10 +181,8 @@ def test_a_card_says_which_form_computed_the_relations_before_and_after_an_inter
     relation = {"objective": "relations", "pairs": [(1, 2)], "options": {"pairs": ["v-v"], "heads": 2}}
     term = settings.stages[0].terms[0].model_copy(update=relation)
     settings = settings.model_copy(update={"stages": [settings.stages[0].model_copy(update={"terms": [term]})]})
-    with monkeypatch.context() as patched:
-        patched.setattr(WeightedSum, "forward", interrupted)
-        with pytest.raises(Interrupted, match="after step 1"):
-            distilled(settings, published, corpus, tmp_path / "to")
+    with pytest.raises(Interrupted, match="after step 1"):
+        distilled(settings, published, corpus, tmp_path / "to", clock=short_after(1))
     said = distilled(settings, published, corpus, tmp_path / "to")
     assert "relations computed by plain: why; before, by fused: why\n" in said
     card = (tmp_path / "to" / "README.md").read_text()
@@ -233,7 +225,7 @@ def test_two_processes_make_the_student_of_one(
     for gpus in (1, 2):
         with (tmp_path / f"{gpus}.log").open("w") as log:
             job = Job("job", log, gpus=gpus, micro_batch=None if gpus == 1 else 2)
-            distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(tmp_path / str(gpus)))
+            distill_students(job, {"tiny": settings}, [str(corpus)], folders, {"tiny": str(tmp_path / str(gpus))})
     one, two = (load_file(tmp_path / str(gpus) / "model.safetensors") for gpus in (1, 2))
     assert one.keys() == two.keys()
     # but for the bias of the keys, which moves all scores of a query alike, so that its gradient is rounding alone, and

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from retort.checksums import Maker
+from retort.engine.job import Job
 from retort.errors import RetortError
-from retort.jobs import Job
 from retort.models import build
 from retort.plan import resolve_submission as resolve
 from retort.plan.plan import Plan

@@ -1,38 +1,38 @@
-"""Tests of students that are distilled side by side: the same files as alone, without a step of their own jobs."""
+"""Tests of students that are distilled side by side: the same files as alone, and none costs another its training."""
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import shutil
-import signal
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from retort.checksums import read
+from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.job import Job, job
 from retort.errors import RetortError
-from retort.jobs import Job
-from retort.locks import locked
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Recorder
+from retort.objectives.compose import WeightedSum
 from retort.settings import CorpusDistillationSettings
-from retort.signals import Interrupted, kept_for_next_training
 from retort.specs.model import Architecture
-from retort.stages.distill import corpus_student, distill_student
-from retort.stages.together import distill_together
-from retort.training.distillation import Student
+from retort.stages.distill import distill_students
+from retort.stages.save import save_student
 
 from tests.job_settings import schedule
+from tests.rule_job import rule_job
 from tests.unit.stages.test_distill import corpus, published, resolved
+from tests.unit.training.test_training import short_after
 
 __all__ = ["corpus", "published"]  # fixtures
+Students = dict[str, CorpusDistillationSettings]
+STEPS = {"logits": 8, "hidden": 5, "relations": 3}
+FILES = ("model.safetensors", "README.md", "config.json", "tokenizer.json")
 
 
 @pytest.fixture
-def students(study_folder: Path) -> dict[str, CorpusDistillationSettings]:
+def students(study_folder: Path) -> Students:
     """Return settings of students that read other layers, take other numbers of steps and have other sizes."""
     logits = resolved(study_folder, schedule=schedule(steps=8, batch_size=8))
     term = logits.stages[0].terms[0]
@@ -54,73 +54,42 @@ def students(study_folder: Path) -> dict[str, CorpusDistillationSettings]:
     }
 
 
-def job(name: str) -> Job:
-    return Job(f"distill_student({name})", io.StringIO(), slug=f"distill_student.{name}")
-
-
-def together(students: dict[str, CorpusDistillationSettings], teacher: Path, corpus: Path, gpus: int = 0) -> str:
-    """Distil students side by side and return the log."""
-    running = Job("distill_together", io.StringIO(), gpu=gpus > 0, gpus=gpus, slug="distill_together.all")
-    each = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
-    distill_together(running, students, {"sentences": str(corpus)}, dict.fromkeys(students, each))
-    assert isinstance(running.log, io.StringIO)
-    return running.log.getvalue()
-
-
-def made(name: str, settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path) -> tuple[bytes, str]:
-    """Distil a student in its own job; return its weights and the log."""
-    own, each = job(name), StartFolders(str(teacher), str(teacher), str(teacher), None)
-    distill_student(own, settings, name, {"sentences": str(corpus)}, each, str(to / name))
-    shutil.rmtree(own.checkpoints, ignore_errors=True)  # as a job does at its end
-    assert isinstance(own.log, io.StringIO)
-    return (to / name / "model.safetensors").read_bytes(), own.log.getvalue()
-
-
-def test_the_files_are_those_of_students_alone(
-    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    alone = {name: made(name, own, published, corpus, tmp_path / "alone")[0] for name, own in students.items()}
-    passes = counted_passes(monkeypatch, layers=4)
-    assert "done: 3 students" in together(students, published, corpus)
-    assert passes == [8]  # one for each batch of the longest training
+
+
+def distilled(
+    students: Students, teacher: Path, corpus: Path, to: str = "results/distilled", clock: Clock = NEVER, **more: Any
+) -> str:
+    """Distil students side by side, or one alone, into folders of a folder; return the log and those of its parts."""
+    for log in Path().glob("*.log"):
+        log.unlink()
+    start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
+    outputs = {name: f"{to}/{name}" for name in students}
+    with Path("job.log").open("w") as stream:
+        running = Job("together", stream, result=next(iter(outputs.values())), clock=clock, **more)
+        distill_students(running, students, [str(corpus)], start, outputs)
+    return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
+
+
+def each_alone(students: Students, teacher: Path, corpus: Path, **more: Any) -> None:
+    """Distil each student in a job of its own, into the folder results/alone."""
     for name, own in students.items():
-        weights, log = made(name, own, published, corpus, tmp_path / "beside")
-        assert weights == alone[name]
-        assert f"resumed at step {own.stages[0].schedule.steps}" in log
-    assert passes == [8]
-    assert not list((tmp_path / "results/checkpoints").iterdir())
+        distilled({name: own}, teacher, corpus, "results/alone", **more)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("forked_processes")
-def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
-    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    del students["logits"]
-    each, corpora = StartFolders(str(published), str(published), str(published), None), {"sentences": str(corpus)}
-
-    def divided(own: Job) -> Job:
-        """Return a job that divides its batches of 8 rows among two processes, and theirs into parts of 2."""
-        return replace(own, log=(tmp_path / "log").open("a"), threads=2, gpus=2, micro_batch=3)
-
-    for name, own in students.items():
-        distill_student(divided(job(name)), own, name, corpora, each, str(tmp_path / "alone" / name))
-    beside = divided(Job("distill_together", io.StringIO(), slug="distill_together.all"))
-    distill_together(beside, students, corpora, dict.fromkeys(students, each))
-    for name, own in students.items():
-        weights, log = made(name, own, published, corpus, tmp_path / "beside")  # which takes no step
-        assert f"resumed at step {own.stages[0].schedule.steps}" in log
-        assert weights == (tmp_path / "alone" / name / "model.safetensors").read_bytes()
-        card = (tmp_path / "beside" / name / "README.md").read_text()
-        assert '"micro_batch": 3,\n  "gpus": 2\n' in card  # how its steps were taken
-        assert card == (tmp_path / "alone" / name / "README.md").read_text()
+def same_as_alone(names: Iterable[str]) -> bool:
+    """Return whether all files of students that were distilled side by side are those of students alone."""
+    return all(
+        Path("results/distilled", name, file).read_bytes() == Path("results/alone", name, file).read_bytes()
+        for name in names
+        for file in FILES
+    )
 
 
-def counted_passes(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:
+def passes_of(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:
     """Return a list with the number of passes, from now on, of models with so many layers: the teacher."""
     passes, run = [0], Recorder.__call__
 
@@ -132,73 +101,133 @@ def counted_passes(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:
     return passes
 
 
-def test_a_student_that_diverges_does_so_in_its_own_job_at_the_same_step_and_without_training(
-    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
+def test_the_files_are_those_of_students_alone(
+    students: Students, published: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each_alone(students, published, corpus)
+    passes = passes_of(monkeypatch, layers=4)
+    assert "done: 3 students" in distilled(students, published, corpus)
+    assert passes == [8]  # one for each batch of the longest training
+    assert same_as_alone(students)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked_processes")
+def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
+    students: Students, published: Path, corpus: Path
+) -> None:
+    del students["logits"]
+    divided = {"threads": 2, "gpus": 2, "micro_batch": 3}  # two processes take 4 rows each, in parts of 2
+    each_alone(students, published, corpus, **divided)
+    distilled(students, published, corpus, **divided)
+    assert same_as_alone(students)
+    card = Path("results/distilled/hidden/README.md").read_text()
+    assert '"micro_batch": 3,\n  "gpus": 2\n' in card  # how its steps were taken
+
+
+@pytest.mark.parametrize("stop", [2, 4, 6])
+def test_a_job_that_was_ended_trains_no_step_twice(
+    students: Students, published: Path, corpus: Path, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also not those of a student that is done, while its companions have further steps."""
+    each_alone(students, published, corpus)
+    taken, whole = [0], WeightedSum.forward
+
+    def counted(self: WeightedSum, *arguments: Any) -> Any:
+        taken[0] += 1
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(WeightedSum, "forward", counted)
+    with pytest.raises(Interrupted, match=f"after step {stop}"):
+        distilled(students, published, corpus, clock=short_after(stop))
+    assert not Path("results/distilled").exists()
+    said = distilled(students, published, corpus)
+    for steps in STEPS.values():
+        assert f"{steps} steps, resumed at step {min(stop, steps)}\n" in said
+    assert taken[0] == sum(STEPS.values())
+    assert same_as_alone(students)
+
+
+def test_a_student_goes_on_alone_or_beside_others_whoever_began_it(
+    students: Students, published: Path, corpus: Path
+) -> None:
+    each_alone(students, published, corpus)
+    with pytest.raises(Interrupted, match="after step 4"):
+        distilled(students, published, corpus, clock=short_after(4))
+    assert "3 steps, resumed at step 3" in distilled({"relations": students.pop("relations")}, published, corpus)
+    with pytest.raises(Interrupted, match="after step 6"):
+        distilled({"logits": students["logits"]}, published, corpus, clock=short_after(2))
+    said = distilled(students, published, corpus)
+    assert "8 steps, resumed at step 6" in said
+    assert "5 steps, resumed at step 4" in said
+    assert same_as_alone(STEPS)
+
+
+def test_a_student_that_diverges_does_so_at_the_same_step_and_is_not_trained_again(
+    students: Students, published: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage = students["hidden"].stages[0]
     wild = stage.model_copy(update={"terms": [stage.terms[0].model_copy(update={"weight": 1e38})]})
     students["hidden"] = students["hidden"].model_copy(update={"stages": [wild]})
-    assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "alone")[1]
-    alone = made("logits", students["logits"], published, corpus, tmp_path / "alone")[0]
-    with kept_for_next_training():
-        os.kill(os.getpid(), signal.SIGURG)
-        with pytest.raises(Interrupted, match="after step 1"):
-            together(students, published, corpus)
-    notes = Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text()
+    each_alone(students, published, corpus)
+    with pytest.raises(Interrupted, match="after step 1"):
+        distilled(students, published, corpus, clock=short_after(1))
+    notes = Path("results/checkpoints/distilled.hidden/notes.jsonl").read_text()
     assert '"diverged": 1' in notes
-    together(students, published, corpus)
-    assert Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text() == notes  # not trained again
+    assert "diverged at step 1, " in distilled(students, published, corpus)
+    assert Path("results/checkpoints/distilled.hidden/notes.jsonl").read_text() == notes
+    for folder in ("alone", "distilled"):
+        assert json.loads(Path("results", folder, "hidden/diverged.json").read_text()) == {"step": 1}
+    assert same_as_alone({"logits", "relations"})
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("a step was taken"))
-    assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "beside")[1]
-    for folder in ("alone", "beside"):
-        assert json.loads((tmp_path / folder / "hidden/diverged.json").read_text()) == {"step": 1}
-    assert made("logits", students["logits"], published, corpus, tmp_path / "beside")[0] == alone
-
-
-def test_a_student_at_which_another_process_is_at_work_is_left_to_it(
-    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    with locked(Path("results/.locks/distill_student.hidden"), "distill_student(hidden)"):
-        log = together(students, published, corpus)
-    assert "without hidden: distill_student(hidden) is already at work elsewhere" in log
-    assert "done: 2 students" in log
-    assert sorted(path.name for path in Path("results/checkpoints").iterdir()) == [
-        "distill_student.logits", "distill_student.relations",
-    ]  # fmt: skip
-    assert torch.get_num_threads() == 1
+    assert "diverged at step 1, " in distilled({"hidden": students["hidden"]}, published, corpus)
 
 
 @pytest.mark.parametrize(("promised", "seen", "said"), [(1, 0, "a GPU, .* none"), (4, 2, "4 GPUs, .* 2")])
 def test_a_job_with_fewer_gpus_than_promised_stops(
-    promised: int, seen: int, said: str, students: dict[str, CorpusDistillationSettings], published: Path,
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    promised: int, seen: int, said: str, students: Students, published: Path, corpus: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
     monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
     with pytest.raises(RetortError, match=f"the job was promised {said}"):
-        together(students, published, corpus, promised)
+        distilled(students, published, corpus, gpu=True, gpus=promised)
     assert not Path("results/checkpoints").exists()
 
 
-def test_students_that_cannot_begin_are_not_counted(
-    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    def begins(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
-        if settings is not students.get("hidden"):
-            raise RetortError("no masked-LM head")
-        return corpus_student(job, settings, folders)
+def test_a_student_that_cannot_begin_fails_alone(
+    students: Students, published: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = {"layers": [1, 9], "random": False}
+    wrong = students["relations"].initialisation.model_copy(update=start)
+    students["relations"] = students["relations"].model_copy(update={"initialisation": wrong})
+    outputs = {name: f"results/distilled/{name}" for name in students}
+    folders, why = (
+        StartFolders(str(published), str(published), str(published), None),
+        "teacher has no layer 9; it has 4",
+    )
+    with job(rule_job(output=outputs)) as running:
+        distill_students(running, students, [str(corpus)], folders, outputs)
+    assert f"without relations: {why}\ndone: 2 students " in Path("rule.a.log").read_text()
+    assert not list(Path("results/checkpoints").iterdir())
+    assert (saved("relations", outputs), saved("hidden", outputs)) == (1, 0)
+    assert f"save_student(relations): {why}\n  log: save_student.relations.log\n" in capsys.readouterr().err
+    assert not Path("results/students/relations").exists()
+    model = Path("results/students/hidden/model")
+    checksums = read(model)
+    assert checksums is not None
+    assert checksums == read(Path(outputs["hidden"]))
+    assert {*FILES} <= checksums.files.keys()
+    with pytest.raises(RetortError, match=why):
+        distilled({"relations": students["relations"]}, published, corpus)
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retort.stages.together.corpus_student", begins)
-    log = together(students, published, corpus)
-    assert "without logits: no masked-LM head" in log
-    assert "done: 1 student " in log
-    del students["hidden"]
-    with pytest.raises(RetortError, match="no masked-LM head"):
-        together(students, published, corpus)
+
+def saved(name: str, outputs: dict[str, str]) -> int:
+    """Save a distilled student in a job of its own, and return the exit status."""
+    to = f"results/students/{name}/model"
+    try:
+        with job(rule_job(input=[outputs[name]], output=[to], log=[f"save_student.{name}.log"])) as running:
+            save_student(running, outputs[name], to)
+    except SystemExit as end:
+        return int(str(end.code))
+    return 0

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.engine.workflow import guard_scale
 from retort.errors import RetortError
 from retort.plan.resolve import score
-from retort.plan.scale_guard import guard_scale
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from retort.audit import checks, condition_of
-from retort.formatters import condition
 from retort.specs import catalogue
 from retort.specs.config import Config, read_config
+from retort.specs.formatters import condition
 from retort.study.load import open_study
 from retort.tables.claims import FAILS, HOLDS, OPEN, counts, judge_all
 from retort.tables.tidy import Line

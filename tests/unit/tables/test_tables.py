@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from retort.checksums import sha256
 from retort.errors import RetortError
-from retort.formatters import number, p_value, with_std
+from retort.specs.formatters import number, p_value, with_std
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
 from retort.tables import render

@@ -13,7 +13,7 @@ import pytest
 import torch
 from retort.data.encoded import Encoded
 from retort.data.encoding import SplitWriter, Tokeniser, encode_task
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.models import build
 from retort.models.recorder import Recorder
 from retort.models.stored_activations import StoredActivations

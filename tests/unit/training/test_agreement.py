@@ -1,29 +1,27 @@
-"""Tests of a signal that reaches one of several processes of a training: all end after the same step."""
+"""Tests of several processes of a training of which one looks at the clock first: all end after the same step."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from retort.jobs import Job
-from retort.signals import SIGNALS, Interrupted, Interruption
+from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.job import Job
 from retort.training import agreement
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.launch import on_every_gpu
 from retort.training.loop import train
 from retort.training.progress import Progress
 from retort.training.setup import division_of
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from tests.unit.training.test_parts import MIXED, assert_close, distillation
+from tests.unit.training.test_parts import MIXED, distillation
 
-VALUES = ["über", 0.1, None, [signal.SIGURG, 1e-9], "x" * (agreement.WIDTH - 2)]
+VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (agreement.WIDTH - 2)]
 
 
 @on_every_gpu
@@ -48,28 +46,23 @@ def test_a_process_alone_receives_its_own_value() -> None:
 
 
 @on_every_gpu
-def train_here(job: Job, folder: str, received: int) -> None:
-    """Train a run in this process, one of several; the last one gets a signal, if any, after its first step."""
+def train_here(job: Job, folder: str) -> None:
+    """Train a run in this process, one of several, of which only the last one looks at the clock of the job."""
     torch.set_num_threads(1)
     run, path = distillation(MIXED), Path(folder)
-
-    def after_step(step: int) -> None:
-        (path / f"process-{job.rank}").write_text(str(step))
-        if received and step == 1 and job.rank == job.processes - 1:
-            os.kill(os.getpid(), received)
-
-    run.after_step = after_step
+    run.after_step = lambda step: (path / f"process-{job.rank}").write_text(str(step)) and None
     checkpoint = (Checkpoint if job.writes else ReadCheckpoint)(path / "state", {}, 1e9)
-    train(run, 7, checkpoint, Progress("job", io.StringIO()), "float32", "cpu", division=division_of(job))
+    clock = job.clock if job.rank == job.processes - 1 else NEVER
+    train(run, 7, checkpoint, Progress("job", io.StringIO()), "float32", "cpu", 0, division_of(job), clock)
     if job.writes:
         save_file({key: x.clone() for key, x in run.modules[0].state_dict().items()}, path / "student.safetensors")
 
 
-def trained(folder: Path, received: int = 0) -> dict[str, torch.Tensor]:
-    """Train in two processes, and return the student's weights."""
+def trained(folder: Path, clock: Clock = NEVER) -> bytes:
+    """Train in two processes, and return the file of the student's weights."""
     folder.mkdir(exist_ok=True)
-    train_here(Job("job", (folder / "log").open("a"), threads=2, gpus=2), str(folder), received)
-    return load_file(folder / "student.safetensors")
+    train_here(Job("job", (folder / "log").open("a"), threads=2, gpus=2, clock=clock), str(folder))
+    return (folder / "student.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -83,33 +76,31 @@ def trained(folder: Path, received: int = 0) -> dict[str, torch.Tensor]:
 def test_processes_ask_each_other_every_few_seconds(
     own: float, other: float, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, steps, interruption = 0.0, list[int](), Interruption()
+    now, steps = 0.0, list[int]()
 
     def gather(mine: Any) -> list[Any]:
-        """Answer as two processes of which the other one received a signal after a while."""
+        """Answer as two processes of which the time of the other one is short after a while."""
         steps.append(step)
-        return [mine, [int(signal.SIGURG) if len(steps) == len(asked) else None, other]]
+        return [mine, [len(steps) == len(asked), other]]
 
     monkeypatch.setattr(agreement, "are_several", lambda: True)
     monkeypatch.setattr(agreement, "gather", gather)
     monkeypatch.setattr(agreement.time, "monotonic", lambda: now)
-    agrees, step = agreement.Agreement(interruption), 0
+    agrees, step = agreement.Agreement(NEVER), 0
     for step in range(1, asked[-1] + 1):
         now += own
-        received = agrees.after_step()
-        assert (received is signal.SIGURG) == (step == asked[-1])
+        assert agrees.after_step() == (step == asked[-1])
     assert steps == asked
 
 
-@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked_processes")
-def test_a_signal_to_one_process_makes_all_write_one_state_and_end(number: signal.Signals, tmp_path: Path) -> None:
-    with pytest.raises(Interrupted, match=f"{number.name} ended it after step 1") as caught:
-        trained(tmp_path / "cut", number)
-    assert caught.value.ahead_of_limit is (number is signal.SIGURG)
-    assert [(tmp_path / "cut" / f"process-{rank}").read_text() for rank in range(2)] == ["1", "1"]
-    state = Checkpoint(tmp_path / "cut/state", {}, 1e9).state
-    assert state is not None
-    assert state.step == 1
-    assert_close(trained(tmp_path / "whole"), trained(tmp_path / "cut"))
+def test_the_clock_of_one_process_makes_all_write_one_state_and_end(tmp_path: Path) -> None:
+    for step in (1, 2):
+        with pytest.raises(Interrupted, match=f"after step {step};"):
+            trained(tmp_path / "cut", Clock(end=0.0))
+        assert [(tmp_path / "cut" / f"process-{rank}").read_text() for rank in range(2)] == [str(step)] * 2
+        state = Checkpoint(tmp_path / "cut/state", {}, 1e9).state
+        assert state is not None
+        assert state.step == step
+    assert trained(tmp_path / "cut") == trained(tmp_path / "whole")

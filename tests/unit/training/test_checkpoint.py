@@ -1,60 +1,56 @@
-"""Tests of when and how the state of a training is written: on a signal, seldom enough, and in little memory."""
+"""Tests of when and how the state of a training is written: ahead of a limit, seldom enough, in little memory."""
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from retort.batch import Batch
-from retort.signals import SIGNALS, Interrupted, kept_for_next_training
+from retort.engine.clock import NEVER, Clock, Interrupted
 from retort.training import checkpoint as checkpoints
 from retort.training import state_files
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint, are_due, write_interval
 from retort.training.loop import train
 from retort.training.state_files import StoredTensors, write_groups
 
-from tests.unit.training.test_training import made, part, progress
+from tests.unit.training.test_training import Dropped, made, part, progress, short_after
+
+
+def job(folder: Path, clock: Clock, workers: int = 0) -> Dropped:
+    """Train a model twice, as a job of two stages does, from where it was ended; return the model."""
+    model, checkpoint = made(), Checkpoint(folder, {}, 1e9)
+    for number in (1, 2):
+        if not checkpoint.past(number):
+            run = part(model)
+            run.number = number
+            train(run, 7, checkpoint, progress(), "float32", "cpu", workers, clock=clock)
+    return model
+
+
+def same(one: Dropped, other: Dropped) -> bool:
+    states = one.state_dict(), other.state_dict()
+    return all(torch.equal(x, states[1][name]) for name, x in states[0].items())
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_writes_the_state_and_ends_the_training(number: signal.Signals, workers: int, tmp_path: Path) -> None:
-    whole, cut, again, before = made(), made(), made(), signal.getsignal(number)
-    train(part(whole), 7, Checkpoint(tmp_path / "whole", {}, 1e9), progress(), "float32", "cpu")
-    run, steps = part(cut), []
-
-    def loss(batch: Batch, inner: Any = run.loss) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        steps.append(batch)
-        if len(steps) == 5:
-            os.kill(os.getpid(), number)
-        result: tuple[torch.Tensor, dict[str, torch.Tensor]] = inner(batch)
-        return result
-
-    run.loss = loss
-    with pytest.raises(Interrupted, match=f"{number.name} ended it after step 5") as caught:
-        train(run, 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu", workers)
-    assert caught.value.ahead_of_limit == (number is signal.SIGURG)
-    assert signal.getsignal(number) is before
-    train(part(again), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
-    for one, other in zip(whole.parameters(), again.parameters(), strict=True):
-        assert torch.equal(one, other)
+@pytest.mark.parametrize(("questions", "step"), [(5, 5), (12, 1), (17, 5)])  # in a stage, at its end, in the next
+def test_a_job_ahead_of_its_limit_writes_its_state_and_goes_on(
+    questions: int, step: int, workers: int, tmp_path: Path
+) -> None:
+    with pytest.raises(Interrupted, match=f"its time limit ended it after step {step}; its state is kept"):
+        job(tmp_path / "cut", short_after(questions), workers)
+    state = Checkpoint(tmp_path / "cut", {}, 1e9).state
+    assert state is not None
+    assert (state.run, state.step) == (1 if questions < 12 else 2, step)
+    assert same(job(tmp_path / "cut", NEVER), job(tmp_path / "whole", NEVER))
 
 
-def test_a_signal_between_two_trainings_ends_the_next_one(tmp_path: Path) -> None:
-    before = signal.getsignal(signal.SIGURG)
-    with kept_for_next_training():
-        os.kill(os.getpid(), signal.SIGURG)
-        with pytest.raises(Interrupted, match="SIGURG ended it after step 1"):
-            train(part(made()), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
-        train(part(made()), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
-        os.kill(os.getpid(), signal.SIGURG)
-    assert signal.getsignal(signal.SIGURG) is before
-    train(part(made()), 7, Checkpoint(tmp_path / "whole", {}, 1e9), progress(), "float32", "cpu")
+def test_a_job_that_begins_ahead_of_its_limit_takes_a_step_each_time(tmp_path: Path) -> None:
+    for step in [*range(1, 12), *range(1, 12)]:
+        with pytest.raises(Interrupted, match=f"after step {step};"):
+            job(tmp_path / "cut", Clock(end=0.0))
+    assert same(job(tmp_path / "cut", Clock(end=0.0)), job(tmp_path / "whole", NEVER))
 
 
 def test_the_next_write_waits_fifty_times_as_long_as_those_of_a_job_take(

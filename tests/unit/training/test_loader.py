@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from retort.jobs import job
+from retort.engine.job import job
 
 from tests.rule_job import rule_job
 
@@ -71,5 +71,6 @@ def test_a_job_with_a_gpu_has_two_unless_the_configuration_says_otherwise(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
     monkeypatch.setattr("torch.cuda.device_count", lambda: int(cuda))
-    with job(rule_job(resources={"gpu": gpu}, config=config)) as running:
+    made = {"log": ["job.log"], "output": ["results/made"]}
+    with job(rule_job(resources={"gpu": gpu}, config=config, **made)) as running:
         assert running.num_workers == expected

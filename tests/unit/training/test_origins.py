@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 from retort.checksums import sealed
+from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.jobs import Job
 from retort.models.cards import trained
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.plain import plain

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from retort.attempts import Attempt, attempt
 from retort.batch import Batch
+from retort.engine.attempts import Attempt, attempt
+from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.jobs import Job
 from retort.training import processes
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.division import UNDIVIDED, Division

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import gc
 import io
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 import torch
 from retort.batch import Batch
+from retort.engine.clock import Interrupted
 from retort.models.recorder import Key
-from retort.signals import Interrupted
 from retort.training.checkpoint import Checkpoint
-from retort.training.loop import Trainer, Training, TrainingRun, merge_ranges, train, train_together
+from retort.training.loop import Training, TrainingRun, train, train_together
 from retort.training.progress import Progress
 from retort.training.shared_pass import SharedPass
 
 from tests.job_settings import schedule
-from tests.unit.training.test_training import Dropped, Numbered
+from tests.unit.training.test_training import Dropped, Numbered, short_after
 
 RATES = (0.01, 0.02, 0.03)
 STEPS = (12, 5, 9)
@@ -45,7 +43,7 @@ def run_of(number: int, stop: int | None = None, bad: int | None = None) -> Trai
 
 def training(folder: Path, number: int, run: TrainingRun, every: float = 1e9) -> Training:
     checkpoint = Checkpoint(folder / str(number), {"run": number}, every)
-    return Training(Trainer(run, 7 * 1000 + run.number, "float32", "cpu"), checkpoint, Progress("job", io.StringIO()))
+    return Training(run, 7, checkpoint, Progress("job", io.StringIO()), "float32", "cpu")
 
 
 def weights(run: TrainingRun) -> list[torch.Tensor]:
@@ -106,7 +104,7 @@ def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], t
 def test_a_due_checkpoint_ends_no_training(tmp_path: Path) -> None:
     seen: list[int] = []
     each = training(tmp_path, 0, run_of(0, bad=3), every=0.0)
-    each.on_divergence = lambda error: seen.append(each.step)
+    each.run.on_divergence = lambda error: seen.append(each.step)
     train_together([each], "cpu")
     assert seen == [10]  # at the next line of the log, in which all processes of a training ask
     state = Checkpoint(tmp_path / "0", {"run": 0}, 0.0).state
@@ -114,20 +112,32 @@ def test_a_due_checkpoint_ends_no_training(tmp_path: Path) -> None:
     assert state.step == 2  # none after the divergence
 
 
+def test_ahead_of_a_limit_all_write_their_states_and_go_on_to_the_same_bytes(
+    alone: list[TrainingRun], tmp_path: Path
+) -> None:
+    for stop, steps in ((4, [4, 4, 4]), (2, [6, 4, 6])):  # the second run ends, without a state after its last step
+        cut = [training(tmp_path, number, run_of(number)) for number in range(3)]
+        with pytest.raises(Interrupted, match=f"after step {steps[0]};"):
+            train_together(cut, "cpu", clock=short_after(stop))
+        assert [training(tmp_path, number, run_of(number)).step for number in range(3)] == steps
+    runs = [run_of(number) for number in range(3)]
+    train_together([training(tmp_path, number, run) for number, run in enumerate(runs)], "cpu")
+    assert all(map(same, runs, alone))
+
+
 @pytest.mark.parametrize("stop", [4, 11])  # before the log asks for the loss, and after
-def test_a_divergence_outlives_a_signal(stop: int, tmp_path: Path) -> None:
+def test_a_divergence_outlives_a_limit(stop: int, tmp_path: Path) -> None:
     runs, seen = [run_of(0), run_of(2, bad=3)], list[int]()
     trainings = [training(tmp_path, number, run) for number, run in enumerate(runs)]
-    trainings[1].on_divergence = lambda error: seen.append(error.step)
-    runs[0].after_step = lambda step: os.kill(os.getpid(), signal.SIGURG) if step == stop else None
-    with pytest.raises(Interrupted, match=f"after step {stop}"):
-        train_together(trainings, "cpu")
+    runs[1].on_divergence = lambda error: seen.append(error.step)
+    with pytest.raises(Interrupted, match=f"after step {stop};"):
+        train_together(trainings, "cpu", clock=short_after(stop))
     assert seen == [3]
 
 
 def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], tmp_path: Path) -> None:
     first = training(tmp_path, 1, run_of(1))
-    first.on_end = lambda run, state: first.checkpoint.write(run.number, run.steps, state)
+    first.run.on_end = lambda run, state: first.checkpoint.write(run.number, run.steps, state)
     train_together([first, training(tmp_path, 0, run_of(0))], "cpu")
     again = run_of(1, stop=1)
     torch.manual_seed(99)
@@ -135,12 +145,20 @@ def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], t
     assert same(again, alone[1])
 
 
-def test_batches_that_no_run_needs_are_not_made() -> None:
-    assert merge_ranges([range(3, 6), range(5, 9), range(12, 15), range(2, 2), range(9, 10)]) == [
-        range(3, 10),
-        range(12, 15),
-    ]
-    assert merge_ranges([range(0)]) == []
+def test_batches_that_no_run_needs_are_not_made(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    class Noted(Numbered):
+        def __getitem__(self, number: int) -> Batch:
+            made.append(number)
+            return super().__getitem__(number)
+
+    with pytest.raises(Interrupted):
+        train_together([training(tmp_path, 0, run_of(0))], "cpu", clock=short_after(8))
+    late = run_of(0)
+    late.batches = Noted()
+    train_together([training(tmp_path, 0, late), training(tmp_path, 1, run_of(1))], "cpu")
+    assert made == [*range(5), *range(8, 12)]
 
 
 def test_a_teacher_makes_one_pass_over_a_batch_and_its_activations_go_with_it() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
+from retort.engine.clock import NEVER, Clock
 from retort.errors import Diverged
 from retort.training import checkpoint as checkpoint_module
 from retort.training import optim
@@ -67,6 +68,17 @@ def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> T
         return (value * float("nan") if step == bad else value), {"square": value.detach()}
 
     return TrainingRun(modules=[model], schedule=SCHEDULE, steps=12, batches=Numbered(), loss=loss)
+
+
+def short_after(questions: int) -> Clock:
+    """Return a clock that is short from this question on; it is asked after each step."""
+    asked = itertools.count(1)
+
+    class Counting(Clock):
+        def is_short(self) -> bool:
+            return next(asked) >= questions
+
+    return Counting()
 
 
 def progress() -> Progress:
@@ -135,11 +147,12 @@ def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
     assert Checkpoint(tmp_path, "others", 1.0).notes() == []
 
 
-def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(tmp_path: Path) -> None:
+@pytest.mark.parametrize("clock", [NEVER, short_after(5)])  # the log would ask after step 10
+def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(clock: Clock, tmp_path: Path) -> None:
     late = part(made(), bad=4)
     late.steps_before = 100
     with pytest.raises(Diverged) as caught:
-        train(late, 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu")
+        train(late, 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu", clock=clock)
     assert caught.value.step == 104
 
 

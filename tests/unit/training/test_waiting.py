@@ -15,7 +15,7 @@ from retort.training import optim
 from retort.training import progress as reporting
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import UNDIVIDED, Comparison, Division
-from retort.training.loop import Trainer, train
+from retort.training.loop import Training, TrainingRun, train
 from retort.training.parts import InParts
 from retort.training.progress import Progress
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -41,6 +41,10 @@ class Waits(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
+def training_of(run: TrainingRun, folder: Path, precision: str, division: Division = UNDIVIDED) -> Training:
+    return Training(run, 1, Checkpoint(folder, {}, 1e9), Progress("job", io.StringIO()), precision, "cpu", division)
+
+
 STATIC = [term for term in MIXED if term["objective"] != "emd"]  # which says why it waits: `synchronises`
 
 
@@ -48,22 +52,22 @@ STATIC = [term for term in MIXED if term["objective"] != "emd"]  # which says wh
 @pytest.mark.parametrize("division", [UNDIVIDED, InParts(2)], ids=lambda division: type(division).__name__)
 @pytest.mark.parametrize(("terms", "masked"), [(STATIC, False), (SHORT, False), (MASKED, True)], ids=NAMES)
 def test_a_step_waits_for_nothing(
-    terms: list[dict[str, Any]], masked: bool, division: Division, precision: str
+    terms: list[dict[str, Any]], masked: bool, division: Division, precision: str, tmp_path: Path
 ) -> None:
     run = distillation(terms, masked)
     if precision == "bfloat16":
         [module.float() for module in run.modules]
         assert isinstance(run.loss, Comparison)
         run.loss.teacher.model.float()  # type: ignore[attr-defined]
-    trainer, batches = Trainer(run, 1, precision, "cpu", division), division.batches(Texts(masked))
-    prepared = [batches[number].to("cpu") for number in range(3)]
-    trainer.step(1, prepared[0])
+    training = training_of(run, tmp_path, precision, division)
+    prepared = [training.batches[number].to("cpu") for number in range(3)]
+    training.take(prepared[0])
     with Waits() as waits:
-        trainer.step(2, prepared[1])
-        trainer.step(3, prepared[2])
+        training.take(prepared[1])
+        training.take(prepared[2])
     assert waits.counted == {}
     with Waits() as waits:
-        value, values, _ = trainer.numbers()
+        value, values = training.numbers()
     assert waits.counted["_local_scalar_dense"] <= 1  # `tolist` copies all at once
     assert value == pytest.approx(sum(values.values()))
 
@@ -94,7 +98,7 @@ def test_a_divergence_is_told_with_its_step_and_touches_no_weight(
         assert all(torch.equal(x, other.state_dict()[name]) for name, x in one.state_dict().items())
 
 
-def test_tf32_is_for_the_products_of_a_step_alone() -> None:
+def test_tf32_is_for_the_products_of_a_step_alone(tmp_path: Path) -> None:
     run, seen = distillation(SHORT), []
     loss = run.loss
 
@@ -105,6 +109,6 @@ def test_tf32_is_for_the_products_of_a_step_alone() -> None:
     run.loss = asks
     before = torch.backends.cuda.matmul.fp32_precision
     for precision in ("tf32", "float32"):
-        Trainer(run, 1, precision, "cpu").step(1, Texts(False)[0])
+        training_of(run, tmp_path, precision).take(Texts(False)[0])
     assert seen == ["tf32", "ieee"]
     assert torch.backends.cuda.matmul.fp32_precision == before

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from retort.formatters import condition
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
+from retort.specs.formatters import condition
 from retort.specs.model import Architecture
 from retort.specs.printed import AVERAGE, Number
 from retort.specs.rows import CellSpec

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertModel
 
-from retort import forkserver
 from retort.atomic import write_json
 from retort.cost import flops, losses
+from retort.engine import forkserver
 from retort.errors import RetortError
 from retort.models.attention import ATTENTION
 from retort.objectives.divergence import relation_divergence, token_weights
@@ -31,8 +31,9 @@ LEAST = 3  # the fewest steps that are measured, however slow they are
 MOVED = {True: 1 << 28, False: 1 << 24}  # elements of a tensor that is larger than any cache, on a GPU (True) or CPU
 # what runs before the first step: on a node, Snakemake; then the script, in a new process or in a fork
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
-IMPORTED = f"import torch, {', '.join(forkserver.ON_NODES)}; torch.zeros(1, device='{{device}}')"
-FORKED = "from retort.forkserver import hand_over; hand_over()\n" + IMPORTED
+IMPORTED = """import torch, snakemake.script, transformers.models.bert.modeling_bert, retort.stages.distill
+torch.zeros(1, device='{device}')"""
+FORKED = "from retort.engine.forkserver import hand_over; hand_over()\n" + IMPORTED
 VOCABULARY = 1000
 # what is measured if jobs run on a GPU (True) or not: (architecture, rows per step, tokens per row)
 SHAPES = {
@@ -185,14 +186,14 @@ def _fork_seconds(device: str) -> float:
 
     The first fork waits for the imports of the server, which a run pays once; the second one is measured.
     """
-    forkserver.start({**os.environ, "OPENBLAS_NUM_THREADS": "1"}, forkserver.ON_NODES)
+    forkserver.start()
     try:
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder) / "script.py"
             script.write_text(FORKED.format(device=device), encoding="utf-8")
             return [_process_seconds(str(script)) for _ in range(2)][-1]
     finally:
-        del os.environ[forkserver.ADDRESS]  # the server ends with this process
+        os.environ.pop(forkserver.ADDRESS, None)  # the server ends with this process
 
 
 def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from retort.atomic import write_json
 from retort.cli.base import argument, config_of, verb
 from retort.registry import unknown
-from retort.specs.config import ROOT, Config, read_config
+from retort.specs.config import Config, read_config
 
 if TYPE_CHECKING:
     from retort.plan.plan import Plan
-    from retort.rehearsal.run import Rehearsal
 
 FOLDER = "results/rehearsal"
 
@@ -28,12 +28,12 @@ def _config(arguments: argparse.Namespace) -> Config:
     config = config_of(arguments)
     content = config.model_dump(exclude={"run_sources"})
     precision = "auto" if content["precision"] == "tf32" else content["precision"]
-    without: dict[str, None] = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster"))
-    return read_config({**content, **without, "scale": "rehearsal", "precision": precision}, config.file)
+    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
+    return read_config({**content, **unset, "scale": "rehearsal", "precision": precision}, config.file)
 
 
 def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
-    """Return the Snakemake targets of a call; empty for all.
+    """Return the files that a call asks for.
 
     Raises:
         RetortError: there is no such paper.
@@ -44,9 +44,19 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
     if strange:
         raise unknown("paper", strange[0], plan.study.papers)
     if not distinct:
-        return [f"reports/{paper}/index.html" for paper in papers]
+        return [f"reports/{paper}/index.html" for paper in papers] or ["reports/index.html"]
     chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
     return [address for address, paper in chosen.items() if not papers or paper in papers]
+
+
+def _content(plan: Plan) -> dict[str, Any]:
+    """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
+    from retort.cost.divide import fits_one_job
+    from retort.plan.companions import jobs_of
+
+    together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
+    companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
+    return {**plan.config.model_dump(mode="json"), "study": str(plan.config.folder), "companions": companions}
 
 
 @verb(
@@ -54,59 +64,53 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
     argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
     argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
     argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
-    argument("--unlock", action="store_true", help="remove the lock that a rehearsal has left which was killed"),
 )
 def rehearse(arguments: argparse.Namespace) -> int:
     """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
-    from retort.cost.report import of_one_process  # imported late: they import Snakemake
+    from retort.engine.attempts import LOCKS  # imported late: they import Snakemake
+    from retort.engine.claims import claimed
     from retort.plan.plan import Plan
-    from retort.rehearsal.progress import Progress, summary
-    from retort.rehearsal.run import Rehearsal, run
 
-    config, folder = _config(arguments), Path(arguments.folder).absolute()
-    plan = Plan(config)
+    plan, folder = Plan(_config(arguments)), Path(arguments.folder)
     targets = _targets(plan, arguments.papers, arguments.distinct)
-    if arguments.distinct and not targets:
+    if not targets:
         print(f"no student of {', '.join(arguments.papers) or 'these papers'} is trained")
         return 0
+    content = _content(plan)
     folder.mkdir(parents=True, exist_ok=True)
-    file, content = folder / "config.json", config.model_dump(mode="json", exclude={"run_sources"})
-    write_json(file, {**content, "study": str(config.folder)})
-    progress, pages = Progress(folder), _pages(folder)
-    rehearsal = Rehearsal(progress, progress.warn)
-    unlock = ["--unlock"] if arguments.unlock else []
-    status = run(rehearsal, [*_arguments(folder, file), *unlock, *(["--", *targets] if targets else [])])
+    with contextlib.chdir(folder), claimed(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
+        return _rehearse(content, targets, arguments)
+
+
+def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.Namespace) -> int:
+    """Run the jobs behind some files in the current folder; return the exit status."""
+    from retort.cost.jobs import Jobs
+    from retort.cost.report import of_one_process
+    from retort.engine.attempts import RUN
+    from retort.engine.failures import print_what_there_is
+    from retort.engine.workflow import guard_scale
+    from retort.plan.plan import Plan
+    from retort.rehearsal.progress import Progress, summary
+    from retort.rehearsal.run import run
+
+    plan = Plan(read_config(content))
+    guard_scale(plan.study)
+    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
+    jobs = Jobs(plan).in_order(targets)
+    progress = Progress(len(jobs))
+    try:
+        for ran in run(jobs, content):
+            progress(ran)
+    except KeyboardInterrupt:
+        progress.end()
+        print(f"stopped after {len(progress.ran)} jobs; run it again to go on", file=sys.stderr)
+        return 1
     progress.end()
-    if arguments.unlock:
-        return min(status, 1)
-    if rehearsal.jobs:
-        print(*summary(rehearsal.jobs), sep="\n")
-    made = not arguments.distinct and (not status or _pages(folder) != pages)
-    if made:
-        with contextlib.chdir(folder):
-            print("", *of_one_process(plan, arguments.papers), sep="\n")
-    _tell_end(rehearsal, status, folder, made)
-    return min(status, 1)
-
-
-def _tell_end(rehearsal: Rehearsal, status: int, folder: Path, made: bool) -> None:
-    """Print how a rehearsal ended, and where the pages are if it made them."""
-    if status:
-        stopped = "stopped; run it again to go on"
-        error = f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log"
-        print(stopped if rehearsal.stopped else error, file=sys.stderr)
-    where = f"; the pages are in {folder / 'reports'}" if made else ""
-    print(f"{len(rehearsal.jobs)} jobs, {rehearsal.failed} failed{where}")
-
-
-def _pages(folder: Path) -> dict[Path, int]:
-    """Return page -> time of modification, to see which pages a run has made, even if some of its jobs failed."""
-    return {page: page.stat().st_mtime_ns for page in folder.glob("reports/**/index.html")}
-
-
-def _arguments(folder: Path, config: Path) -> list[str]:
-    """Return the arguments of Snakemake: one job at a time, with the greedy scheduler, which is the fastest."""
-    from retort.plan.failed_jobs import QUIET
-
-    options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", *QUIET]
-    return ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--configfile", str(config), *options]
+    print(*summary(progress.ran), sep="\n")
+    where = ""
+    if not arguments.distinct:
+        print_what_there_is(plan, content, targets)
+        print("", *of_one_process(plan, arguments.papers), sep="\n")
+        where = f"; the pages are in {Path('reports').absolute()}"
+    print(f"{len(progress.ran)} jobs, {progress.failed} failed{where}")
+    return min(progress.failed, 1)

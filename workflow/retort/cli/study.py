@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from retort import mappings
 from retort.cli.base import argument, config_of, verb
 from retort.plan.folder_check import absent_in_folders
 from retort.plan.run_sources import unpinned
 from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
-from retort.specs import catalogue
+from retort.specs import catalogue, mappings
 from retort.specs.cluster import read_cluster
 from retort.study.cells import expand
 from retort.study.check_files import check_files

@@ -1,14 +1,14 @@
 """What a job takes, by its rule and its wildcards: work, memory, and whether it runs on a GPU.
 
-A rule that trains or runs a model, or prepares data, has a method here; for others there are guesses. The seeds of a
-student share an estimate.
+A rule that trains or runs a model, or prepares data, has a method here; for others there are guesses. All seeds of a
+student take the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from retort.cost import flops, losses, memory, work
@@ -16,13 +16,14 @@ from retort.cost.data import Volume
 from retort.cost.memory import Step
 from retort.cost.work import Work
 from retort.plan.plan import Plan
+from retort.plan.rules import Rule
 from retort.settings import CorpusDistillationSettings, GridSettings, TaskSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 
 Wildcards = Any
 
-SECONDS = {"fetch_source": 120.0}  # guesses, for rules without a model
+SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
 OTHERS = 10.0  # the same for tables, figures and pages
 TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning included
 PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
@@ -40,14 +41,12 @@ class Estimate:
         ram: bytes of memory of the machine.
         runs_model: whether it trains or runs a model, on a GPU where the scale has one.
         step: the memory of its training step; None if it trains nothing.
-        trained_before: whether a job of companions has trained the student, so that this job only saves it.
     """
 
     work: Work
     ram: float = memory.PROCESS[False]
     runs_model: bool = False
     step: Step | None = None
-    trained_before: bool = False
 
 
 class Estimates:
@@ -55,16 +54,14 @@ class Estimates:
 
     Args:
         plan: the plan.
-        companions: job -> the task-agnostic students that it distils side by side, beside one teacher.
     """
 
-    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
-        self.companions = companions
         self.gpu = plan.config.gpus > 0
         self.workers = plan.config.workers(self.gpu)
         self.volume = Volume(plan.study)
-        self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
+        self.of_kind: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
             "encode_task": (self._encode, ("task", "tokenizer")),
             "tokenize_corpus": (self._tokenize, ("corpus", "tokenizer", "parts")),
             "build_corpus": (self._pack, ("corpus", "tokenizer")),
@@ -72,8 +69,7 @@ class Estimates:
             "fit_teacher_head": (self._head, ("teacher", "corpus")),
             "record_activations": (self._activations, ("teacher", "task")),
             "distill_on_task": (self._on_task, ("student", "task")),
-            "distill_student": (self._on_corpus, ("student",)),
-            "distill_together": (self._together, ("companions",)),
+            "distill_student": (self.alone, ("student",)),
             "run_grid": (self._grid, ("student", "task", "part", "parts")),
             "finetune_student": (self._finetuning, ("student", "task")),
             "encode_test": (self._encode_test, ("task", "tokenizer")),
@@ -83,15 +79,25 @@ class Estimates:
         self.cache: dict[tuple[str, ...], Estimate] = {}
         self.by_student: dict[str, tuple[Work, Work, Step | None]] = {}
 
-    def of(self, rule: str, wildcards: Wildcards) -> Estimate:
+    def of(self, rule: Rule, wildcards: Wildcards) -> Estimate:
         """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
-        if rule not in self.of_rule:
-            return Estimate(Work(seconds=SECONDS.get(rule, OTHERS)))
-        estimate, names = self.of_rule[rule]
-        values = [str(getattr(wildcards, name)) for name in names]
-        key = (rule, *values)
+        if rule.students:
+            return self._once("together", *rule.students, estimate=lambda *students: self._together(students))
+        if rule.kind not in self.of_kind:
+            return Estimate(Work(seconds=SECONDS.get(rule.kind, OTHERS)))
+        estimate, names = self.of_kind[rule.kind]
+        one = self._once(rule.kind, *(str(getattr(wildcards, name)) for name in names), estimate=estimate)
+        return replace(one, work=one.work.times(len(rule.seeds))) if len(rule.seeds) > 1 else one
+
+    def of_seed(self, student: str, task: str) -> Estimate:
+        """Return the estimate of a student on a task under one seed."""
+        kind = "distill_on_task" if student in self.plan.task_specific else "finetune_student"
+        return self._once(kind, student, task, estimate=self.of_kind[kind][0])
+
+    def _once(self, *key: str, estimate: Callable[..., Estimate]) -> Estimate:
+        """Return the estimate for a key, a name and its arguments; it is computed once."""
         if key not in self.cache:
-            self.cache[key] = estimate(*values)
+            self.cache[key] = estimate(*key[1:])
         return self.cache[key]
 
     # --- data
@@ -156,11 +162,6 @@ class Estimates:
             steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
         return self._training(done, _largest(steps), settings.architecture, vocabulary, taught)
 
-    def _on_corpus(self, student: str) -> Estimate:
-        alone = self.alone(student)
-        distilled = any(student in students for students in self.companions.values())
-        return replace(alone, work=Work(), trained_before=True) if distilled else alone
-
     def alone(self, student: str) -> Estimate:
         """Return the estimate of a job that distils one task-agnostic student."""
         own, taught, step = self._parts(student)
@@ -180,9 +181,8 @@ class Estimates:
             self.by_student[student] = own, taught, step_on_corpus(settings)
         return self.by_student[student]
 
-    def _together(self, job: str) -> Estimate:
+    def _together(self, students: Sequence[str]) -> Estimate:
         """Return the estimate of a job that distils students side by side."""
-        students = self.companions[job]
         steps = [step for student in students if (step := self._parts(student)[2])]
         step = step_together([self.settings.students[student] for student in students])
         # the states of students that wait for their turn, and what is kept of the teacher's pass

@@ -1,22 +1,32 @@
-"""The jobs that a table needs, found from the files that it reads, each with its estimate."""
+"""The jobs that make some files, found in the rules of the plan."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from retort.cost.divide import fits_one_job, hours_of_a_seed
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.rules import Rules
-from retort.cost.side_by_side import fits_one_job
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
+from retort.plan.rules import Rule, Rules, paths_in
+from retort.plan.seeds import SeedJobs
 from retort.settings import Settings
 from retort.settings.difference import difference
+
+
+def rules_of(plan: Plan) -> Rules:
+    """Return the rules of a plan, with the jobs of students side by side, and of seeds, that the cost model allows.
+
+    Raises:
+        RetortError: the file of the cluster cannot be read.
+    """
+    return Rules(plan, Companions(plan, fits_one_job(plan)), SeedJobs(plan, hours_of_a_seed(plan)))
 
 
 @dataclass(frozen=True)
@@ -26,44 +36,54 @@ class Job:
     Args:
         rule: its rule.
         wildcards: the values of its wildcards, by name.
-        address: the path of its first result.
         needs: the paths that it reads.
         estimate: what it takes.
-        settings: the settings that its result must hold to count as done; None where the result holds none.
     """
 
-    rule: str
-    wildcards: dict[str, str]
-    address: str
+    rule: Rule
+    wildcards: SimpleNamespace
     needs: tuple[str, ...]
     estimate: Estimate
-    settings: Settings | None = None
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """Its rule and its wildcards."""
-        return (self.rule, *self.wildcards.values())
+    def key(self) -> str:
+        """Its log, by which it is known."""
+        return self.rule.log.format(**vars(self.wildcards))
 
     @property
     def name(self) -> str:
-        """Its rule and its wildcards in one text, for reports."""
-        return f"{self.rule}({', '.join(self.wildcards.values())})"
+        """What it does and of what, for reports."""
+        return f"{self.rule.kind}({', '.join(filter(None, [*vars(self.wildcards).values(), self.rule.label]))})"
+
+    @cached_property
+    def results(self) -> list[str]:
+        """The paths of its first outputs: the scores of all seeds, or one file or folder."""
+        return paths_in(next(iter(self.rule.makes(self.wildcards).values())))
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings that its results must hold to count as done; None where they hold none."""
+        return self.rule.settings(self.wildcards) if self.rule.settings else None
 
     @property
     def done(self) -> bool:
-        """Whether the result exists and was made with the settings of the study."""
-        return Path(self.address).exists() if self.settings is None else self.record is not None
+        """Whether the results exist and were made with the settings of the study."""
+        if self.rule.settings is None:
+            return all(Path(path).exists() for path in self.results)
+        return len(self.records) == len(self.results)
 
     @cached_property
-    def record(self) -> dict[str, Any] | None:
-        """The content of the result, if that holds the settings of the study; else None."""
-        try:
-            record: dict[str, Any] = json.loads(Path(self.address).read_text(encoding="utf-8"))
-            recorded = record["settings"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        made_here = self.settings is not None and difference(recorded, self.settings.as_json()) is None
-        return record if made_here else None
+    def records(self) -> list[dict[str, Any]]:
+        """The contents of the results that hold the settings of the study."""
+        records, settings = list[dict[str, Any]](), self.settings
+        for path in self.results if settings else ():
+            try:
+                record = json.loads(Path(path).read_text(encoding="utf-8"))
+                if settings and difference(record["settings"], settings.as_json()) is None:
+                    records.append(record)
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return records
 
 
 class Jobs:
@@ -71,15 +91,13 @@ class Jobs:
 
     Args:
         plan: the plan.
-        targets: the files that a run is asked for by name, none for all files; they decide which students are
-            companions.
+        rules: its rules; None for those of `rules_of`.
     """
 
-    def __init__(self, plan: Plan, targets: Iterable[str] = ()) -> None:
-        self.plan, asked = plan, list(targets)
-        companions = Companions(plan, lambda: asked, fits_one_job(plan))
-        self.rules, self.estimates = Rules(plan, companions), Estimates(plan, companions)
+    def __init__(self, plan: Plan, rules: Rules | None = None) -> None:
+        self.rules, self.estimates = rules or rules_of(plan), Estimates(plan)
         self.known: dict[str, Job | None] = {}
+        self.by_key: dict[str, Job] = {}
 
     def at(self, path: str) -> Job | None:
         """Return the job that makes a file or folder; None for a file of the study."""
@@ -92,34 +110,20 @@ class Jobs:
         if made is None:
             return None
         rule, wildcards = made
-        values = vars(wildcards)
-        first = rule.outputs[0].format(**values)
-        if first != path:  # a job is known by its first output
-            return self.at(first)
-        estimate = self.estimates.of(rule.name, wildcards)
-        return Job(
-            rule.name, values, path, tuple(rule.needs(wildcards)), estimate, self._settings(rule.name, wildcards)
-        )
+        key = rule.log.format(**vars(wildcards))
+        if key not in self.by_key:
+            needs = tuple(path for value in rule.reads(wildcards).values() for path in paths_in(value))
+            self.by_key[key] = Job(rule, wildcards, needs, self.estimates.of(rule, wildcards))
+        return self.by_key[key]
 
-    def _settings(self, rule: str, wildcards: SimpleNamespace) -> Settings | None:
-        """Return the settings that the first result of a job holds; None where it holds none."""
-        settings = self.plan.settings
-        settings_of: dict[str, Callable[[], Settings]] = {
-            "finetune_teacher": lambda: settings.teachers[wildcards.teacher][wildcards.task],
-            "distill_on_task": lambda: settings.distillations[wildcards.student][wildcards.task],
-            "finetune_student": lambda: settings.finetunings[wildcards.student][wildcards.task],
-            "profile_student": lambda: settings.profiles[wildcards.student],
-        }
-        return settings_of[rule]() if rule in settings_of else None
-
-    def behind(self, paths: list[str], stop_at_done: bool = False) -> Iterator[Job]:
+    def behind(self, paths: Iterable[str], stop_at_done: bool = False) -> Iterator[Job]:
         """Yield the jobs that make these files, and all jobs that those depend on, each once.
 
         Args:
             paths: the paths of the files.
             stop_at_done: leave out jobs that are done, and jobs that only they depend on.
         """
-        seen, waiting = set[tuple[str, ...]](), list(reversed(paths))
+        seen, waiting = set[str](), list(reversed(list(paths)))
         while waiting:
             job = self.at(waiting.pop())
             if job is None or job.key in seen or (stop_at_done and job.done):
@@ -127,3 +131,18 @@ class Jobs:
             seen.add(job.key)
             waiting += reversed(job.needs)
             yield job
+
+    def in_order(self, paths: Iterable[str]) -> list[Job]:
+        """Return the jobs behind these files, each after those that it depends on."""
+        ordered, open_jobs = dict[str, Job](), list[tuple[Job, bool]]()
+        open_jobs += [(job, False) for path in reversed(list(paths)) if (job := self.at(path))]
+        while open_jobs:
+            job, is_ready = open_jobs.pop()
+            if job.key in ordered:
+                continue
+            if is_ready:
+                ordered[job.key] = job
+            else:
+                open_jobs.append((job, True))
+                open_jobs += [(need, False) for path in reversed(job.needs) if (need := self.at(path))]
+        return list(ordered.values())

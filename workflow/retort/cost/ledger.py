@@ -104,7 +104,7 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
     Raises:
         RetortError: none of them trains or runs a model.
     """
-    seen: dict[tuple[str, ...], Job] = {}
+    seen: dict[str, Job] = {}
     bills = []
     for name, files in targets.items():
         needed = {job.key: job for job in jobs.behind(files)}

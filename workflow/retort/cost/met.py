@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from retort.cost.jobs import Job
 from retort.cost.speed import Speed
@@ -18,7 +17,7 @@ class Met:
     """The finished jobs of a rule.
 
     Args:
-        rule: the rule.
+        rule: the kind of the rule.
         jobs: the number of finished jobs with a recorded time.
         hours: their recorded hours.
         expected: their estimated hours.
@@ -46,20 +45,21 @@ def met_of(jobs: Iterable[Job], speed: Speed) -> list[Met]:
         jobs: jobs that train or run a model; unfinished ones, and those with other settings, are left out.
         speed: the speed that turns estimates into hours.
     """
-    by_rule = defaultdict[str, list[tuple[Job, dict[str, Any]]]](list)
+    by_kind = defaultdict[str, list[Job]](list)
     for job in jobs:
-        if job.record and job.record.get("seconds"):
-            by_rule[job.rule].append((job, job.record))
-    return [_met(rule, ended, speed) for rule, ended in by_rule.items()]
+        if job.records and job.done and all(record.get("seconds") for record in job.records):
+            by_kind[job.rule.kind].append(job)
+    return [_met(kind, ended, speed) for kind, ended in by_kind.items()]
 
 
-def _met(rule: str, ended: list[tuple[Job, dict[str, Any]]], speed: Speed) -> Met:
-    held = [record["max_rss_mb"] * MB for _, record in ended if "max_rss_mb" in record]
+def _met(rule: str, ended: list[Job], speed: Speed) -> Met:
+    records = [record for job in ended for record in job.records]
+    held = [record["max_rss_mb"] * MB for record in records if "max_rss_mb" in record]
     return Met(
         rule=rule,
         jobs=len(ended),
-        hours=sum(record["seconds"] for _, record in ended) / 3600,
-        expected=sum(speed.hours(job.estimate.work) for job, _ in ended),
+        hours=sum(record["seconds"] for record in records) / 3600,
+        expected=sum(speed.hours(job.estimate.work) for job in ended),
         ram=max(held, default=None),
-        expected_ram=max(job.estimate.ram for job, _ in ended),
+        expected_ram=max(job.estimate.ram for job in ended),
     )

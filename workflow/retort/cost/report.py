@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from retort.cost.data import Volume
 from retort.cost.jobs import Job, Jobs
-from retort.cost.ledger import Bill, Load, bills_of, files_of, models_behind, selected_exhibits, targets_of
+from retort.cost.ledger import Bill, Load, bills_of, models_behind, selected_exhibits, targets_of
 from retort.cost.met import Met, met_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.plan.plan import Plan
@@ -33,7 +33,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     """
     plan = Plan(config)
     targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
-    jobs, gpu = Jobs(plan, files_of(targets) if names else ()), config.gpus > 0
+    jobs, gpu = Jobs(plan), config.gpus > 0
     bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu, config)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield ""

@@ -7,17 +7,15 @@ job depend on the study and the configuration alone; measured speeds and encoded
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
-from retort.attempts import TRAINS_FOR, Attempt, checkpoint_folders, file_of, next_attempt
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
+from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
-from retort.job_names import slug
 from retort.plan.plan import Plan
+from retort.plan.rules import Rule
 from retort.specs.cluster import read_cluster
 
 Wildcards = Any
@@ -25,48 +23,44 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-MOST_TIMES = 4  # a job that may have run out of memory or time asks for twice as much, then thrice, up to this
+MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice, up to this
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
 class JobResources:
-    """The resources of the jobs of a plan: each method is a function of wildcards for `resources:` of a rule.
+    """The resources of the jobs of a plan.
 
     Args:
         plan: the plan.
-        companions: job -> the task-agnostic students that it distils side by side.
 
     Raises:
         RetortError: the file of the cluster or the calibration cannot be read.
     """
 
-    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
-        self.companions = companions
-        self.estimates = Estimates(plan, companions)
+        self.estimates = Estimates(plan)
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
+        self.common = self.cluster.of_every_job(self.config.workers(gpu=True))
 
-    def gpu(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+    def of(self, rule: Rule) -> dict[str, Any]:
+        """Return name -> value, or function of wildcards, of the resources that the jobs of a rule ask for."""
+
+        def ask(give: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda wildcards, attempt: give(self.estimates.of(rule, wildcards), attempt)
+
+        resources: dict[str, Callable[[Estimate, int], Any]] = {
+            "gpu": self.gpu,
+            "gpu_model": self.gpu_model,
+            "runtime": self.runtime,
+            "mem_mb": self.mem_mb,
+            "micro_batch": self.micro_batch,
+            "rows": self.rows,
+        }
+        return {**self.common, **{name: ask(give) for name, give in resources.items()}}
+
+    def gpu(self, estimate: Estimate, attempt: int = 1) -> int:
         """Return the GPUs of a job: several if one GPU would take longer than a job may last."""
-        return self._gpus(self._estimate(rulename, wildcards, attempt))
-
-    def gpu_model(self, wildcards: Wildcards, rulename: str, attempt: int) -> str | None:
-        """Return the type of the GPUs of a job; None without a GPU, or for any type."""
-        return self.cluster.gpu_model if self.gpu(wildcards, rulename, attempt) else None
-
-    def only_saves(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return 1 for a first attempt that only has time to save what a job of companions has trained.
-
-        If this attempt has to train after all, it is not queued again at its limit: a new attempt has time to train.
-        """
-        return int(attempt == 1 and self.estimates.of(rulename, wildcards).trained_before)
-
-    def _estimate(self, rulename: str, wildcards: Wildcards, attempt: int) -> Estimate:
-        if self.only_saves(wildcards, rulename, 1) and attempt > 1:
-            return self.estimates.alone(wildcards.student)
-        return self.estimates.of(rulename, wildcards)
-
-    def _gpus(self, estimate: Estimate) -> int:
         if not (self.config.gpus and estimate.runs_model):
             return 0
         if estimate.step is None:
@@ -74,60 +68,51 @@ class JobResources:
         parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
-    def runtime(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+    def gpu_model(self, estimate: Estimate, attempt: int = 1) -> str | None:
+        """Return the type of the GPUs of a job; None without a GPU, or for any type."""
+        return self.cluster.gpu_model if self.gpu(estimate) else None
+
+    def runtime(self, estimate: Estimate, attempt: int) -> int:
         """Return the minutes of a job, at most those of its partition: a training that is cut off goes on later.
 
         A job without checkpoints may have run out of time, so it gets more when it is tried again.
         """
-        estimate = self._estimate(rulename, wildcards, attempt)
-        gpus = self._gpus(estimate)
+        gpus = self.gpu(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
         times = 1 if estimate.step else min(attempt, MOST_TIMES)
-        needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
-        allowed, _ = self.cluster.limits(gpus, needed)
+        allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
         return int(min(_round_up(minutes, STEP_MINUTES) * times, allowed))
 
-    def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the megabytes of RAM of a job; more if an attempt may have run out of memory."""
-        estimate = self._estimate(rulename, wildcards, attempt)
-        needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
-        _, allowed = self.cluster.limits(self._gpus(estimate), needed)
+    def mem_mb(self, estimate: Estimate, attempt: int) -> int:
+        """Return the megabytes of RAM of a job; more if it is tried again, as it may have run out of memory."""
+        needed = self._needed_mb(estimate, attempt)
+        _, allowed = self.cluster.limits(self.gpu(estimate), needed)
         return int(min(needed, allowed))
 
-    def _needed_mb(self, estimate: Estimate, short: int) -> int:
-        gpus = self._gpus(estimate)
+    def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
+        gpus = self.gpu(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _round_up(RAM_MARGIN * ram / 1e6, STEP_MB) * _times(short)
+        return _round_up(RAM_MARGIN * ram / 1e6, STEP_MB) * min(attempt, MOST_TIMES)
 
-    def _next(self, wildcards: Wildcards, rulename: str) -> Attempt:
-        """Return the attempt at a job that begins now; it knows how earlier attempts ended."""
-        name = slug(rulename, wildcards)
-        students = self.companions[wildcards.companions] if rulename in TRAINS_FOR else ()
-        return next_attempt(file_of(name), checkpoint_folders(rulename, name, students))
-
-    def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return how many rows of a batch go through a device at once; 0 for all.
-
-        Only an attempt that ran out of GPU memory makes them fewer: with dropout each part of a batch draws masks of
-        its own, so that another division is like another seed.
-        """
+    def micro_batch(self, estimate: Estimate, attempt: int = 1) -> int:
+        """Return how many rows of a batch go through a device at once; 0 for all."""
         if self.config.micro_batch is not None:
             return self.config.micro_batch
-        estimate = self._estimate(rulename, wildcards, attempt)
-        gpus = self._gpus(estimate)
+        step, memory = self._step(estimate), self.cluster.gpu_memory
+        return (micro_batch(step, memory) if step and memory else None) or 0
+
+    def rows(self, estimate: Estimate, attempt: int = 1) -> int:
+        """Return the rows of a batch on each GPU of a job; 0 without a GPU or a training."""
+        step = self._step(estimate)
+        return step.rows if step else 0
+
+    def _step(self, estimate: Estimate) -> Step | None:
+        """Return the memory of a training step on each GPU of a job; None without a GPU or a training."""
+        gpus = self.gpu(estimate)
         if not gpus or estimate.step is None:
-            return 0
-        step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        memory = self.cluster.gpu_memory_of(rulename)
-        fitting = None if memory is None else micro_batch(step, memory)
-        short = self._next(wildcards, rulename).gpu_memory
-        return math.ceil((fitting or step.rows) / _times(short)) if short else fitting or 0
-
-
-def _times(short: int) -> int:
-    """Return the factor by which a job asks for more memory after `short` attempts that ran out of it."""
-    return min(1 + short, MOST_TIMES)
+            return None
+        return replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
 
 
 def _round_up(value: float, multiple: int) -> int:

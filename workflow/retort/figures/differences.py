@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retort.engine.job import Job
 from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, save_empty_figure
-from retort.jobs import Job
 from retort.tables.tidy import Line, read
 from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from retort.engine.job import Job
 from retort.figures.base import figure_of
 from retort.figures.style import save_empty_figure
-from retort.jobs import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from retort.checksums import Maker
-from retort.jobs import Job, this_code
+from retort.engine.job import Job, this_code
 from retort.models import build
 from retort.provenance import environment
 from retort.settings import Settings

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from retort.plan.exhibits import Exhibits
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
 from retort.settings import CorpusDistillationSettings
@@ -23,45 +21,33 @@ from retort.study.needs import lineage
 
 Wildcards = Any
 Fits = Callable[[list[str]], bool]  # whether one job can distil these students side by side
-STUDENT = re.compile(r"results/(?:students|scores|trials|answers)/(?P<student>[^/]+)/")
-EXHIBIT = re.compile(r"(?:results/tables|reports)/(?P<paper>[^/]+)/(?P<exhibit>(?:table|figure)[a-z0-9-]*)\.")
 
 
 def _any_number(students: list[str]) -> bool:
     return True
 
 
-class Companions(Mapping[str, list[str]]):
-    """The jobs that distil students side by side: name of a job -> its students; the rules ask it.
+class Companions:
+    """The jobs that distil students side by side: label of a job -> its students.
 
     Args:
         plan: the plan of the study.
-        targets: returns the files that the user asks for by name, none if that is everything; called when the first
-            job is planned.
         fits: tells whether one job can distil some students side by side.
     """
 
-    def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple, fits: Fits = _any_number) -> None:
-        self.plan, self.targets, self.fits = plan, targets, fits
+    def __init__(self, plan: Plan, fits: Fits = _any_number) -> None:
+        self.plan, self.fits = plan, fits
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """The students of each job, two or more, by the name of the job; all processes of a run read the same ones."""
+        """The students of each job, two or more, by its label; all processes of a run read the same ones."""
         decided = self.plan.config.companions
-        return self._name_jobs(self.unmade(needed_students(self.plan, self.targets()))) if decided is None else decided
-
-    def __getitem__(self, job: str) -> list[str]:
-        return self.groups[job]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
+        return self._label_jobs(self.unmade(self.plan.task_agnostic)) if decided is None else decided
 
     @cached_property
-    def _group_of(self) -> dict[str, str]:
-        return {student: name for name, students in self.groups.items() for student in students}
+    def grouped(self) -> set[str]:
+        """The students that are distilled beside others."""
+        return {student for students in self.groups.values() for student in students}
 
     def unmade(self, students: Iterable[str]) -> list[str]:
         """Return the students that have to be distilled, for the first time or again."""
@@ -69,84 +55,60 @@ class Companions(Mapping[str, list[str]]):
         return [name for name in students if not is_made(name, settings[name], self._inputs(name))]
 
     def _inputs(self, student: str) -> list[str]:
-        return [*common_inputs(self.plan, student), *parent_of(self.plan, student)]
+        wildcards = SimpleNamespace(student=student)
+        given = [give(wildcards) for give in self.inputs.values()]
+        return [path for value in given for path in ([value] if isinstance(value, str) else value)]
 
-    def _name_jobs(self, students: list[str]) -> dict[str, list[str]]:
-        """Return the students of each job by its name: the teacher, and the number among the teacher's jobs."""
-        named, numbers = dict[str, list[str]](), Counter[str]()
+    def _label_jobs(self, students: list[str]) -> dict[str, list[str]]:
+        """Return the students of each job by its label: the teacher, and the number among the teacher's jobs."""
+        labelled, numbers = dict[str, list[str]](), Counter[str]()
         for members in jobs_of(self.plan, students, self.fits):
             teacher = self.plan.study.students[members[0]].teacher
             numbers[teacher] += 1
-            named[f"{teacher}.{numbers[teacher]}"] = members
-        return named
+            labelled[f"{teacher}.{numbers[teacher]}"] = members
+        return labelled
 
-    def _first(self, wildcards: Wildcards) -> Wildcards:
-        """Return the wildcards of the first student of a job; all of them have the same teacher and corpora."""
-        return SimpleNamespace(student=self.groups[wildcards.companions][0])
+    @property
+    def inputs(self) -> dict[str, Callable[[Wildcards], Any]]:
+        """What a student is distilled from, name -> function of wildcards; companions have the same."""
+        return inputs_of(self.plan)
 
-    def before(self, wildcards: Wildcards) -> list[str]:
-        """Return the stamp file of the job that distils a student beside others; empty if no job does."""
-        group = self._group_of.get(wildcards.student)
-        return [f"results/together/{group}.done"] if group else []
+    def of_first(self, students: list[str], give: Callable[[Wildcards], Any]) -> Callable[[Wildcards], Any]:
+        """Return an input function of a rule without wildcards: what it gives for the first of some students."""
+        return lambda wildcards: give(SimpleNamespace(student=students[0]))
 
-    def corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """Return the packed corpora of a job's students by name."""
-        return self.plan.student_corpora(self._first(wildcards))
-
-    def teacher(self, wildcards: Wildcards) -> str:
-        """Return the teacher's model."""
-        return self.plan.student_teacher_head(self._first(wildcards))
-
-    def model(self, wildcards: Wildcards) -> str:
-        """Return the pre-trained model of the teacher."""
-        return self.plan.student_model(self._first(wildcards))
-
-    def tokenizer(self, wildcards: Wildcards) -> str:
-        """Return the folder with the files of the tokenizer."""
-        return self.plan.student_tokenizer(self._first(wildcards))
-
-    def parents(self, wildcards: Wildcards) -> list[str]:
-        """Return the models that the students of a job start from."""
-        return sorted({folder for folder in self.parent_of_each(wildcards).values() if folder})
-
-    def parent_of_each(self, wildcards: Wildcards) -> dict[str, str | None]:
-        """Return student -> the model that it starts from, None if there is none, for the students of a job."""
-        each = {name: parent_of(self.plan, name) for name in self.groups[wildcards.companions]}
-        return {name: next(iter(folders), None) for name, folders in each.items()}
-
-    def settings(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Return student -> settings of its distillation, as JSON values, for the students of a job."""
-        return {name: self.plan.settings.students[name].as_json() for name in self.groups[wildcards.companions]}
+    def settings(self, students: Iterable[str]) -> dict[str, Any]:
+        """Return student -> settings of its distillation, as JSON values."""
+        return {name: self.plan.settings.students[name].as_json() for name in students}
 
 
-def parent_of(plan: Plan, student: str) -> list[str]:
-    """Return the folder of the model that a student starts from; empty if there is none."""
-    return plan.student_parent(SimpleNamespace(student=student))
-
-
-def common_inputs(plan: Plan, student: str) -> list[str]:
-    """Return the folders that a student shares with its companions: corpora, teacher, pre-trained model, tokenizer."""
-    wildcards = SimpleNamespace(student=student)
-    return [
-        *plan.student_corpora(wildcards).values(),
-        plan.student_teacher_head(wildcards),
-        plan.student_model(wildcards),
-        plan.student_tokenizer(wildcards),
-    ]
+def inputs_of(plan: Plan) -> dict[str, Callable[[Wildcards], Any]]:
+    """Return the input functions of a distillation on corpora by name."""
+    return {
+        "corpora": plan.student_corpora,
+        "teacher": plan.student_teacher_head,
+        "model": plan.student_model,
+        "tokenizer": plan.student_tokenizer,
+        "parent": plan.student_parent,
+    }
 
 
 def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = _any_number) -> list[list[str]]:
     """Return the students that can be distilled side by side, job by job; a student without companions is left out.
+
+    Companions are shown by the same tables, so that a run of one table distils no student that it does not need.
 
     Args:
         plan: the plan of the study.
         students: task-agnostic students.
         fits: tells whether one job can distil some students side by side.
     """
-    alike = defaultdict[tuple[Any, ...], list[str]](list)
+    alike, shown = defaultdict[tuple[Any, ...], list[str]](list), _exhibits_of(plan)
     for name in students:
         if batches := _batch_settings(plan.settings.students[name]):
-            alike[*batches, *common_inputs(plan, name)].append(name)
+            wildcards = SimpleNamespace(student=name)
+            inputs = [str(give(wildcards)) for give in inputs_of(plan).values()]
+            alike[shown.get(name), *batches, *inputs].append(name)
     most = plan.config.students_together
     jobs = (job for members in alike.values() for job in _divide(members, most, fits))
     return [job for job in jobs if len(job) > 1]
@@ -156,26 +118,13 @@ def _batch_settings(settings: CorpusDistillationSettings) -> tuple[Any, ...] | N
     """Return the settings that companions have in common: they decide the batches and the teacher's activations.
 
     None stands for a student without companions: it has no stages, or its teacher keeps dropout, which draws from the
-    student's random state. A student and its ancestors differ in the number of ancestors, so they are never companions.
+    student's random state.
     """
     if not settings.stages or any(stage.teacher_dropout for stage in settings.stages):
         return None
     stages = tuple((stage.data, stage.schedule.batch_size) for stage in settings.stages)
     corpora = tuple(corpus.model_dump_json() for corpus in settings.corpora.values())
-    return (
-        stages,
-        corpora,
-        settings.teacher.model_dump_json(),
-        settings.seed,
-        settings.precision,
-        _count_ancestors(settings),
-    )
-
-
-def _count_ancestors(settings: CorpusDistillationSettings) -> int:
-    """Return the number of students in the chain of initialisations above a student."""
-    parent = settings.parent
-    return 1 + _count_ancestors(parent) if isinstance(parent, CorpusDistillationSettings) else 0
+    return stages, corpora, settings.teacher.model_dump_json(), settings.seed, settings.precision
 
 
 def _divide(students: list[str], most: int, fits: Fits) -> list[list[str]]:
@@ -192,30 +141,12 @@ def _divide_evenly(students: list[str], jobs: int) -> list[list[str]]:
     return [students[first:last] for first, last in itertools.pairwise(ends)]
 
 
-def needed_students(plan: Plan, targets: Iterable[str]) -> list[str]:
-    """Return the task-agnostic students that some files may need; all of them if a file's path names no student.
-
-    Args:
-        plan: the plan of the study.
-        targets: the files that the user asks for by name; all if empty.
-    """
-    names, targets = set[str](), list(targets)
-    if not targets:
-        return plan.task_agnostic
-    for target in targets:
-        student, exhibit = STUDENT.match(target), EXHIBIT.match(target)
-        if student:
-            names.add(student["student"])
-        elif exhibit and (exhibit["paper"], exhibit["exhibit"]) in plan.study.exhibits:
-            names |= _scored_models(plan, exhibit["paper"], exhibit["exhibit"])
-        else:
-            return plan.task_agnostic
-    needed = {each for name in names for each in lineage(plan.study, name)}
-    return [name for name in plan.task_agnostic if name in needed]
-
-
-def _scored_models(plan: Plan, paper: str, name: str) -> set[str]:
-    """Return the students and teachers whose scores a table or figure reads, itself or through tables that it draws."""
-    exhibits, names = Exhibits(plan), [name, *plan.study.exhibits[paper, name].draws()]
-    scores = (STUDENT.match(path) for each in names for path in exhibits.scores(paper, each))
-    return {score["student"] for score in scores if score}
+def _exhibits_of(plan: Plan) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return student -> the tables and figures that show it, or a student that starts from it."""
+    own, shown = defaultdict[str, set[tuple[str, str]]](set), defaultdict[str, set[tuple[str, str]]](set)
+    for cell in plan.cells:
+        own[cell.student].add((cell.paper, cell.table))
+    for name, exhibits in own.items():
+        for ancestor in lineage(plan.study, name):
+            shown[ancestor] |= exhibits
+    return {student: frozenset(exhibits) for student, exhibits in shown.items()}

@@ -208,10 +208,10 @@ class Plan:
             return []
         return f"results/activations/{self._teacher_of(wildcards)}/{wildcards.task}"
 
-    def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """Return the packed corpora of a student's stages by name."""
+    def student_corpora(self, wildcards: Wildcards) -> list[str]:
+        """Return the packed corpora of a student's stages, in the order of its settings."""
         student = self.study.students[wildcards.student]
-        return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
+        return [self.blocks(student.teacher, data) for data in dict.fromkeys(stage.data for stage in student.stages)]
 
     def student_teacher_head(self, wildcards: Wildcards) -> str:
         """Return the teacher's model for a task-agnostic student.

@@ -1,32 +1,21 @@
 """What a run decides about its sources before it is planned: folders, commits, and what has to be left out.
 
 All processes of a run must make the same plan, also those that the executor starts for single jobs. So the main process
-asks the hub once, before the plan is made. Its jobs get the answer in the configuration, jobs on other machines from a
-file. The next run decides anew.
+asks the hub once, before the plan is made, and its jobs get the answer in the configuration. The next run decides anew.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-from retort.atomic import write_json
 from retort.errors import RetortError
 from retort.plan import pinning
 from retort.plan.folder_check import Absence, absent_in_folders
 from retort.plan.source_check import absences, ask, on_hub, silence, was_fetched
 from retort.specs.config import RunSources
-from retort.specs.yaml_reader import read_yaml
 from retort.study.required_sources import of_folder, required
 from retort.study.study import Study
-
-FILE = Path("results/run_sources.json")
-
-
-def of_this_run(study: Study) -> RunSources:
-    """Return the decision of the run that this process belongs to; for every process but the main one."""
-    return RunSources.model_validate(read_yaml(FILE)) if FILE.is_file() else RunSources()
 
 
 def without_asking(study: Study) -> RunSources:
@@ -76,35 +65,13 @@ def unpinned(study: Study, needed: set[str]) -> list[str]:
     ]
 
 
-def begin(study: Study, fetched: Iterable[str]) -> None:
-    """Write down what was decided, before the first job of a run; the folder of results is locked by then.
-
-    Args:
-        study: the study, with the decision of this run.
-        fetched: the sources that jobs of this run will fetch.
-
-    Raises:
-        RetortError: one of them cannot be had. The plan leaves out what is known to be missing, so the user asked for
-            this source by name, or its files were deleted since it was fetched.
-    """
-    run, names = study.config.run_sources, set(fetched)
-    known = {name: run.missing[f"sources/{name}"] for name in sorted(names) if f"sources/{name}" in run.missing}
-    asked = on_hub(study, names - known.keys())
-    lines = [*known.values(), *(absence.line(study) for absence in absences(study, asked, ask(asked)))]
-    if lines:
-        count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
-        raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))
-    _pin(study)
-    write_json(FILE, run.model_dump(mode="json"))
-
-
 def summary(missing: Mapping[str, str]) -> str:
     """Return the last message of a run that had to leave something out."""
     lines = "".join(f"\n  {reason}" for reason in missing.values())
     return f"everything else is made; {len(missing)} left out, and cells that need it say 'missing':{lines}"
 
 
-def _pin(study: Study) -> None:
+def pin(study: Study) -> None:
     """Write the commits that the hub answered into the sources' files, with a line for each."""
     for name, commit in study.config.run_sources.commits.items():
         source, path = on_hub(study, [name])[name], study.files["sources", name]

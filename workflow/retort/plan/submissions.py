@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from retort.errors import RetortError
 from retort.plan.plan import Plan
-from retort.study.cells import served, submission_address
-from retort.study.questions import submitted_sources
+from retort.study.cells import sent_runs, served, submission_address
+from retort.study.questions import seeds_of, submitted_sources
 
 Wildcards = Any
 
@@ -51,6 +52,20 @@ class Submit:
         if not self.plan.keeps:
             raise RetortError(f"the weights of '{name}' on '{task}' are not kept", "set keep_weights: true")
         return f"results/students/{name}/{task}/seed-{wildcards.seed}"
+
+    def read_weights(self, wildcards: Wildcards) -> list[int]:
+        """Return the seeds of a student on a task whose weights are read: by the user, or to answer test sets."""
+        if self.plan.config.keep_weights:
+            return seeds_of(self.plan.study, wildcards.student)
+        answers = self.plan.sends and wildcards.task in self.plan.settings.predictions
+        return [seed for student, seed in self._sent if student == wildcards.student] if answers else []
+
+    @functools.cached_property
+    def _sent(self) -> set[tuple[str, int]]:
+        """The (student, seed) runs whose answers on test sets are sent to a server."""
+        study = self.plan.study
+        runs = {run for exhibit in study.exhibits.values() for run in sent_runs(study, exhibit)}
+        return {(student, seed) for student, _, seed in runs}
 
     def answers(self, wildcards: Wildcards) -> list[str]:
         """Return the answers of a student or teacher on the test sets of every task that it is scored on.

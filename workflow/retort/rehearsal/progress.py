@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from retort.rehearsal.run import Done
+from retort.engine.attempts import failure
+from retort.rehearsal.run import Ran
 
 WIDTH = 30  # characters of the bar
 CLEAR_LINE = "\r\033[K"  # clears a terminal's line
@@ -19,63 +20,58 @@ class Progress:
     """Print the progress of a rehearsal to standard error.
 
     Args:
-        folder: the folder of the rehearsal, for the paths of logs.
+        total: the number of jobs.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.begun, self.printed = folder, time.monotonic(), time.monotonic()
-        self.done = self.failed = 0
+    def __init__(self, total: int) -> None:
+        self.total, self.begun, self.printed = total, time.monotonic(), time.monotonic()
+        self.passed = 0  # jobs that have run, were done already, or could not run
+        self.ran: list[Ran] = []
         self.on_terminal = sys.stderr.isatty()
 
-    def __call__(self, job: Done, total: int) -> None:
-        """Print a line if the job failed, and the state of the rehearsal."""
-        self.done += 1
-        if job.failed:
-            self.failed += 1
-            self._print(failure(job, self.folder))
+    @property
+    def failed(self) -> int:
+        """The number of jobs that failed."""
+        return sum(ran.failed for ran in self.ran)
+
+    def __call__(self, ran: Ran | None) -> None:
+        """Print the state of the rehearsal after a job that has run, and a line if it failed."""
+        self.passed += 1
+        if ran is None:
+            return
+        self.ran.append(ran)
+        if ran.failed:
+            why = failure(ran.job.key) or "without a word"
+            self._print(f"failed: {ran.job.name}: {why[:160]}\n  look at {Path(ran.job.key).absolute()}")
         if self.on_terminal:
-            print(f"{CLEAR_LINE}{self._state(total)}", end="", file=sys.stderr, flush=True)
+            print(f"{CLEAR_LINE}{self._state()}", end="", file=sys.stderr, flush=True)
         elif time.monotonic() - self.printed > EVERY:
             self.printed = time.monotonic()
-            self._print(self._state(total))
-
-    def warn(self, text: str) -> None:
-        """Print a warning of Snakemake."""
-        if text.strip():
-            self._print(text)
+            self._print(self._state())
 
     def end(self) -> None:
         """End the line of the bar, so that further output begins on a new line."""
-        if self.on_terminal and self.done:
+        if self.on_terminal and self.ran:
             print(file=sys.stderr, flush=True)
 
     def _print(self, line: str) -> None:
         print(f"{CLEAR_LINE}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
 
-    def _state(self, total: int) -> str:
-        total = max(total, self.done)
-        bar = "#" * (WIDTH * self.done // total)
-        left = (time.monotonic() - self.begun) / self.done * (total - self.done) / 60
-        return f"[{bar:<{WIDTH}}] {self.done} of {total} jobs, {self.failed} failed, {left:.0f} min left"
+    def _state(self) -> str:
+        bar = "#" * (WIDTH * self.passed // self.total)
+        left = (time.monotonic() - self.begun) / len(self.ran) * (self.total - self.passed) / 60
+        return f"[{bar:<{WIDTH}}] {self.passed} of {self.total} jobs, {self.failed} failed, {left:.0f} min left"
 
 
-def failure(job: Done, folder: Path) -> str:
-    """Return a message about a failed job: rule, wildcards, the last line of its log, and the path of the log."""
-    path = folder / job.log
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "no log")
-    return f"failed: {job.rule}({', '.join(job.wildcards)}): {last[:160]}\n  look at {path}"
-
-
-def summary(jobs: list[Done]) -> Iterator[str]:
-    """Yield a line for each rule with its number of jobs and their CPU time, and one with the peak memory."""
-    by_rule = defaultdict[str, list[Done]](list)
-    for job in jobs:
-        by_rule[job.rule].append(job)
-    width = max(map(len, by_rule), default=0)
+def summary(jobs: list[Ran]) -> Iterator[str]:
+    """Yield a line for each kind of job with their number and CPU time, and one with the peak memory."""
+    by_kind = defaultdict[str, list[Ran]](list)
+    for ran in jobs:
+        by_kind[ran.job.rule.kind].append(ran)
+    width = max(map(len, by_kind), default=0)
     yield f"{'rule':<{width}}  jobs  CPU seconds  longest"
-    for rule, done in sorted(by_rule.items(), key=lambda item: -sum(job.seconds for job in item[1])):
-        seconds = [job.seconds for job in done]
-        yield f"{rule:<{width}}  {len(done):>4}  {sum(seconds):>11.1f}  {max(seconds):>7.1f}"
+    for kind, done in sorted(by_kind.items(), key=lambda item: -sum(ran.seconds for ran in item[1])):
+        seconds = [ran.seconds for ran in done]
+        yield f"{kind:<{width}}  {len(done):>4}  {sum(seconds):>11.1f}  {max(seconds):>7.1f}"
     if jobs:
-        yield f"The process held {max(job.peak for job in jobs):,.0f} MB at most."
+        yield f"The process held {max(ran.peak for ran in jobs):,.0f} MB at most."

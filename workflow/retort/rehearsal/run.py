@@ -1,183 +1,104 @@
-"""Run a plan in one process: Snakemake decides what runs and in which order, and every script runs here.
+"""Run the jobs of a plan in this process, so that nothing is imported twice and a short training takes little time.
 
-So nothing is imported twice, and a short training takes little time.
+A file notes what each job was made from when it ran. So a rehearsal that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import os
-import runpy
-import signal
-import sys
-import threading
+import shutil
 import time
-import traceback
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any, TextIO
+from typing import Any
 
 from retort import machine
+from retort.checksums import digest_of
+from retort.cost.jobs import Job
+from retort.engine.in_process import described_paths, params_of, run_job
+
+NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
+UNFINISHED = "-"  # the digest of a job that has begun
 
 
 @dataclass(frozen=True)
-class Done:
+class Ran:
     """A job that has run.
 
     Args:
-        rule: the rule of the job.
-        wildcards: the values of its wildcards.
-        seconds: the CPU time of the job.
+        job: the job.
+        seconds: its CPU time.
         peak: the peak memory of the process during the job, in MB; without /proc, the peak since the process began.
-        log: the log file.
-        failed: whether the job failed.
+        failed: whether it failed.
     """
 
-    rule: str
-    wildcards: tuple[str, ...]
+    job: Job
     seconds: float
     peak: float
-    log: str
     failed: bool
 
 
-@dataclass
-class Rehearsal:
-    """Run the scripts of Snakemake's jobs in this process, and keep the outcome of each job.
+def run(jobs: Iterable[Job], config: dict[str, Any]) -> Iterator[Ran | None]:
+    """Run jobs, and yield what each took; None for a job that was done already, and one whose inputs are not there.
 
     Args:
-        tell: called after each job, with the job and the number of jobs of the run.
-        warn: called with each error and each warning of Snakemake itself.
-        total: the number of jobs of the run.
-        stopped: whether the user stopped the run.
-        jobs: the jobs that have run.
+        jobs: the jobs, each after those that it depends on.
+        config: the configuration that their scripts read.
     """
-
-    tell: Callable[[Done, int], None]
-    warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
-    total: int = 0
-    stopped: bool = False
-    jobs: list[Done] = field(default_factory=list)
-    _alone: threading.Lock = field(default_factory=threading.Lock)
-
-    def script(self, script: Any, path: str) -> None:
-        """Run the script of a job, in place of `snakemake.script.PythonScript.execute_script`.
-
-        Args:
-            script: Snakemake's object for the script.
-            path: the file of the script.
-
-        Raises:
-            RuntimeError: the job failed; Snakemake then skips the jobs that depend on it.
-        """
-        log = str(next(iter(script.log), os.devnull))
-        with self._alone:  # scripts set environment variables, seeds and numbers of threads
-            _forget_memory()
-            begun, paths = time.process_time(), list(sys.path)
-            with _open_log(log) as lines, contextlib.redirect_stderr(lines):
-                failed = not _run_script(path)
-            seconds, peak = time.process_time() - begun, machine.max_rss_mb()
-            sys.path[:] = paths  # each script of Snakemake adds paths
-        done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, peak, log, failed)
-        self.jobs.append(done)
-        self.tell(done, self.total)
-        if failed:
-            raise RuntimeError(f"{done.rule} failed: {log}")
-
-    def count(self, jobs: int) -> None:
-        """Set the number of jobs of the run, in place of `retort.run_hooks.start_forkserver`."""
-        self.total = jobs
-
-    @property
-    def failed(self) -> int:
-        """The number of jobs that failed."""
-        return sum(job.failed for job in self.jobs)
-
-    def stop(self, number: int, frame: FrameType | None) -> None:
-        """Note that the user stops the run, and raise KeyboardInterrupt."""
-        self.stopped = True
-        signal.default_int_handler(number, frame)
+    notes, lost = _read_notes(), set[str]()
+    for job in jobs:
+        outputs = described_paths(job)
+        if lost.intersection(job.needs):
+            lost.update(outputs)
+            yield None
+        elif notes.get(job.key) == (origin := _origin(job)) and all(map(os.path.exists, outputs)):
+            yield None
+        else:
+            _note(job, UNFINISHED)
+            ran = _run(job, outputs, config)
+            lost.update(outputs if ran.failed else ())
+            _note(job, UNFINISHED if ran.failed else origin)
+            yield ran
 
 
-class Warnings(logging.Handler):
-    """Pass Snakemake's warnings on to a rehearsal; Snakemake's log file has everything.
-
-    Pass nothing on after a job has failed: `tell` has reported it already.
-
-    Args:
-        rehearsal: the rehearsal.
-    """
-
-    def __init__(self, rehearsal: Rehearsal) -> None:
-        super().__init__(logging.WARNING)
-        self.rehearsal = rehearsal
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Pass a record on."""
-        if not self.rehearsal.failed and not self.rehearsal.stopped:
-            self.rehearsal.warn(record.getMessage())
-
-
-def _forget_memory() -> None:
-    """Free the memory of the last job, so that the peak of the next one is its own."""
+def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
+    """Run a job, with its standard error in its log."""
+    for path in outputs:
+        _remove(Path(path))
     gc.collect()  # models have reference cycles
     gc.freeze()  # leave imported modules out of later collections, which would take a second each
     machine.reset_max_rss()
+    begun = time.process_time()
+    Path(job.key).parent.mkdir(parents=True, exist_ok=True)
+    with open(job.key, "a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
+        made = run_job(job, config) and all(map(os.path.exists, outputs))
+    return Ran(job, time.process_time() - begun, machine.max_rss_mb(), not made)
 
 
-def _run_script(script: str) -> bool:
-    """Run a script and return whether it succeeded; print a traceback to standard error if not."""
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        return not end.code
-    except Exception:
-        traceback.print_exc()
-        return False
-    return True
+def _remove(path: Path) -> None:
+    """Remove an output of an earlier run of a job: a file or a folder."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
-def _open_log(path: str) -> TextIO:
-    """Open a log file to append to it; make its folder."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return open(path, "a", encoding="utf-8")
+def _origin(job: Job) -> str:
+    """Return a digest of what a job is made from: its params, and the times of change of its inputs."""
+    times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.needs) if path.exists()}
+    return digest_of([params_of(job), times])
 
 
-@contextlib.contextmanager
-def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
-    """Make Snakemake run scripts in this process and pass its warnings to the rehearsal, inside a block."""
-    from snakemake.logging import LoggerManager
-    from snakemake.script import PythonScript
-
-    from retort import run_hooks
-
-    kept = PythonScript.execute_script, run_hooks.start_forkserver, LoggerManager._default_streamhandler
-    PythonScript.execute_script = lambda script, path, edit=False: rehearsal.script(script, path)
-    run_hooks.start_forkserver = rehearsal.count
-    LoggerManager._default_streamhandler = lambda manager: Warnings(rehearsal)
-    interrupt = signal.getsignal(signal.SIGINT)
-    if interrupt is not signal.SIG_IGN:  # some shells ignore it for processes in the background
-        signal.signal(signal.SIGINT, rehearsal.stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, interrupt)
-        PythonScript.execute_script, run_hooks.start_forkserver, LoggerManager._default_streamhandler = kept
+def _read_notes() -> dict[str, str]:
+    """Return job -> digest of what it was made from."""
+    lines = NOTES.read_text(encoding="utf-8").splitlines() if NOTES.is_file() else []
+    return {key: digest for digest, _, key in (line.partition(" ") for line in lines)}
 
 
-def run(rehearsal: Rehearsal, arguments: list[str]) -> int:
-    """Run Snakemake in this process with these arguments; return its exit status."""
-    from snakemake.cli import main
-
-    with in_this_process(rehearsal):
-        try:
-            main(arguments)
-        except SystemExit as end:
-            return int(end.code or 0)
-        except KeyboardInterrupt:  # during planning, or a second one while Snakemake ends
-            return 1
-    return 0
+def _note(job: Job, digest: str) -> None:
+    """Note what a job was made from; a line that is cut off when the process is killed counts for no job."""
+    with open(NOTES, "a", encoding="utf-8") as stream:
+        stream.write(f"{digest} {job.key}\n")

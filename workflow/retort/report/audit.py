@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retort.audit import audit, condition_of
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.report.html import write_page
 from retort.specs.config import read_config
 from retort.study.load import open_whole

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import yaml
 
 from retort import checksums, provenance
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.specs.config import ROOT, read_config
 from retort.study.load import FOLDERS, open_study
 from retort.study.required_sources import of_folder, required
@@ -45,11 +45,11 @@ HOMES = {  # home pages of the software that numbers depend on
     "scipy": "https://scipy.org/",
     "snakemake": "https://snakemake.github.io/",
 }
-MAIN = "Snakefile"
+MAIN = "workflow/Snakefile"
 README = "README.md"
 CONFIG = "config.yaml"
 # what is packed: of the workflow, of a study's folder (without scales, if it uses those of the workflow), and of a run
-WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
+WORKFLOW = ("LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
 STUDY = ("facts.yaml", *(f"{name}/**/*" for name in ("papers", *FOLDERS)))
 SCALES = "scales/*"
 RESULTS = (

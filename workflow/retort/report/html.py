@@ -22,6 +22,8 @@ from retort.tables.recordings import OUTDATED
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
+# in place of what a run failed to make
+NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
 PARTS = (cell_parts, claim_parts, recorded_parts)  # templates call them for the parts of bars
 
 
@@ -94,9 +96,11 @@ def heading(study: Study, paper: str, name: str) -> PageExhibit:
 def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
     """Return a table or figure with its markup or picture, read from the files of the report."""
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
-    if name.startswith("table"):
-        return PageExhibit(top.anchor, top.label, top.title, body=article(files.printed(paper, name)))
-    drawn = files.drawn(paper, name)
+    is_table, printed, drawn = name.startswith("table"), files.printed(paper, name), files.drawn(paper, name)
+    if not (printed if is_table else drawn).is_file():
+        return replace(top, body=NOT_MADE)
+    if is_table:
+        return PageExhibit(top.anchor, top.label, top.title, body=article(printed))
     return PageExhibit(
         top.anchor,
         top.label,
@@ -111,8 +115,9 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
 
 def with_verdicts(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
     """Return a table or figure with its markup or picture, and the plot of its verdicts if it has any."""
-    shown = exhibit(study, paper, name, files)
-    return replace(shown, verdicts=picture(files.drawn(paper, name))) if is_judged(study, paper, name) else shown
+    shown, drawn = exhibit(study, paper, name, files), files.drawn(paper, name)
+    has_plot = is_judged(study, paper, name) and drawn.is_file()
+    return replace(shown, verdicts=picture(drawn)) if has_plot else shown
 
 
 def environment() -> jinja2.Environment:

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from retort.atomic import replacing
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.report.files import RUN, Files
 from retort.report.html import PageExhibit, exhibit, heading, write_page
 from retort.report.outcome import ClaimCounts, Opening, openings

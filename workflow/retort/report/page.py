@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retort.audit import Finding, audit
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.report.files import RUN, Files
 from retort.report.html import article, with_verdicts, write_page
 from retort.report.outcome import Opening, openings

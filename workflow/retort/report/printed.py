@@ -15,9 +15,9 @@ from retort.atomic import write_json, write_text
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
+from retort.engine.job import Job
 from retort.figures.base import figure_of
 from retort.figures.style import save_empty_figure
-from retort.jobs import Job
 from retort.plan.pages import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.files import Files

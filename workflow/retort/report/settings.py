@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.formatters import number
 from retort.plan import resolve
+from retort.specs.formatters import number
 from retort.study.cells import expand
 from retort.study.study import Study
 from retort.tables.layout import CellRun

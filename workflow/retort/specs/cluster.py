@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,10 +12,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from retort.errors import StudyError
-from retort.registry import unknown
-from retort.specs.base import Distinct, Real, Spec, Text, Whole
+from retort.specs.base import Distinct, Real, Spec, Whole
 from retort.specs.load import Problems
-from retort.specs.rules import WILDCARD, local_rules, rules
 from retort.specs.yaml_reader import read_yaml
 
 UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
@@ -56,6 +55,7 @@ def _of_slurm(written: re.Match[str] | None) -> float:
 Minutes = Annotated[float, BeforeValidator(minutes)]
 Megabytes = Annotated[Real, Field(gt=0)]
 Count = Annotated[Whole, Field(gt=0)]
+FURTHER = 2  # cores: of the training itself, and of the thread that copies batches to the GPU
 LEAST_GPU_MEMORY = 2  # 1e9 bytes, of a process that uses CUDA
 OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a part of Slurm's command line
 
@@ -125,17 +125,6 @@ class Cluster(Spec):
         "than a node has",
     )
 
-    in_turn: dict[str, Text] = Field(
-        default={},
-        description="rule -> name with wildcards: its jobs of one name share a Slurm job",
-    )
-    at_once: Whole = Field(
-        default=1,
-        ge=1,
-        le=64,
-        description="jobs of a Slurm job that run at the same time, on the same GPU; 1: they run one after another",
-    )
-
     @field_validator("gpus_per_job")
     @classmethod
     def _on_a_node(cls, gpus: int, info: ValidationInfo) -> int:
@@ -144,34 +133,29 @@ class Cluster(Spec):
             raise ValueError(f"no partition takes jobs with {gpus} GPUs; the largest max_gpu is {most}")
         return gpus
 
-    @field_validator("at_once")
-    @classmethod
-    def _on_a_gpu(cls, jobs: int, info: ValidationInfo) -> int:
-        memory = info.data.get("gpu_memory_gb")
-        if memory is not None and memory < jobs * LEAST_GPU_MEMORY:
-            share = f"{memory / jobs:g} GB of a GPU for each of {jobs} jobs"
-            raise ValueError(f"{share}; each needs at least {LEAST_GPU_MEMORY}")
-        return jobs
+    @property
+    def gpu_memory(self) -> float | None:
+        """The bytes of memory of a GPU; None if unknown."""
+        return None if self.gpu_memory_gb is None else self.gpu_memory_gb * 1e9
 
-    @field_validator("in_turn")
-    @classmethod
-    def _of_wildcards(cls, groups: dict[str, str]) -> dict[str, str]:
-        for name, group in groups.items():
-            if name not in rules():
-                raise ValueError(str(unknown("rule", name, set(rules()) - local_rules())))
-            if name in local_rules():
-                raise ValueError(f"{name}: its jobs run where Snakemake runs, and not on the cluster")
-            known = rules()[name]
-            if wrong := [wildcard for wildcard in WILDCARD.findall(group) if wildcard not in known]:
-                raise ValueError(f"{name}: {unknown(f'wildcard of {name}', wrong[0], set(known))}")
-            if re.search(r"[{}\s/]", WILDCARD.sub("", group)):
-                raise ValueError(f"{name}: '{group}' is no name; write one such as {name}.{{{min(known, default='')}}}")
-        return groups
+    def of_every_job(self, workers: int) -> dict[str, int | str]:
+        """Return what every job asks for beside its own time and memory: name of the resource -> value.
 
-    def gpu_memory_of(self, rule: str) -> float | None:
-        """Return the bytes of a GPU that a job of a rule may use; None if unknown."""
-        sharing = self.at_once if rule in self.in_turn else 1
-        return None if self.gpu_memory_gb is None else self.gpu_memory_gb * 1e9 / sharing
+        A job is on one node, because Slurm may otherwise spread its GPUs over several. The plugin uses `cpus_per_gpu`
+        only for jobs with a GPU.
+
+        Args:
+            workers: the processes that prepare the batches of a training.
+        """
+        cores = self.cpus_per_gpu or min(workers + FURTHER, self.most_cpus_per_gpu or sys.maxsize)
+        asked = {
+            "nodes": 1,
+            "cpus_per_gpu": cores,
+            "slurm_account": self.account,
+            "qos": self.qos,
+            "constraint": self.constraint,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
 
     @property
     def most_cpus_per_gpu(self) -> int | None:

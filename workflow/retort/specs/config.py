@@ -83,6 +83,13 @@ class Config(Spec):
         strict=True,
         description="hours on one device that a job of students side by side may be predicted to take; null: any",
     )
+    hours_of_seeds: float | None = Field(
+        default=None,
+        gt=0,
+        strict=True,
+        description="hours on one device that all seeds of a student on a task may be predicted to take; if they take "
+        "longer, several jobs share them; null: any",
+    )
     data_dir: str | None = Field(
         default=None, description="data sets in their original formats; a folder that is there wins over the hub"
     )
@@ -107,6 +114,10 @@ class Config(Spec):
     companions: dict[str, Distinct[Name]] | None = Field(
         default=None,
         description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
+    )
+    seeds_divided: dict[Name, int] | None = Field(
+        default=None,
+        description="student -> number of jobs of its seeds; the workflow hands it to its jobs; not for you",
     )
     _file: str = PrivateAttr(default="config.yaml")
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from torch import nn
 
 from retort.data.tokenizers import check_same_tokenizer
+from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.stages.save import note_failure
 from retort.training.distillation import (
     Student,
     TeacherAndData,
@@ -28,7 +32,7 @@ from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_sc
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
-from retort.training.side_by_side import read_divergence
+from retort.training.side_by_side import leave_divergence, leave_last_state, read_divergence
 
 
 @on_every_gpu
@@ -109,41 +113,84 @@ def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | No
 
 
 @on_every_gpu
-def distill_student(
+def distill_students(
     job: Job,
-    settings: CorpusDistillationSettings,
-    student: str,
-    corpus_folders: dict[str, str],
+    settings: dict[str, CorpusDistillationSettings],
+    corpus_folders: list[str],
     folders: StartFolders,
-    output: str,
+    outputs: dict[str, str],
 ) -> None:
-    """Distil a task-agnostic student and save it in the folder `output`, ready to be fine-tuned.
+    """Distil task-agnostic students side by side, on the same batches, and save each, ready to be fine-tuned.
 
-    If the student or its parent diverges, save the weights before that step with a note.
+    If a student or its parent diverges, save the weights before that step with a note. A student that cannot begin
+    leaves a note, too, and its companions go on.
 
     Args:
         job: the running job.
-        settings: the settings of the distillation, with its seed.
-        student: the student's name.
-        corpus_folders: corpus name -> folder of its blocks, for every corpus that a stage reads.
+        settings: student -> settings of its distillation; all with the same teacher, corpora, batch sizes and seed.
+        corpus_folders: the folders of the blocks of all corpora that a stage reads, in the order of the settings.
         folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
             the parent.
-        output: the folder to write to.
+        outputs: student -> the folder to write to.
 
     Raises:
-        RetortError: the teacher needs a masked-LM head and has none; or the tokenizer of the model or the parent
-            differs from the one that encoded the corpora.
+        RetortError: no student can begin: the teacher needs a masked-LM head and has none, or the tokenizer of the
+            model or the parent differs from the one that encoded the corpora.
     """
-    trainee = corpus_student(job, settings, folders)
-    trainee.diverged = read_divergence(trainee.checkpoint)
-    diverged = _distil(trainee, corpus_teacher_and_data(job, settings, corpus_folders, folders), folders.parent)
+    with ExitStack() as logs:
+        students: dict[str, Student] = {}
+        for name, own in settings.items():
+            try:
+                part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
+                students[name] = _begin(part, own, folders, len(settings) > 1)
+            except RetortError as error:
+                if not students and name == list(settings)[-1]:
+                    raise
+                job.say(f"without {name}: {error}")
+                note_failure(outputs[name], str(error))
+        trained = list(students.values())
+        try:
+            divergence.check(folders.parent)
+            run_stages(trained, _corpus_teacher_and_data(job, trained[0], corpus_folders, folders))
+        except Diverged as error:  # of the parent
+            for student in trained:
+                student.diverged = error
+        for name, student in students.items():
+            _save(student, settings[name], folders, outputs[name], name)
+            job.resumed_from |= student.job.resumed_from
+    job.say(f"done{f': {len(students)} students' * (len(settings) > 1)}  ({job.seconds():.0f} s)")
+
+
+@contextmanager
+def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
+    """Yield the part of a job that distils one of several students, with its own checkpoints and log."""
+    path = Path(job.log.name).with_name(f"{student}.log")
+    with open(path if job.writes else os.devnull, "a", encoding="utf-8") as log:
+        yield replace(job, name=f"distill_student({student})", log=log, result=output, resumed_from=set())
+
+
+def _begin(job: Job, settings: CorpusDistillationSettings, folders: StartFolders, has_companions: bool) -> Student:
+    """Return a student with its initial weights; beside others, it leaves its last state, as they may train longer."""
+    student = corpus_student(job, settings, folders)
+    student.diverged = read_divergence(student.checkpoint)
+    if has_companions:
+        leave_last_state(student)
+        leave_divergence(student)
+    return student
+
+
+def _save(
+    student: Student, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
+) -> None:
+    """Save a distilled student, and a note if it has diverged."""
     random_seed = settings.seed if settings.initialisation.random else None
-    encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
-    save_with_card(job, settings, encoder, folders.tokenizer, output, student, trainee.checkpoint.origins)
-    if diverged:
+    encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
+    save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.origins)
+    if diverged := student.diverged:
         divergence.note(output, diverged)
-        job.say(f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate")
-    job.say(f"done  ({job.seconds():.0f} s)")
+        student.job.say(
+            f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate"
+        )
 
 
 def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
@@ -167,12 +214,14 @@ def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: Star
     return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
 
 
-def corpus_teacher_and_data(
-    job: Job, settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders
+def _corpus_teacher_and_data(
+    job: Job, student: Student, corpus_folders: list[str], folders: StartFolders
 ) -> TeacherAndData:
-    """Return the teacher of a task-agnostic student, with batches from its corpora."""
+    """Return the teacher of task-agnostic students, with batches from their corpora."""
+    settings = student.settings
+    assert isinstance(settings, CorpusDistillationSettings)
     teacher = online(_teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device)
-    return task_agnostic(settings, corpus_folders, teacher)
+    return task_agnostic(settings, dict(zip(settings.corpora, corpus_folders, strict=True)), teacher)
 
 
 def _masked_lm_head(settings: CorpusDistillationSettings) -> str:

@@ -7,8 +7,8 @@ import json
 from torch import nn
 
 from retort.atomic import write_text
+from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from retort.atomic import write_json
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.made.files import write_rows, write_texts
 from retort.made.models import write_model
 from retort.settings import Made

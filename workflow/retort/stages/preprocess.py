@@ -9,7 +9,7 @@ from retort.atomic import write_json
 from retort.data import corpora, corpus_parts, encoding, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.settings import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 

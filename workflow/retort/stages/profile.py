@@ -10,7 +10,7 @@ import torch
 from retort.atomic import write_json
 from retort.bench.latency import further_latencies, latency
 from retort.checksums import sealed
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.models import build
 from retort.models.recorder import embeddings_of, heads_on
 from retort.provenance import environment, memory

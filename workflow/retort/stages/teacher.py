@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from retort.data.tokenizers import check_same_tokenizer
+from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.models.initialise import check_published

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retort.errors import RetortError
-from retort.sizes import ModelSize, Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.options import check_options
+from retort.specs.sizes import ModelSize, Requirements
 from retort.specs.student import Term
 from retort.study.questions import layer_pairs
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from retort import mappings
-from retort.sizes import Requirements
-from retort.specs import catalogue
+from retort.specs import catalogue, mappings
 from retort.specs.protocol import Protocol, Schedule
+from retort.specs.sizes import Requirements
 from retort.specs.student import Term
 from retort.specs.task import Task
 from retort.specs.timing import Timing

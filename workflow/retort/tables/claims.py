@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
-from retort.formatters import condition, number
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.specs import catalogue
 from retort.specs.config import read_config
+from retort.specs.formatters import condition, number
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study

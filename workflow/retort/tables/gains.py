@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 
-from retort.formatters import number as formatted
+from retort.specs.formatters import number as formatted
 from retort.tables.comparison_types import NumberedCell, Pair, Stated, Verdict
 from retort.tables.comparisons import SHOWN, comparisons, describe, gap, rows_of, unless_open
 

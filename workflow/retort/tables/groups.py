@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 
-from retort.formatters import number as formatted
+from retort.specs.formatters import number as formatted
 from retort.tables.comparison_types import TINY, NumberedCell, Verdict
 from retort.tables.comparisons import by_column, comparisons, most, pairs_of, rows_of, unless_open
 

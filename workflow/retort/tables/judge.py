@@ -22,9 +22,9 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from retort.formatters import number as formatted
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
+from retort.specs.formatters import number as formatted
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
 from retort.tables import best_rows, gains, groups

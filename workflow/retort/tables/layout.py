@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from retort.formatters import DASH, number, signed, with_std
 from retort.specs.exhibit import Exhibit
+from retort.specs.formatters import DASH, number, signed, with_std
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
 from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from retort.atomic import write_text
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from retort.formatters import number as formatted
+from retort.specs.formatters import number as formatted
 from retort.specs.judging import assumed_std_of
 from retort.specs.printed import Number
 from retort.specs.recording import Recording

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retort.errors import RetortError
-from retort.formatters import number
 from retort.registry import quote_commas, unknown
 from retort.specs.exhibit import Exhibit
+from retort.specs.formatters import number
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retort.formatters import DASH, number
 from retort.specs.exhibit import Exhibit
+from retort.specs.formatters import DASH, number
 from retort.study.cells import score_address
 from retort.tables.collect import Scores, value_of
 from retort.tables.layout import CellOrigin, CellRun, Entry, Sheet

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from retort import checksums
 from retort.atomic import replacing
+from retort.engine.job import this_code
 from retort.errors import RetortError
-from retort.jobs import this_code
 
 AGAIN = "delete it, the next run makes it again"
 PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure

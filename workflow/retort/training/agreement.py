@@ -1,22 +1,21 @@
 """Let the processes of a training agree on the step after which all end.
 
-A signal may reach them at different steps.
+They look at the clock at different moments.
 """
 
 from __future__ import annotations
 
 import json
-import signal
 import time
 from typing import Any
 
 import torch
 from torch import distributed
 
-from retort.signals import Interruption
+from retort.engine.clock import Clock
 from retort.training.random_state import uses_gpu
 
-SECONDS = 3.0  # between two exchanges: little of the time between a cluster's signal and its limit
+SECONDS = 3.0  # between two exchanges: little of the time that a clock keeps for writing the state
 SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
 WIDTH = 1024  # bytes of a value that processes exchange
 
@@ -51,31 +50,31 @@ def gather(own: Any) -> list[Any]:
 
 
 class Agreement:
-    """An exchange between the processes every few steps: did one of them receive a signal?
+    """An exchange between the processes every few steps: is the time of one of them short?
 
     They also exchange how long their steps took. From it follows after how many steps all of them exchange again.
 
     Args:
-        interruption: the signals that reached this process.
+        clock: the clock of this process.
     """
 
-    def __init__(self, interruption: Interruption) -> None:
-        self.interruption = interruption
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
         self.steps = self.left = 1  # steps from the last exchange to the next, and how many of them are left
         self.exchanged = time.monotonic()
 
-    def after_step(self) -> signal.Signals | None:
-        """Return the signal that asks all processes to end after the step just taken; None if there is none."""
+    def after_step(self) -> bool:
+        """Return whether all processes end after the step just taken."""
         if not are_several():
-            return self.interruption.received
+            return self.clock.is_short()
         self.left -= 1
-        return None if self.left else self._exchange()
+        return not self.left and self._exchange()
 
-    def _exchange(self) -> signal.Signals | None:
+    def _exchange(self) -> bool:
         if uses_gpu():
             torch.cuda.synchronize()  # the device may be some steps behind
-        gathered = gather([self.interruption.received, (time.monotonic() - self.exchanged) / self.steps])
+        gathered = gather([self.clock.is_short(), (time.monotonic() - self.exchanged) / self.steps])
         slowest = max(SHORTEST, *(seconds for _, seconds in gathered))
         self.steps = self.left = max(1, int(SECONDS / slowest))
         self.exchanged = time.monotonic()
-        return next((signal.Signals(received) for received, _ in gathered if received), None)
+        return any(is_short for is_short, _ in gathered)

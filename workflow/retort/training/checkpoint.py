@@ -5,7 +5,7 @@ checksums and are never pickled. A damaged one is ignored: the training begins a
 
 A training waits while its state is written. A thread could write a copy of the state meanwhile, but the copy would take
 12 bytes a parameter. Writes take little time anyway: the next one comes after `SHARE` times as long as the last one
-took. Trainings that run side by side write together, after `SHARE` times the sum of their writes.
+took. Companions write together, after `SHARE` times the sum of their writes.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from retort.data.blocks import Blocks
 from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.masking import MaskedBatches
+from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
@@ -34,7 +34,7 @@ from retort.training import origins
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
-from retort.training.loop import OnEnd, Trainer, Training, TrainingRun, train_together
+from retort.training.loop import OnEnd, Training, TrainingRun, train_together
 from retort.training.progress import Progress
 from retort.training.setup import division_of, head_of, progress_of
 from retort.training.shared_pass import Activations, SharedPass
@@ -66,7 +66,7 @@ class TeacherAndData:
 
 @dataclass
 class Student:
-    """A student that is distilled, alone or beside others.
+    """A student that is distilled, alone or with companions.
 
     Args:
         job: the job that it belongs to, with its log.
@@ -123,20 +123,19 @@ def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) ->
 
 
 def _train_stage(number: int, students: list[tuple[Student, Progress]], teacher_and_data: TeacherAndData) -> None:
-    """Train the stage with this number, from 1, of students side by side."""
+    """Train the stage with this number, from 1, of companions."""
     first = students[0][0]
     losses = [student.loss(number, teacher_and_data) for student, _ in students]
     teacher = _teacher_of(losses, teacher_and_data, first.settings.stages[number - 1].teacher_dropout)
     trainings = []
     for (student, progress), loss in zip(students, losses, strict=True):
         run = _training_run(student, number, loss, teacher, teacher_and_data)
-        seed, job = student.seed * 1000 + number, student.job
-        trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
-        training = Training(trainer, student.checkpoint, progress, student.on_end, student.on_divergence)
+        job, precision = student.job, student.settings.precision
+        training = Training(run, student.seed, student.checkpoint, progress, precision, job.device, division_of(job))
         if training.left:
             origins.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
         trainings.append(training)
-    train_together(trainings, first.job.device, first.job.num_workers)
+    train_together(trainings, first.job.device, first.job.num_workers, first.job.clock)
     for (student, _), training in zip(students, trainings, strict=True):
         training.run.close()
         student.diverged = training.diverged
@@ -167,6 +166,8 @@ def _training_run(
         number=number,
         steps_before=sum(before),
         close=recorder.close,
+        on_end=student.on_end,
+        on_divergence=student.on_divergence,
     )
     if metric := stages[number - 1].metric_for_best_model:
         assert teacher_and_data.score is not None  # a schedule on a corpus keeps no best epoch

@@ -15,8 +15,8 @@ from retort.atomic import write_json
 from retort.checksums import sealed, sha256
 from retort.data.collate import in_order
 from retort.data.encoded import Encoded, RowCounts
+from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.jobs import Job
 from retort.models.recorder import Recorder
 from retort.precision import float32_products
 from retort.provenance import environment, memory

@@ -10,7 +10,7 @@ from torch import nn
 from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.masking import MaskedBatches
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.models import build, divergence
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss

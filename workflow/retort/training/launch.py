@@ -21,11 +21,10 @@ import torch
 import torch.distributed
 
 from retort import machine
-from retort.attempts import reason_of
 from retort.checksums import Maker
+from retort.engine.attempts import reason_of
+from retort.engine.job import Job
 from retort.errors import RetortError
-from retort.jobs import Job
-from retort.signals import kept_for_next_training
 from retort.training.spawn import ProcessFailed, run_in_processes
 
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
@@ -151,7 +150,7 @@ def _process(
             world_size=job.processes,
         )
         try:
-            with _note_first_error(rank, shared / FIRST), kept_for_next_training():
+            with _note_first_error(rank, shared / FIRST):
                 getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
         except RetortError as error:
             return error, job.resumed_from

@@ -8,7 +8,6 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from retort.batch import Batch
-from retort.signals import leave_to_parent
 
 
 def load_batches(batches: Dataset[Batch], start: int, stop: int, device: str, num_workers: int) -> Generator[Batch]:
@@ -34,7 +33,6 @@ def load_batches(batches: Dataset[Batch], start: int, stop: int, device: str, nu
         multiprocessing_context="fork" if num_workers else None,
         # the loader draws a seed for its workers; without a generator, it would change the random state of dropout
         generator=torch.Generator(),
-        worker_init_fn=leave_to_parent if num_workers else None,
     )
     for batch in loader:
         yield batch.to(device, non_blocking=True)

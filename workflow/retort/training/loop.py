@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -13,15 +13,14 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from retort.batch import Batch
+from retort.engine.clock import NEVER, Clock, Interrupted
 from retort.errors import Diverged
 from retort.precision import float32_products
-from retort.signals import Interrupted, Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.agreement import Agreement
-from retort.training.checkpoint import Checkpoint, State, are_due, pack, unpack
+from retort.training.checkpoint import Checkpoint, are_due, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
-from retort.training.guard import Guard
 from retort.training.loader import load_batches
 from retort.training.progress import Progress
 from retort.training.random_state import RandomState
@@ -42,6 +41,8 @@ class TrainingRun:
         steps_before: steps of the job's earlier training runs, added to the step that a divergence reports.
         close: called when the training run is done, to remove the hooks from the modules.
         after_step: called after each step with its number, from 1.
+        on_end: called after the last step with the run and its state.
+        on_divergence: called with the error if the loss or a gradient became NaN or infinite.
     """
 
     modules: list[nn.Module]
@@ -53,6 +54,8 @@ class TrainingRun:
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
     after_step: Callable[[int], None] = lambda step: None
+    on_end: OnEnd | None = None
+    on_divergence: Callable[[Diverged], None] = lambda error: None
 
 
 OnEnd = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a finished run and its state, tensors by name
@@ -67,6 +70,7 @@ def train(
     device: str,
     num_workers: int = 0,
     division: Division = UNDIVIDED,
+    clock: Clock = NEVER,
 ) -> None:
     """Train the modules of a training run in place; resume if the checkpoint holds a state of this run.
 
@@ -80,20 +84,20 @@ def train(
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches; results do not depend on it.
         division: how batches are divided among passes through the device.
+        clock: the time that the job has; a training takes one step in any case.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
-        Interrupted: a signal asked the training to end; its state is written.
+        Interrupted: the time is short; the state is written.
     """
-    trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
-    training = Training(trainer, checkpoint, progress)
-    train_together([training], device, num_workers)
+    training = Training(run, seed, checkpoint, progress, precision, device, division)
+    train_together([training], device, num_workers, clock)
     if training.diverged:
         raise training.diverged
 
 
-def train_together(trainings: Sequence[Training], device: str, num_workers: int = 0) -> None:
-    """Train several training runs on the same batches: on each batch, each run takes a step.
+def train_together(trainings: Sequence[Training], device: str, num_workers: int = 0, clock: Clock = NEVER) -> None:
+    """Train companions, training runs on the same batches: on each batch, each takes a step.
 
     Each ends in the same bytes as if trained alone. They may have different numbers of steps, or resume at different
     steps. A run that diverges takes no further step; the others go on.
@@ -102,83 +106,86 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
         trainings: the training runs, with equal batches.
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches; results do not depend on it.
+        clock: the time that the job has.
 
     Raises:
-        Interrupted: a signal asked the training to end; all states are written.
+        Interrupted: the time is short; all states are written.
     """
-    for numbers in merge_ranges([training.left for training in trainings]):
+    agreement = Agreement(clock)
+    while left := [training.left for training in trainings if training.left]:
+        first, stop = min(numbers.start for numbers in left), max(numbers.stop for numbers in left)
         # `closing` ends the processes that prepare batches, also after an error
-        with (
-            Interruption() as interruption,
-            closing(load_batches(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
-        ):
-            agreement = Agreement(interruption)
-            for number, batch in zip(numbers, batches, strict=True):
+        with closing(load_batches(trainings[0].batches, first, stop, device, num_workers)) as batches:
+            for number, batch in enumerate(batches, first):
                 for training in trainings:
                     if number in training.left:
                         training.take(batch)
-                if not any(training.left for training in trainings):
-                    break
-                if received := agreement.after_step():
+                ends = agreement.after_step()
+                if ends:
                     for training in trainings:
                         training.see_divergence()
+                going_on = [training for training in trainings if number + 1 in training.left]
+                if not going_on:  # others may go on from a later step
+                    break
+                if ends or are_due([training.checkpoint for training in going_on]):
+                    for training in going_on:
                         training.save()
-                    raise Interrupted(received, number + 1)
-                unfinished = [training for training in trainings if number + 1 in training.left]
-                if are_due([training.checkpoint for training in unfinished]):
-                    for training in unfinished:
-                        training.save()
-
-
-def merge_ranges(ranges: Iterable[range]) -> list[range]:
-    """Merge ranges that overlap or touch, and return them in order: [0-3, 2-5, 7-9] become [0-5, 7-9]."""
-    merged: list[range] = []
-    for each in sorted(filter(None, ranges), key=lambda each: each.start):
-        if merged and each.start <= merged[-1].stop:
-            merged[-1] = range(merged[-1].start, max(merged[-1].stop, each.stop))
-        else:
-            merged.append(each)
-    return merged
+                if ends:
+                    raise Interrupted(number + 1)
 
 
 class Training:
-    """A training run in progress, alone or beside others.
+    """A training run in progress, alone or beside companions.
+
+    A step only queues its work on the device. What reads the loss or a divergence waits for the device.
 
     Args:
-        trainer: takes its steps.
+        run: the training run.
+        seed: seed of the dropout.
         checkpoint: where its state is read from and written to.
         progress: where its steps and losses are reported.
-        on_end: called after its last step with the run and its state.
-        on_divergence: called with the error if it diverges.
+        precision: 'bfloat16', 'tf32' or 'float32', see `train`.
+        device: 'cpu' or 'cuda'.
+        division: how batches are divided among passes through the device.
 
     Attributes:
+        step: the number of steps taken.
         diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
     """
 
     def __init__(
         self,
-        trainer: Trainer,
+        run: TrainingRun,
+        seed: int,
         checkpoint: Checkpoint,
         progress: Progress,
-        on_end: OnEnd | None = None,
-        on_divergence: Callable[[Diverged], None] = lambda error: None,
+        precision: str,
+        device: str,
+        division: Division = UNDIVIDED,
     ) -> None:
-        self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
-        self.on_end, self.on_divergence = on_end, on_divergence
+        self.run, self.checkpoint, self.progress = run, checkpoint, progress
+        self.seed, self.precision, self.division = seed * 1000 + run.number, precision, division
+        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+        self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
+        self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
+        self.loss, self.terms = torch.zeros((), device=device), dict[str, Tensor]()  # of the last step
+        self.bad_step = torch.zeros((), dtype=torch.int64, device=device)  # the first that diverged; 0 for none
         self.diverged: Diverged | None = None
-        torch.manual_seed(trainer.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
-        self.step = trainer.resume(checkpoint.state)
-        checkpoint.expect(trainer.parameters)
+        torch.manual_seed(self.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
+        self.step, state = 0, checkpoint.state
+        if state and state.run == run.number:
+            unpack(state.tensors, self.parameters, self.buffers, self.optimiser)
+            self.step = state.step
+        checkpoint.expect(self.parameters)
         self.random = RandomState()
-        for module in self.run.modules:
+        for module in run.modules:
             module.train()
-        progress.begin(self.run.number, self.step, self.run.steps)
-        self._end_if_done()
+        progress.begin(run.number, self.step, run.steps)
 
     @property
     def batches(self) -> Dataset[Any]:
         """The batches by number, in the form that `take` takes."""
-        return self.trainer.division.batches(self.run.batches)
+        return self.division.batches(self.run.batches)
 
     @property
     def left(self) -> range:
@@ -186,106 +193,53 @@ class Training:
         return range(0) if self.diverged else range(self.step, self.run.steps)
 
     def take(self, batch: Any) -> None:
-        """Take the next step, on its batch, and report it."""
+        """Take the next step, on its batch, and report it; after a divergence, change no weight."""
+        run, weights = self.run, self.parameters.values()
         self.step += 1
-        try:
-            with self.random.in_use():
-                self._step(batch)
-        except Diverged as error:
-            self._diverge(error)
+        with self.random.in_use():
+            optim.set_rate(self.optimiser, optim.rate(self.step, run.steps, run.schedule))
+            self.division.seed_dropout(self.seed, self.step)
+            with float32_products(self.precision):
+                self.loss, self.terms = self.division.backward(run.loss, batch, self.autocast, weights)
+            norm = optim.clip_grad_norm(weights, run.schedule.max_grad_norm)  # before clipping
+            is_bad = ~(self.loss.isfinite() & norm.isfinite())
+            self.bad_step = torch.where(is_bad & (self.bad_step == 0), self.step, self.bad_step)
+            # a NaN must not reach weights or moments: the host may ask for it some steps later
+            optim.update(self.optimiser, found_inf=(self.bad_step > 0).float())
+            run.after_step(self.step)
+            if self.progress.is_logged(
+                self.step
+            ):  # not at lines on the terminal, which each process tells by its clock
+                self.see_divergence()
+            if self.progress.is_due(self.step) and not self.diverged:
+                self.progress.step(self.step, *self.numbers())
+            if self.step == run.steps and not self.diverged:
+                if run.on_end:
+                    run.on_end(run, self._state())
+                self.progress.end(self.step)
 
-    def _diverge(self, error: Diverged) -> None:
-        self.diverged = error
-        self.on_divergence(error)
-
-    def _step(self, batch: Any) -> None:
-        run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
-        trainer.step(step, batch)
-        run.after_step(step)
-        if progress.is_due(step):
-            value, terms, diverged = trainer.numbers()
-            # lines between the logged ones are due by each process's clock, and all processes must end after one step
-            if diverged and progress.is_logged(step):
-                raise diverged
-            progress.step(step, value, terms)
-        if step == run.steps and self.on_end:
-            self.on_end(run, trainer.state())
-        self._end_if_done()
+    def numbers(self) -> tuple[float, dict[str, float]]:
+        """Return the loss of the last step and its terms by name; wait once for the device."""
+        scalars = [self.loss, *self.terms.values()]
+        loss, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        return loss, dict(zip(self.terms, terms, strict=True))
 
     def see_divergence(self) -> None:
-        """End a training that has diverged since its last line in the log; all processes must call this."""
-        if self.left and (error := self.trainer.diverged()):
-            self._diverge(error)
+        """End the training if it has diverged; all its processes must call this after the same step."""
+        bad_step = int(self.bad_step.item())
+        if bad_step and not self.diverged:
+            self.diverged = Diverged(self.run.steps_before + bad_step)
+            self.run.on_divergence(self.diverged)
 
     def save(self) -> None:
-        """Write a checkpoint if steps are left and the training has not diverged.
+        """Write a checkpoint if the training has not diverged.
 
         Do not end a training that has: only one process writes, but all must end after the same step.
         """
-        if self.step and self.left and not self.trainer.diverged():
+        if not self.bad_step.item():
             with self.random.in_use():
-                self.checkpoint.write(self.run.number, self.step, self.trainer.state())
+                self.checkpoint.write(self.run.number, self.step, self._state())
 
-    def _end_if_done(self) -> None:
-        if self.step == self.run.steps:
-            self.progress.end(self.step)
-
-
-class Trainer:
-    """Take the steps of one training run; hold its optimiser, its divergence and its last loss.
-
-    A step only queues its work on the device. To read the loss or a divergence, call `numbers` or `diverged`, which
-    wait for the device.
-
-    Args:
-        run: the training run.
-        seed: seed of the dropout.
-        precision: 'bfloat16' for autocast, 'tf32' for products of matrices on a GPU, or 'float32'.
-        device: 'cpu' or 'cuda'.
-        division: how batches are divided among passes through the device.
-    """
-
-    def __init__(
-        self, run: TrainingRun, seed: int, precision: str, device: str, division: Division = UNDIVIDED
-    ) -> None:
-        self.run, self.seed, self.precision, self.division = run, seed, precision, division
-        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
-        self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
-        self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
-        self.guard = Guard(device)
-        self.value, self.values = torch.zeros((), device=device), dict[str, Tensor]()
-
-    def step(self, step: int, batch: Any) -> None:
-        """Take a step, counted from 1, on a batch of `division.batches`; after a divergence, change no weight."""
-        optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
-        self.division.seed_dropout(self.seed, step)
-        parameters = self.parameters.values()
-        with float32_products(self.precision):
-            self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
-        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)  # before clipping
-        optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))  # a NaN must not reach the weights
-
-    def numbers(self) -> tuple[float, dict[str, float], Diverged | None]:
-        """Return the loss of the last step, its terms by name and what `diverged` returns; wait once for the device."""
-        scalars = [self.guard.first, self.value, *self.values.values()]
-        first, value, *values = torch.stack([scalar.double() for scalar in scalars]).tolist()
-        return value, dict(zip(self.values, values, strict=True)), self._divergence(int(first))
-
-    def diverged(self) -> Diverged | None:
-        """Return the error of the first step that diverged, None if none did; wait for the device."""
-        return self._divergence(int(self.guard.first.item()))
-
-    def _divergence(self, first: int) -> Diverged | None:
-        """Return the error of the first step that diverged; None for 0, which stands for no step."""
-        return Diverged(self.run.steps_before + first) if first else None
-
-    def state(self) -> dict[str, Tensor]:
+    def _state(self) -> dict[str, Tensor]:
         """Return the state as tensors by name, see `pack`."""
         return pack(self.parameters, self.buffers, self.optimiser)
-
-    def resume(self, state: State | None) -> int:
-        """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
-        if state is None or state.run != self.run.number:
-            return 0
-        unpack(state.tensors, self.parameters, self.buffers, self.optimiser)
-        return state.step

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from retort.jobs import Job
+from retort.engine.job import Job
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name

@@ -35,13 +35,15 @@ class Progress:
         return f"stage {self.number} of {self.runs}, " if self.runs > 1 else ""
 
     def begin(self, number: int, start: int, steps: int) -> None:
-        """Report that a training run begins after `start` steps; more than 0 if it is resumed."""
+        """Report that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""
         self.number, self.steps, self.first = number, steps, start
         self.started = self.reported = time.monotonic()
         resumed = f", resumed at step {start}" if start else ""
         self.log.write(f"{self._run}{steps} steps{resumed}\n")
         if start:
             self._say(f"{self._run}resumed at step {start} of {steps}")
+        if start == steps:
+            self.end(start)
 
     def is_logged(self, step: int) -> bool:
         """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""

@@ -1,4 +1,4 @@
-"""A random state that torch takes for a block, so that trainings side by side have one each."""
+"""A random state that torch takes for a block, so that companions have one each."""
 
 from __future__ import annotations
 

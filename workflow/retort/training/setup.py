@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from retort.data.encoded import Encoded
-from retort.jobs import Job, this_code
+from retort.engine.job import Job, this_code
 from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
@@ -72,7 +72,7 @@ def progress_of(job: Job, runs: int = 1) -> Progress:
 def train_in(
     job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress | None = None
 ) -> None:
-    """Train the modules of a training run in place, with the device, workers and division of batches of a job.
+    """Train the modules of a training run in place, with the device, workers, division of batches and time of a job.
 
     Args:
         job: the running job.
@@ -84,6 +84,8 @@ def train_in(
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
+        Interrupted: the time of the job is short; the state is written.
     """
     progress = progress or progress_of(job)
-    train(run, seed, checkpoint, progress, precision, job.device, job.num_workers, division_of(job))
+    division = division_of(job)
+    train(run, seed, checkpoint, progress, precision, job.device, job.num_workers, division, job.clock)

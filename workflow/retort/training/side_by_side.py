@@ -1,11 +1,11 @@
-"""Leave the outcome of a student that was trained beside others in the checkpoint of its own job."""
+"""Leave the outcome of a student that was trained with companions in the checkpoint of its own job."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
+from retort.engine.job import this_code
 from retort.errors import Diverged
-from retort.jobs import this_code
 from retort.training.checkpoint import Checkpoint
 from retort.training.distillation import Student
 from retort.training.loop import TrainingRun

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -21,7 +20,6 @@ from typing import Any
 
 START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
 STDOUT, STDERR = 1, 2  # file descriptors
-GRACE = 30.0  # seconds that a process has to end after SIGTERM, before SIGKILL
 
 
 class ProcessFailed(Exception):
@@ -44,7 +42,7 @@ class ProcessFailed(Exception):
 def run_in_processes(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a function in new processes, and return what it returns in process 0.
 
-    A SIGTERM to this process is passed on to all of them. If this process dies, they get a SIGTERM, too.
+    If this process dies, they end at once.
 
     Args:
         size: the number of processes.
@@ -60,12 +58,11 @@ def run_in_processes(size: int, function: Callable[..., Any], *arguments: Any) -
         context.Process(target=_run, args=(sender, function, rank, *arguments))  # type: ignore[attr-defined]
         for rank in range(size)
     ]
-    with _terminate_at_end(processes):
+    with _killed_at_end(processes):
         with _without_main():
             for process in processes:
                 process.start()
-        with _pass_on(signal.SIGTERM, processes):
-            return _wait(processes, receiver)
+        return _wait(processes, receiver)
 
 
 def _run(sender: Connection, function: Callable[..., Any], rank: int, *arguments: Any) -> None:
@@ -81,11 +78,11 @@ def _run(sender: Connection, function: Callable[..., Any], rank: int, *arguments
 
 
 def _end_with_parent() -> None:
-    """Send this process a SIGTERM when its parent has died, so that a training writes its state and ends."""
+    """End this process when its parent has died: it would keep its GPU."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
+    os._exit(1)
 
 
 def _wait(processes: Sequence[BaseProcess], receiver: Connection) -> Any:
@@ -109,38 +106,15 @@ def _wait(processes: Sequence[BaseProcess], receiver: Connection) -> Any:
 
 
 @contextlib.contextmanager
-def _terminate_at_end(processes: Sequence[BaseProcess]) -> Iterator[None]:
-    """End the processes that are alive when the block ends: by SIGTERM, and by SIGKILL after `GRACE` seconds."""
+def _killed_at_end(processes: Sequence[BaseProcess]) -> Iterator[None]:
+    """Kill the processes that are alive when the block ends."""
     try:
         yield
     finally:
-        alive = [process for process in processes if process.pid and process.is_alive()]
-        for process in alive:
-            process.terminate()
-        last = time.monotonic() + GRACE
-        for process in alive:
-            process.join(max(0.0, last - time.monotonic()))
-            process.kill()  # does nothing to a process that has ended
-            process.join()
-
-
-@contextlib.contextmanager
-def _pass_on(number: signal.Signals, processes: Sequence[BaseProcess]) -> Iterator[None]:
-    """Pass a signal on to the processes inside the block; only the main thread of this process can."""
-
-    def send(*_: object) -> None:
         for process in processes:
-            if process.pid and process.is_alive():
-                os.kill(process.pid, number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(number, send)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
+            if process.pid:  # it was started
+                process.kill()  # does nothing to a process that has ended
+                process.join()
 
 
 @contextlib.contextmanager

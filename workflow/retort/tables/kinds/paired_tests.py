@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retort.formatters import p_value
 from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
+from retort.specs.formatters import p_value
 from retort.specs.names import StudentPair
 from retort.specs.rows import Row
 from retort.specs.table import Decimals, Printed

@@ -8,10 +8,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from retort.cost.training import COSTS, COUNTED
-from retort.formatters import number
 from retort.registry import unknown
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
+from retort.specs.formatters import number
 from retort.specs.names import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals

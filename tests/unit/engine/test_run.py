@@ -1,0 +1,124 @@
+"""Tests of a run of Snakemake: what it keeps for its jobs, and what it does at its beginning and its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.engine import attempts, run
+from retort.engine.job import job
+from retort.engine.workflow import Run, origins_of
+from retort.errors import RetortError
+from retort.specs.cluster import read_cluster
+from retort.specs.config import read_config
+
+from tests.rule_job import rule_job
+from tests.tiny.make import make_encoder, make_texts
+
+
+@pytest.fixture
+def config(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Work in a folder with the tiny study and its texts and encoder; return the configuration."""
+    monkeypatch.chdir(study_folder.parent)
+    make_texts(Path("texts"))
+    make_encoder(Path("encoder"))
+    return {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+
+
+def test_jobs_read_what_the_run_was_planned_with(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (run.is_job(), run.configuration()) == (False, {})
+    cluster = Path("cluster.yaml")
+    cluster.write_text("gpu_memory_gb: 40")
+    config["cluster"] = str(cluster)
+    files = run.files_of(read_config(config))
+    cluster.write_text("gpu_memory_gb: [")
+    protocol = Path(config["study"], "protocols", "short.yaml")
+    before = protocol.read_text()
+    protocol.write_text("broken: [")
+    run.begin(config, files)
+    planned = read_config(run.configuration())
+    assert run.is_job()
+    assert (planned.folder / "protocols" / "short.yaml").read_text() == before
+    assert read_cluster(planned.cluster).gpu_memory_gb == 40
+    here = rule_job(config=dict(config))
+    with job(here):
+        assert here.config["study"] == str(planned.folder)
+    monkeypatch.setenv(run.VARIABLE, "results/runs/gone")
+    with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
+        run.configuration()
+
+
+def test_a_job_that_starts_after_another_run_began_ends(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run.begin(config, {})
+    first = os.environ[attempts.RUN]
+    run.begin(config, {})
+    assert run.configuration()["papers"] == ["tiny"]
+    monkeypatch.setenv(attempts.RUN, first)
+    with pytest.raises(SystemExit), job(rule_job()):
+        pytest.fail("it does the work of the new run's job")
+    said = "rule(a): snakemake was started again since this job was queued; the new run has a job of its own"
+    assert said in capsys.readouterr().err
+    run.LATEST.write_bytes(b"\xff\xfe\x00")  # damaged, so no other run is known
+    assert run.is_latest()
+
+
+def test_equal_runs_share_a_folder_and_those_of_long_ago_are_forgotten(config: dict[str, Any]) -> None:
+    for name, days in (("old", 40), ("new", 20)):
+        (run.FOLDER / name).mkdir(parents=True)
+        os.utime(run.FOLDER / name, times=(0, time.time() - days * 24 * 3600))
+    for _ in range(2):
+        run.begin(config, run.files_of(read_config(config)))
+    assert {path.name for path in run.FOLDER.iterdir() if path.is_dir()} == {"new", Path(os.environ[run.VARIABLE]).name}
+
+
+# --- from its plan to its end
+
+
+def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[str] = []
+    monkeypatch.setattr("retort.engine.forkserver.start", lambda: began.append("a server"))
+    main = Run(config, {}, is_dry=False)
+    main.begin({"results/sources/texts"})
+    assert began == []  # the start of a server would take longer than it saves
+    main.begin(set())
+    assert began == ["a server"]
+    Path(config["study"], "protocols", "short.yaml").write_text("broken: [")
+    (Path("texts") / "rated.txt").unlink()
+    of_job = Run({"papers": []}, {}, is_dry=False)
+    assert of_job.is_job
+    assert of_job.plan.settings == main.plan.settings
+    assert of_job.everything == main.everything
+    assert [rule.name for rule in of_job.rules.values()] == [rule.name for rule in main.rules.values()]
+    of_job.fail(set())  # the run itself says what failed
+
+
+def test_a_run_ends_without_activations_and_says_what_it_left_out(config: dict[str, Any]) -> None:
+    Path("texts/rated.txt").unlink()
+    recorded = Path("results/activations/t/mood/hidden-2.npy")
+    recorded.parent.mkdir(parents=True)
+    (recorded.parent / ".snakemake_timestamp").touch()
+    recorded.touch()
+    main = Run({**config, "keep_activations": True}, {}, is_dry=False)
+    main.succeed({"reports/audit.html"})
+    assert recorded.exists()
+    main = Run(config, {}, is_dry=False)
+    main.succeed({"reports/audit.html"})
+    assert [path.name for path in recorded.parent.iterdir()] == [".snakemake_timestamp"]
+    with pytest.raises(RetortError, match="everything else is made; 1 left out, and cells that need it say 'missing'"):
+        main.succeed({"all"})
+
+
+def test_a_key_is_known_by_the_file_or_option_that_sets_it(tmp_path: Path) -> None:
+    first, second = tmp_path / "config.yaml", tmp_path / "mine.yaml"
+    first.write_text("scale: paper\npapers: [tiny]\n")
+    second.write_text("papers: [other]\n")
+    files = [str(first), str(second), str(tmp_path / "absent.yaml")]
+    assert origins_of(files, {"device": "cpu"}) == {"scale": "config.yaml", "papers": "mine.yaml", "device": "--config"}
+    second.write_text("papers: [other]\npapers: [tiny]\n")
+    with pytest.raises(RetortError, match=r"^.*mine\.yaml"):
+        origins_of(files, {})

@@ -1,0 +1,87 @@
+"""Tests of what is asked of Slurm, with pretended commands of Slurm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from retort.engine import slurm
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder for commands of Slurm, in which they are found."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return tmp_path
+
+
+def put(folder: Path, **scripts: str) -> None:
+    """Write commands; each appends its arguments to a file."""
+    for name, script in scripts.items():
+        (folder / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {folder}/asked\n{script}\n')
+        (folder / name).chmod(0o755)
+
+
+SILENT = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"
+RUNNING = "echo '17|RUNNING|None'"
+
+
+@pytest.mark.parametrize(
+    ("squeue", "sacct", "state", "ended"),
+    [
+        (RUNNING, "exit 1", "RUNNING", False),
+        ("echo '17|COMPLETED|None'", "exit 1", "COMPLETED", True),
+        ("echo 'CLUSTER: here'; echo '17|FAILED|NonZeroExitCode'", "exit 1", "FAILED (NonZeroExitCode)", True),
+        ("echo '17|NODE_FAIL|NodeDown'", "exit 1", "NODE_FAIL (NodeDown)", False),  # the node may be out of reach
+        ("", "echo '17|CANCELLED by 1000|None'", "CANCELLED by 1000", True),
+        ("echo '18|RUNNING|None'", "echo '17|TIMEOUT|'", "TIMEOUT", True),
+        ("", "echo '17|RUNNING|None'", "UNKNOWN", False),  # a record that nobody closed
+        ("", SILENT, "UNKNOWN", False),
+        (f'[ -n "$SQUEUE_PARTITION" ] || {RUNNING}', "exit 1", "RUNNING", False),
+    ],
+)
+def test_the_state_of_a_job(
+    squeue: str, sacct: str, state: str, ended: bool, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SQUEUE_PARTITION", "other")
+    put(tools, squeue=squeue, sacct=sacct)
+    assert slurm.states("run-1", ["17"]) == {"17": state}
+    assert slurm.has_ended("run-1", "17") is ended
+    asked = (tools / "asked").read_text().splitlines()
+    assert all("--name=run-1" in line for line in asked)  # another run may have a job of the same id
+
+
+@pytest.mark.parametrize("scripts", [{"squeue": SILENT, "sacct": RUNNING}, {}])
+def test_a_slurm_that_is_silent_or_not_there_says_nothing(scripts: dict[str, str], tools: Path) -> None:
+    put(tools, **scripts)
+    assert slurm.states("run-1", ["17"]) is None
+    assert not slurm.has_ended("run-1", "17")
+
+
+@pytest.mark.parametrize(
+    ("job", "variable", "squeue", "end"),
+    [
+        ("17", "1795534446", SILENT, 1795534446.0),
+        ("17", "", '[ "$SLURM_TIME_FORMAT" = %s ] && echo 1795534446', 1795534446.0),  # Slurm before 23.02
+        ("17", "", "echo N/A", None),
+        ("17", "", SILENT, None),
+        ("", "", "echo 1795534446", None),
+    ],
+)
+def test_a_job_knows_when_it_ends(
+    job: str, variable: str, squeue: str, end: float | None, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    monkeypatch.setenv("SLURM_JOB_END_TIME", variable)
+    put(tools, squeue=squeue)
+    assert slurm.end_time() == end
+
+
+@pytest.mark.parametrize(("job", "scontrol", "agrees"), [("17", "", True), ("17", "exit 1", False), ("", "", False)])
+def test_a_job_is_queued_again_if_slurm_agrees(
+    job: str, scontrol: str, agrees: bool, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    put(tools, scontrol=scontrol)
+    assert slurm.requeue() is agrees
+    assert (tools / "asked").exists() == bool(job)

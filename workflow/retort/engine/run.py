@@ -1,0 +1,90 @@
+"""A run of Snakemake: its name, and the settings that its jobs read, whatever is edited meanwhile.
+
+A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
+was planned with, in a folder named after their content, and the environment of its jobs names that folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from retort.atomic import remove_leftovers, write_json, write_text
+from retort.checksums import digest_of
+from retort.engine.attempts import LOCKS, RUN
+from retort.errors import RetortError
+from retort.specs.config import Config
+
+FOLDER = Path("results/runs")
+LATEST = FOLDER / "latest"  # the file that names the latest run
+VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
+KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
+
+
+def is_job() -> bool:
+    """Return whether a run has started this process: the settings are decided."""
+    return VARIABLE in os.environ
+
+
+def is_latest() -> bool:
+    """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
+    try:
+        return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
+    except (OSError, ValueError):  # the file is missing or damaged, so no later run is known
+        return True
+
+
+def configuration() -> dict[str, Any]:
+    """Return the configuration with which the run of this job was planned; empty if no run has started this process.
+
+    Raises:
+        RetortError: the configuration cannot be read; or a newer run has begun, which has a job of its own for this
+            one's results.
+    """
+    if not is_job():
+        return {}
+    if not is_latest():
+        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
+    path = Path(os.environ[VARIABLE]) / "config.json"
+    try:
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RetortError(
+            f"{path}, with which this job was planned, cannot be read ({error})", "run snakemake again: it plans anew"
+        ) from None
+    return config
+
+
+def files_of(checked: Config) -> dict[str, str]:
+    """Return path -> content of the YAML files of a study and of its cluster: read when the run is planned."""
+    paths = [path for path in sorted(checked.folder.rglob("*.yaml")) if path.is_file()]
+    files = {f"study/{path.relative_to(checked.folder)}": path.read_text(encoding="utf-8") for path in paths}
+    return files | ({"cluster.yaml": Path(checked.cluster).read_text(encoding="utf-8")} if checked.cluster else {})
+
+
+def begin(config: dict[str, Any], files: dict[str, str]) -> None:
+    """Keep what a run was planned with, give the run a unique name, and tell both to the jobs to come.
+
+    Args:
+        config: the configuration, with all that the run has decided.
+        files: what `files_of` returned when the run was planned.
+    """
+    folder = FOLDER / digest_of([config, files])[:16]  # equal runs share it
+    for name, text in files.items():
+        write_text(folder / name, text)
+    places = {"study": folder / "study", "cluster": folder / "cluster.yaml"}
+    kept = {key: str(path.absolute()) for key, path in places.items() if config.get(key)}
+    write_json(folder / "config.json", {**config, **kept})
+    os.utime(folder)
+    os.environ[VARIABLE] = str(folder)
+    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
+    write_text(LATEST, os.environ[RUN])
+    for each in (FOLDER, LOCKS):
+        remove_leftovers(each)
+    for other in FOLDER.iterdir():
+        if other.is_dir() and time.time() - other.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
