@@ -1,5 +1,6 @@
 """The plan of the study, which every rule reads; what is done when a run begins and ends."""
 
+import contextlib
 import inspect
 import sys
 from pathlib import Path
@@ -12,39 +13,42 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
         del sys.modules[name]
 
 from retort.engine.repairs import look_once
-from retort.engine.workflow import Run, origins_of
+from retort.engine.workflow import Run
 from retort.errors import RetortError
+from retort.specs.config import origins_of
+
+
+@contextlib.contextmanager
+def told_in_a_line():
+    """Let Snakemake print a mistake of the user as a line, without a traceback."""
+    try:
+        yield
+    except RetortError as error:
+        raise WorkflowError(str(error)) from None
+
 
 files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
-try:  # before Snakemake reads them: its messages name neither file nor line
+with told_in_a_line():  # before Snakemake reads them: its messages name neither file nor line
     origins = origins_of(files, workflow.config_settings.config)
-except RetortError as error:
-    raise WorkflowError(str(error)) from None
 
 
 configfile: "config.yaml"
 
 
-try:
+with told_in_a_line():
     study = Run(config, origins, is_dry=workflow.output_settings.dryrun)
-except RetortError as error:
-    raise WorkflowError(str(error)) from None
 rule_of, needs = study.rules, study.needs
 
 
 onstart:
-    look_once(workflow.scheduler)
-    try:
+    with told_in_a_line():
+        look_once(workflow.scheduler)
         study.begin(workflow.dag_settings.targets)
-    except RetortError as error:
-        raise WorkflowError(str(error)) from None
 
 
 onsuccess:
-    try:
+    with told_in_a_line():
         study.succeed(workflow.dag_settings.targets)
-    except RetortError as error:
-        raise WorkflowError(str(error)) from None
 
 
 onerror:
@@ -52,8 +56,4 @@ onerror:
 
 
 wildcard_constraints:
-    task=study.plan.pattern(study.plan.study.tasks),
-    corpus=study.plan.pattern(study.plan.study.corpora),
-    tokenizer=study.plan.pattern(study.plan.study.tokenizers),
-    paper=study.plan.pattern(study.plan.study.papers),
-    student="[A-Za-z0-9-]+",
+    **rule_of.constraints,

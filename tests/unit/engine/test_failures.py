@@ -11,10 +11,10 @@ from retort.cost.jobs import Jobs
 from retort.engine import attempts
 from retort.engine.attempts import Attempt, file_of, slug_of
 from retort.engine.failures import LONG_AGO, PRINTING, failed_jobs, print_what_there_is
-from retort.engine.in_process import described_paths, run_job
 from retort.engine.job import this_code
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
+from retort.rehearsal.in_process import described_paths, run_job
 from retort.specs.config import read_config
 from retort.tables.collect import measure_score
 from retort.tables.tidy import Status, sentence
@@ -61,7 +61,7 @@ def test_what_waits_for_a_failed_job_has_its_reason(
     plan: Plan, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     teacher = "results/logs/finetune_teacher/tiny-teacher.mood.log"
-    print_what_there_is(plan, config, INDEX)  # none has failed: the user has stopped the run
+    print_what_there_is(Jobs(plan), config, INDEX)  # none has failed: the user has stopped the run
     assert (capsys.readouterr().err, Path("reports").exists()) == ("", False)
     fails(teacher, "no \x1b[31mluck")
     fails(FIGURE, "a bug")
@@ -81,7 +81,7 @@ def test_what_waits_is_made_with_what_there_is_and_anew_by_the_next_run(
     for path in jobs.by_key[KD].results:
         Path(path).unlink()
     capsys.readouterr()
-    print_what_there_is(plan, config, INDEX)
+    print_what_there_is(jobs, config, INDEX)
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == [
         "1 job failed; cells that need the results say 'failed', everything else is made:", f"  {KD}: no luck"
@@ -104,7 +104,7 @@ def test_a_page_is_made_without_a_figure_that_failed(
     for path in described_paths(jobs.by_key[FIGURE]):
         Path(path).unlink()
     before = pages()
-    print_what_there_is(plan, config, INDEX)
+    print_what_there_is(jobs, config, INDEX)
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith(("  results/", "results/"))]
     assert said == [f"  {FIGURE}: a bug"]
     assert "This run could not make it" in Path("reports/tiny/index.html").read_text()

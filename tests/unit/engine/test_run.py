@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from retort.engine import attempts, run
 from retort.engine.job import job
-from retort.engine.workflow import Run, origins_of
+from retort.engine.workflow import Run
 from retort.errors import RetortError
 from retort.specs.cluster import read_cluster
-from retort.specs.config import read_config
+from retort.specs.config import origins_of, read_config
 
 from tests.rule_job import rule_job
 from tests.tiny.make import make_encoder, make_texts

@@ -38,7 +38,7 @@ from retort import machine
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.work import NONE
-from retort.engine import in_process
+from retort.rehearsal import in_process
 from retort.plan.rules import Rule
 from retort.rehearsal.run import run
 in_process.SCRIPTS = Path()

@@ -96,10 +96,11 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     plan = Plan(read_config(content))
     guard_scale(plan.study)
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
-    jobs = Jobs(plan).in_order(targets)
-    progress = Progress(len(jobs))
+    jobs = Jobs(plan)
+    ordered = jobs.in_order(targets)
+    progress = Progress(len(ordered))
     try:
-        for ran in run(jobs, content):
+        for ran in run(ordered, content):
             progress(ran)
     except KeyboardInterrupt:
         progress.end()
@@ -109,7 +110,7 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     print(*summary(progress.ran), sep="\n")
     where = ""
     if not arguments.distinct:
-        print_what_there_is(plan, content, targets)
+        print_what_there_is(jobs, content, targets)
         print("", *of_one_process(plan, arguments.papers), sep="\n")
         where = f"; the pages are in {Path('reports').absolute()}"
     print(f"{len(progress.ran)} jobs, {progress.failed} failed{where}")

@@ -14,9 +14,9 @@ from typing import Any
 
 from retort.cost.jobs import Job, Jobs, rules_of
 from retort.engine.attempts import failure
-from retort.engine.in_process import described_paths, run_job
 from retort.errors import printable
 from retort.plan.plan import Plan
+from retort.rehearsal.in_process import described_paths, run_job
 from retort.specs.config import read_config
 
 PRINTING = {"make_table", "plot_figure", "plot_verdicts", "check_claims", "make_page", "make_index"}
@@ -39,17 +39,16 @@ def failed_jobs(jobs: Jobs, targets: Iterable[str]) -> dict[str, str]:
     return reasons
 
 
-def print_what_there_is(plan: Plan, config: dict[str, Any], targets: list[str]) -> None:
+def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) -> None:
     """Print a line for each failed job of this run; make the tables and pages that wait for one.
 
     Do nothing if no job has failed: the user has stopped the run.
 
     Args:
-        plan: the plan of the run.
+        jobs: the jobs of the run, as it has planned them.
         config: its configuration.
         targets: the files that it was asked for.
     """
-    jobs = Jobs(plan)
     reasons = failed_jobs(jobs, targets)
     if not reasons:
         return
@@ -64,7 +63,7 @@ def print_what_there_is(plan: Plan, config: dict[str, Any], targets: list[str]) 
         if job.key in reasons and job.rule.kind not in PRINTING
         for path in described_paths(job)
     }
-    run_sources = {**plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
+    run_sources = {**jobs.rules.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
     config = {**config, "companions": {}, "run_sources": run_sources}
     here = Jobs(rest := Plan(read_config(config)), rules_of(rest))
     waiting = {key for key in reasons if not reasons[key].startswith(f"{key}: ")}

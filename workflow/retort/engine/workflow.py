@@ -18,32 +18,13 @@ from retort.errors import RetortError
 from retort.plan import run_sources
 from retort.plan.fetching import link_moved_folders
 from retort.plan.plan import Plan
-from retort.specs.config import content_of, read_config
+from retort.specs.config import read_config
 from retort.study.study import Study
 
 SCALE = RESULTS / "scale"  # the file that names the scale of the results
 FEW = 3  # jobs: the start of a server of forks would take longer than it saves
 EVERYTHING = "all"  # the rule
 INDEX = Path("reports/index.html")
-
-
-def origins_of(files: list[str], given: Mapping[str, Any]) -> dict[str, str]:
-    """Return key of the configuration -> the file or option that sets it, after a strict look at each file.
-
-    Snakemake keeps the last of two equal keys and reads 010 as 8.
-
-    Args:
-        files: the files of the configuration, the last wins.
-        given: the keys that the command line sets.
-
-    Raises:
-        RetortError: a file cannot be read; the message begins with its name.
-    """
-    origins = dict[str, str]()
-    for path in filter(Path.exists, map(Path, files)):
-        content = content_of(path)
-        origins |= dict.fromkeys(content if isinstance(content, dict) else (), path.name)
-    return origins | dict.fromkeys(given, "--config")
 
 
 class Run:
@@ -141,7 +122,7 @@ class Run:
             targets: the files that the run was asked for; empty for everything.
         """
         if not self.is_job:
-            print_what_there_is(self.plan, self.config, self.targets(targets))
+            print_what_there_is(Jobs(self.plan, self.rules), self.config, self.targets(targets))
 
 
 def _begin_index(study: Study) -> None:

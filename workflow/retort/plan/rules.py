@@ -148,6 +148,18 @@ class Rules(Mapping[str, Rule]):
     def __len__(self) -> int:
         return len(self.by_name)
 
+    @property
+    def constraints(self) -> dict[str, str]:
+        """Wildcard -> regular expression, for all rules."""
+        pattern, study = self.plan.pattern, self.plan.study
+        return {
+            "task": pattern(study.tasks),
+            "corpus": pattern(study.corpora),
+            "tokenizer": pattern(study.tokenizers),
+            "paper": pattern(study.papers),
+            "student": "[A-Za-z0-9-]+",
+        }
+
     def of_kind(self, kind: str) -> list[Rule]:
         """Return the rules of a kind."""
         return [rule for rule in self.by_name.values() if rule.kind == kind]

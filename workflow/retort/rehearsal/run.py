@@ -18,7 +18,7 @@ from typing import Any
 from retort import machine
 from retort.checksums import digest_of
 from retort.cost.jobs import Job
-from retort.engine.in_process import described_paths, params_of, run_job
+from retort.rehearsal.in_process import described_paths, params_of, run_job
 
 NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
 UNFINISHED = "-"  # the digest of a job that has begun

@@ -240,3 +240,22 @@ def content_of(path: Path) -> Any:
     except RetortError as error:
         raise RetortError(f"{path.name}: {error}") from error
     return {} if content is None else content
+
+
+def origins_of(files: list[str], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return key of the configuration -> the file or option that sets it, after a strict look at each file.
+
+    Snakemake keeps the last of two equal keys and reads 010 as 8.
+
+    Args:
+        files: the files of the configuration, the last wins.
+        given: the keys that the command line sets.
+
+    Raises:
+        RetortError: a file cannot be read; the message begins with its name.
+    """
+    origins = dict[str, str]()
+    for path in filter(Path.exists, map(Path, files)):
+        content = content_of(path)
+        origins |= dict.fromkeys(content if isinstance(content, dict) else (), path.name)
+    return origins | dict.fromkeys(given, "--config")
