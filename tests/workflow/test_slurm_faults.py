@@ -211,6 +211,7 @@ def meet_every_fault(cut: Path) -> None:
         second = training.gets_further()
         assert second != first
     snakemake(cut, SCORE, "--unlock")
+    refused(cut, "distill_on_task_1_2", second, SCORE)
     with started(cut, "distill_on_task_1_2", SCORE) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
     said = logs(cut)
@@ -218,6 +219,15 @@ def meet_every_fault(cut: Path) -> None:
     assert said.count("its time limit ended it after step") >= 5  # the training is as long as that many limits
     assert not any((cut / "results/checkpoints" / state).exists() for state in STATES)
     assert not list((cut / "results/.locks").glob(f"{JOB}.[ar]*"))
+
+
+def refused(cut: Path, rule: str, job: str, *targets: str) -> None:
+    """Run again while a job of the killed run is at work: the new job names it and ends; then end the old one."""
+    with started(cut, rule, *targets) as controller:
+        assert controller.wait(PATIENCE) == 1
+    assert "is already at work elsewhere: process" in (said := logs(cut))
+    assert f"Slurm job {job}, since" in said
+    slurm("scancel", job)
 
 
 def logs(folder: Path) -> str:
@@ -246,6 +256,7 @@ def meet_faults_together(cut: Path) -> None:
         training.is_queued_again(first, lambda: None)
         training.is_queued_again(first, lambda: lose(shown(first, "BatchHost")))
     snakemake(cut, MODELS[0], "--unlock")
+    slurm("scancel", first)
     with started(cut, "distill_together_tiny_teacher_1", *MODELS) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
     said = logs(cut)

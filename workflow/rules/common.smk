@@ -13,6 +13,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
         del sys.modules[name]
 
 from retort.engine.repairs import look_once
+from retort.engine.versions import check_versions
 from retort.engine.workflow import Run
 from retort.errors import RetortError
 from retort.specs.config import origins_of
@@ -27,8 +28,9 @@ def told_in_a_line():
         raise WorkflowError(str(error)) from None
 
 
-files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
-with told_in_a_line():  # before Snakemake reads them: its messages name neither file nor line
+with told_in_a_line():  # before Snakemake reads the files: its messages name neither file nor line
+    check_versions()
+    files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
     origins = origins_of(files, workflow.config_settings.config)
 
 
