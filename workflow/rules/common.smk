@@ -1,6 +1,5 @@
 """The plan of the study, which every rule reads; what is done when a run begins and ends."""
 
-import contextlib
 import inspect
 import sys
 from pathlib import Path
@@ -18,39 +17,37 @@ from retort.engine.workflow import Run
 from retort.errors import RetortError
 from retort.specs.config import origins_of
 
-
-@contextlib.contextmanager
-def told_in_a_line():
-    """Let Snakemake print a mistake of the user as a line, without a traceback."""
-    try:
-        yield
-    except RetortError as error:
-        raise WorkflowError(str(error)) from None
-
-
-with told_in_a_line():  # before Snakemake reads the files: its messages name neither file nor line
+files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
+try:  # before Snakemake reads the files: its messages name neither file nor line
     check_versions()
-    files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
     origins = origins_of(files, workflow.config_settings.config)
+except RetortError as error:
+    raise WorkflowError(str(error)) from None
 
 
 configfile: "config.yaml"
 
 
-with told_in_a_line():
+try:
     study = Run(config, origins, is_dry=workflow.output_settings.dryrun)
+except RetortError as error:
+    raise WorkflowError(str(error)) from None
 rule_of, needs = study.rules, study.needs
 
 
 onstart:
-    with told_in_a_line():
-        look_once(workflow.scheduler)
+    look_once(workflow.scheduler)
+    try:
         study.begin(workflow.dag_settings.targets)
+    except RetortError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onsuccess:
-    with told_in_a_line():
+    try:
         study.succeed(workflow.dag_settings.targets)
+    except RetortError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onerror:
