@@ -20,7 +20,7 @@ from retort.cost.jobs import Jobs
 from retort.cost.resources import JobResources
 from retort.cost.work import Work
 from retort.plan.plan import Plan
-from retort.plan.rules import Rule
+from retort.plan.rule import Rule
 from retort.specs.cluster import Partition, read_cluster
 from retort.specs.config import read_config
 from snakemake_executor_plugin_slurm import partitions

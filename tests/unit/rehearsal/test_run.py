@@ -19,7 +19,7 @@ from retort.cli.rehearse import _config
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.work import NONE
-from retort.plan.rules import Rule
+from retort.plan.rule import Rule
 from retort.rehearsal.progress import Progress, summary
 from retort.rehearsal.run import NOTES, Ran
 
@@ -39,7 +39,7 @@ from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.work import NONE
 from retort.rehearsal import in_process
-from retort.plan.rules import Rule
+from retort.plan.rule import Rule
 from retort.rehearsal.run import run
 in_process.SCRIPTS = Path()
 machine.keep_freed_memory()  # as every job does

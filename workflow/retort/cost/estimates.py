@@ -16,7 +16,7 @@ from retort.cost.data import Volume
 from retort.cost.memory import Step
 from retort.cost.work import Work
 from retort.plan.plan import Plan
-from retort.plan.rules import Rule
+from retort.plan.rule import Rule
 from retort.settings import CorpusDistillationSettings, GridSettings, TaskSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule

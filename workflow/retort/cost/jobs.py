@@ -14,7 +14,8 @@ from retort.cost.divide import fits_one_job, hours_of_a_seed
 from retort.cost.estimates import Estimate, Estimates
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
-from retort.plan.rules import Rule, Rules, paths_in
+from retort.plan.rule import Rule, paths_in
+from retort.plan.rules import Rules
 from retort.plan.seeds import SeedJobs
 from retort.settings import Settings
 from retort.settings.difference import difference

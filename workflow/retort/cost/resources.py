@@ -15,7 +15,7 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
-from retort.plan.rules import Rule
+from retort.plan.rule import Rule
 from retort.specs.cluster import read_cluster
 
 Wildcards = Any
