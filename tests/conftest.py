@@ -30,7 +30,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 @pytest.fixture(autouse=True)
 def of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test outside any run of the workflow, and leave none behind: a run names itself in the environment."""
-    for variable in (run.VARIABLE, attempts.RUN):
+    for variable in (run.VARIABLE, run.DECIDED, attempts.RUN):
         monkeypatch.setenv(variable, "")  # so that it is unset again at the end
         monkeypatch.delenv(variable)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+PROC = Path("/proc/self")
 STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
 
@@ -38,14 +39,23 @@ def default_workers(gpu: bool) -> int:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process of this machine lives, by its process id."""
+    """Return whether a process of this machine lives, by its process id.
+
+    One that has ended does not live, even if its parent has not asked for its exit status yet.
+    """
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:  # it lives, but belongs to another user
         return True
-    return True
+    try:
+        state = (
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+        )
+    except OSError:
+        return not PROC.is_dir()  # a system without /proc; or it has ended just now
+    return state not in ("Z", "X")
 
 
 def keep_freed_memory() -> None:

@@ -51,6 +51,16 @@ def test_jobs_read_what_the_run_was_planned_with(config: dict[str, Any], monkeyp
         run.configuration()
 
 
+def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_a_run(config: dict[str, Any]) -> None:
+    main = Run(dict(config), {}, is_dry=False)
+    assert not main.is_job
+    planned = Run({**config, "companions": {}}, {}, is_dry=False)  # in a process that the main one has started
+    assert planned.is_job
+    assert {key: planned.config[key] for key in ("companions", "precision", "seeds_divided")} == {
+        key: main.config[key] for key in ("companions", "precision", "seeds_divided")
+    }
+
+
 def test_a_job_that_starts_after_another_run_began_ends(
     config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

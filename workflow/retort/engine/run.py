@@ -22,12 +22,21 @@ from retort.specs.config import Config
 FOLDER = Path("results/runs")
 LATEST = FOLDER / "latest"  # the file that names the latest run
 VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
+DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
 KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
 
 
 def is_job() -> bool:
     """Return whether a run has started this process: the settings are decided."""
-    return VARIABLE in os.environ
+    return VARIABLE in os.environ or DECIDED in os.environ
+
+
+def decide(**decided: Any) -> None:
+    """Tell the jobs to come what the run has decided.
+
+    `begin` tells them more, but it is called in a hook, and Snakemake runs no hooks of a workflow that is a module.
+    """
+    os.environ[DECIDED] = json.dumps(decided)
 
 
 def is_latest() -> bool:
@@ -45,8 +54,8 @@ def configuration() -> dict[str, Any]:
         RetortError: the configuration cannot be read; or a newer run has begun, which has a job of its own for this
             one's results.
     """
-    if not is_job():
-        return {}
+    if VARIABLE not in os.environ:
+        return dict(json.loads(os.environ.get(DECIDED, "{}")))
     if not is_latest():
         raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
     path = Path(os.environ[VARIABLE]) / "config.json"

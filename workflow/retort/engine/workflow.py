@@ -49,14 +49,16 @@ class Run:
             self.plan.settings.resolve_all()
         self.rules, self.needs = rules_of(self.plan), JobResources(self.plan)
         decided = self.plan.config
-        config |= {
+        choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),
             "precision": decided.resolved_precision(),
             "companions": self.rules.companions.groups,
             "seeds_divided": self.rules.seed_jobs.divided,
         }
+        config |= choices
         self.files = {} if self.is_job else run.files_of(decided)
         if not (self.is_job or is_dry):
+            run.decide(**choices)
             _begin_index(self.plan.study)
 
     def begin(self, targets: set[str]) -> None:

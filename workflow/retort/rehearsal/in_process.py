@@ -119,7 +119,7 @@ def described_paths(job: Job) -> list[str]:
 @contextlib.contextmanager
 def _of_no_run() -> Iterator[None]:
     """Hide from a job that runs here the settings of the run, and its server of forks."""
-    hidden = {name: os.environ.pop(name, None) for name in (run.VARIABLE, forkserver.ADDRESS)}
+    hidden = {name: os.environ.pop(name, None) for name in (run.VARIABLE, run.DECIDED, forkserver.ADDRESS)}
     try:
         yield
     finally:
