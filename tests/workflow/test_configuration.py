@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SNAKEFILE
+from tests.conftest import SNAKEMAKE
 from tests.contracts.mistakes.config import TEXTS
 
 pytestmark = pytest.mark.workflow
@@ -16,15 +15,7 @@ pytestmark = pytest.mark.workflow
 
 def dry_run(folder: Path, *arguments: str) -> str:
     """Return what a dry run in a folder says, which fails."""
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        SNAKEFILE,
-        "--dry-run",
-        *arguments,
-    ]
+    command = [*SNAKEMAKE, "--dry-run", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "Traceback" not in done.stdout + done.stderr

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from retort.engine.attempts import RUN
 from retort.engine.run import LATEST, VARIABLE
 
-from tests.conftest import SNAKEFILE, read_json, snakemake
+from tests.conftest import SNAKEMAKE, read_json, snakemake
 from tests.tiny.edit import change
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned
@@ -86,7 +85,7 @@ def late(folder: Path, run: Path | None) -> None:
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     of_run = {VARIABLE: str(run), RUN: (folder / LATEST).read_text()} if run else {}
     subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", str(folder),
+        [*SNAKEMAKE, "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--no-hooks",
          "--force", "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
         check=True, cwd=folder, env=environment | of_run, capture_output=True,

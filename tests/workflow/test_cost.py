@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from retort.plan.plan import Plan
 from retort.provenance import processor
 from retort.specs.config import read_config
 
-from tests.conftest import ROOT, SNAKEFILE, snakemake
+from tests.conftest import ROOT, SNAKEMAKE, snakemake
 
 pytestmark = pytest.mark.workflow
 LIMIT = 2880  # minutes of the partition's longest job
@@ -32,15 +31,7 @@ def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[s
     """Return the jobs of a dry run on a cluster: the rule of each, and what is printed of it, by its name."""
     (folder / "config.yaml").write_text(json.dumps({**config, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        SNAKEFILE,
-        "--dry-run",
-        *targets,
-    ]
+    command = [*SNAKEMAKE, "--dry-run", *targets]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     jobs = []

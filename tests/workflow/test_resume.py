@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SNAKEFILE, read_json, snakemake
+from tests.conftest import SNAKEMAKE, read_json, snakemake
 from tests.tiny.edit import change
 from tests.tiny.make import make_study
 
@@ -34,7 +33,7 @@ def kill_in_the_middle(folder: Path) -> int:
 
     It does not wait for a later one: where the disk is slow, checkpoints are so rare that there may be none.
     """
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", str(folder),
+    command = [*SNAKEMAKE, "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     state = folder / CHECKPOINT / "state.json"

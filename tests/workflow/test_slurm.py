@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import ROOT, SNAKEFILE, read_json, snakemake
+from tests.conftest import ROOT, SNAKEMAKE, read_json, snakemake
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
@@ -40,16 +40,7 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        SNAKEFILE,
-        "--profile",
-        "slurm",
-        "-n",
-    ]
+    command = [*SNAKEMAKE, "--profile", "slurm", "-n"]
     done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)
@@ -118,7 +109,7 @@ def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: 
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     local = make_study(tmp_path / "local", precision="bfloat16")  # the precision of the profile, not of the node
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--profile", "slurm"]
+    command = [*SNAKEMAKE, "--profile", "slurm"]
     command += ["--config", "scale=pocket"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,7 @@ from pathlib import Path
 import pytest
 from retort.engine.attempts import position
 
-from tests.conftest import ROOT, SNAKEFILE, snakemake
+from tests.conftest import ROOT, SNAKEMAKE, snakemake
 from tests.tiny.edit import PROTOCOL, STUDENTS, change
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm import STUDY, running
@@ -95,7 +94,7 @@ def started(folder: Path, rule: str, *targets: str) -> Iterator[subprocess.Popen
         targets: what is to be made.
     """
     asked = [f"{rule}:{resource}" for resource in (f"runtime={LIMIT}", "mem_mb=1500")]
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--profile", "slurm",
+    command = [*SNAKEMAKE, "--profile", "slurm",
                "--set-resources", *asked, "--", *targets]  # fmt: skip
     with (folder / "out.txt").open("ab") as out:
         controller = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)

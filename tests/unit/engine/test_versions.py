@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from retort.engine.versions import BOUNDS, check_versions
 
-from tests.conftest import ROOT, SNAKEFILE
+from tests.conftest import ROOT, SNAKEMAKE
 
 SLURM = "snakemake-executor-plugin-slurm"
 
@@ -23,7 +22,7 @@ def test_another_version_is_refused_in_a_line(name: str, version: str, tmp_path:
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--cores", "1", "-n"], cwd=tmp_path, text=True,
+        [*SNAKEMAKE, "--cores", "1", "-n"], cwd=tmp_path, text=True,
         capture_output=True, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 1

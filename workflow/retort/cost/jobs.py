@@ -49,7 +49,7 @@ class Job:
     @property
     def key(self) -> str:
         """Its log, by which it is known."""
-        return self.rule.log.format(**vars(self.wildcards))
+        return self.rule.key(self.wildcards)
 
     @property
     def name(self) -> str:
@@ -111,10 +111,9 @@ class Jobs:
         if made is None:
             return None
         rule, wildcards = made
-        key = rule.log.format(**vars(wildcards))
+        key = rule.key(wildcards)
         if key not in self.by_key:
-            needs = tuple(path for value in rule.reads(wildcards).values() for path in paths_in(value))
-            self.by_key[key] = Job(rule, wildcards, needs, self.estimates.of(rule, wildcards))
+            self.by_key[key] = Job(rule, wildcards, tuple(rule.needs(wildcards)), self.estimates.of(rule, wildcards))
         return self.by_key[key]
 
     def behind(self, paths: Iterable[str], stop_at_done: bool = False) -> Iterator[Job]:

@@ -136,8 +136,10 @@ def _is_held(path: Path, dead: float) -> bool:
     """
     before, end = _read(path), time.monotonic() + dead
     owner = Owner.of(before[0])
-    if owner and (owner.machine == machine.name() or owner.has_ended()):
-        return not owner.has_ended()
+    if owner and owner.has_ended():
+        return False
+    if owner and owner.machine == machine.name():
+        return True
     while before[0] and time.monotonic() < end:
         time.sleep(min(1.0, dead / 10))
         if (now := _read(path)) != before:

@@ -52,7 +52,8 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     reasons = failed_jobs(jobs, targets)
     if not reasons:
         return
-    failed = sorted({reason for key, reason in reasons.items() if reason.startswith(f"{key}: ")})
+    waiting = {key for key, reason in reasons.items() if not reason.startswith(f"{key}: ")}
+    failed = sorted({reasons[key] for key in reasons.keys() - waiting})
     plural = "s" * (len(failed) != 1)
     _say(f"{len(failed)} job{plural} failed; cells that need the results say 'failed', everything else is made:")
     for reason in failed:
@@ -66,7 +67,6 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     run_sources = {**jobs.rules.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
     config = {**config, "companions": {}, "run_sources": run_sources}
     here = Jobs(rest := Plan(read_config(config)), rules_of(rest))
-    waiting = {key for key in reasons if not reasons[key].startswith(f"{key}: ")}
     for job in here.in_order(targets):
         if job.rule.kind in PRINTING and job.key in waiting and not _make(job, config):
             _say(f"{job.key}: it could not be made, see there")

@@ -22,7 +22,7 @@ from retort.checksums import RESULTS, Maker, Parent
 from retort.engine import forkserver, run, slurm
 from retort.engine.attempts import LOCKS, Attempt, attempt, checkpoints_of, file_of, note_refusal, slug_of
 from retort.engine.claims import AtWork, claimed
-from retort.engine.clock import Clock, Interrupted, clock_of
+from retort.engine.clock import NEVER, Clock, Interrupted, clock_of
 from retort.errors import RetortError, explain
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
@@ -180,7 +180,7 @@ def shown(log: str) -> str:
 def _make_job(snakemake: Any, log: TextIO) -> Job:
     """Return the `Job` that a `snakemake` object describes."""
     asked = snakemake.resources
-    limit = clock_of(asked.get("runtime") or 0, asked.get("mem_mb") or 0, slurm.end_time(), time.time())
+    limits = asked.get("runtime") or 0, asked.get("mem_mb") or 0
     return Job(
         name=shown(snakemake.log[0]),
         log=log,
@@ -191,7 +191,7 @@ def _make_job(snakemake: Any, log: TextIO) -> Job:
         result=str(snakemake.output[0]),
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
-        clock=limit if slurm.job_id() else Clock(),
+        clock=clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
     )
 
 

@@ -76,9 +76,10 @@ class Run:
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
         run.begin(self.config, self.files)
-        missing = sum(not all(map(os.path.exists, job.results)) for job in jobs)
-        if missing > FEW and not self.plan.config.cluster:
-            forkserver.start()
+        if not self.plan.config.cluster:
+            missing = sum(not all(map(os.path.exists, job.results)) for job in jobs)
+            if missing > FEW:
+                forkserver.start()
 
     def _check_sources(self, jobs: list[Job]) -> None:
         """Check that no job fetches a source that cannot be had: Snakemake would delete what was fetched earlier.

@@ -16,6 +16,7 @@ from typing import Any
 
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
+from retort.plan.rule import paths_in
 from retort.settings import CorpusDistillationSettings
 from retort.study.needs import lineage
 
@@ -56,8 +57,7 @@ class Companions:
 
     def _inputs(self, student: str) -> list[str]:
         wildcards = SimpleNamespace(student=student)
-        given = [give(wildcards) for give in self.inputs.values()]
-        return [path for value in given for path in ([value] if isinstance(value, str) else value)]
+        return [path for give in self.inputs.values() for path in paths_in(give(wildcards))]
 
     def _label_jobs(self, students: list[str]) -> dict[str, list[str]]:
         """Return the students of each job by its label: the teacher, and the number among the teacher's jobs."""

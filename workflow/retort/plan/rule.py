@@ -60,9 +60,13 @@ class Rule:
 
     @property
     def log(self) -> str:
-        """The path of its log: a job is known by it."""
+        """The path of its log, with wildcards: a job is known by its log."""
         parts = [*(f"{{{name}}}" for name in self.wildcards), *filter(None, [self.label])]
         return f"results/logs/{self.kind}{'/' * bool(parts)}{'.'.join(parts)}.log"
+
+    def key(self, wildcards: Wildcards) -> str:
+        """Return the path of a job's log."""
+        return self.log.format(**vars(wildcards))
 
     @cached_property
     def patterns(self) -> list[re.Pattern[str]]:
@@ -87,6 +91,10 @@ class Rule:
             name: value(wildcards) if callable(value) else _filled(value, wildcards)
             for name, value in self.inputs.items()
         }
+
+    def needs(self, wildcards: Wildcards) -> list[str]:
+        """Return the inputs of a job as one list of paths."""
+        return [path for value in self.reads(wildcards).values() for path in paths_in(value)]
 
     def makes(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the outputs of a job: name -> a path or a list of paths."""

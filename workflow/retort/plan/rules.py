@@ -15,7 +15,7 @@ from retort.plan.exhibit_params import ExhibitParams
 from retort.plan.exhibits import Exhibits
 from retort.plan.pages import Pages
 from retort.plan.plan import Plan
-from retort.plan.rule import Rule, paths_in
+from retort.plan.rule import Rule
 from retort.plan.seeds import SeedJobs
 from retort.plan.submissions import Submit
 from retort.study.cells import answers_address
@@ -90,10 +90,10 @@ class Rules(Mapping[str, Rule]):
         while paths:
             if found := self.rule_of(paths.pop()):
                 rule, wildcards = found
-                log = rule.log.format(**vars(wildcards))
+                log = rule.key(wildcards)
                 if log not in logs:
                     logs.add(log)
-                    paths += [path for value in rule.reads(wildcards).values() for path in paths_in(value)]
+                    paths += rule.needs(wildcards)
         return logs
 
     def _data(self) -> Iterator[Rule]:
