@@ -1,6 +1,6 @@
 """Simulations of how often verdicts and paired tests are wrong, with the deviations that wang2023 prints.
 
-Run it as a module to print the tables of `workflow/retort/tables/README.md`, which a test compares with it.
+Run it as a module to print the tables of `workflow/retort/judgement/README.md`, which a test compares with it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from retort.judgement.difference import INFINITE, LEVEL, TESTS, Part, holm, tasks_drawn, welch
 from retort.specs.config import Config
-from retort.specs.judging import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
+from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
 from retort.study.load import open_study
-from retort.tables.compare import TESTS, holm, tasks_drawn
-from retort.tables.difference import INFINITE, LEVEL, Part, welch
 
 SEED = 20230721
 TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the printed digit

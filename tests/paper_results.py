@@ -11,14 +11,14 @@ import math
 import random
 from dataclasses import dataclass
 
+from retort.results.collect import Scores
+from retort.results.tidy import Line, Status
 from retort.specs.config import Config
 from retort.specs.printed import Number
 from retort.study.cells import expand, sent_runs
 from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
-from retort.tables.collect import Scores
-from retort.tables.tidy import Line, Status
 
 UNITS = {"parameters": "M", "latency": "ms", "speed-up": "times", "change": "%"}
 STD = 0.6  # points: the deviation of the points of a figure

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from retort.specs import catalogue
-from retort.specs.options import COMPARED, check_options
+from retort.specs.catalogue import COMPARED, check_options
 
 from tests.references.examples import LENGTHS, Case, activations_of, batch_of
 from tests.references.objectives import CASES

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from retort.cli import main
-from retort.data import packages
+from retort.cost.cluster import read_cluster
 from retort.errors import RetortError, StudyError
-from retort.specs.cluster import read_cluster
+from retort.sources import packages
 from retort.specs.config import Config, read_config
-from retort.study.check_files import check_files
+from retort.study.load import check_files
 
 from tests.conftest import ROOT
 from tests.contracts.mistakes import (

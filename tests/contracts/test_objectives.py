@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import Pair, objectives
+from retort.objectives.base import COUNTS, JOINT
 from retort.objectives.logits import choices
-from retort.objectives.parts import COUNTS, JOINT
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -11,8 +11,7 @@ from retort.batch import Batch
 from retort.models.recorder import Key
 from retort.objectives import Term, WeightedSum, objectives
 from retort.objectives.compose import activations_of as read_by
-from retort.training.division import UNDIVIDED, Comparison, Division
-from retort.training.parts import InParts, divide
+from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts, divide
 from torch import Tensor, nn
 
 from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of

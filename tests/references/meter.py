@@ -18,14 +18,15 @@ import torch.nn.functional as F
 from retort.batch import Batch
 from retort.models import build
 from retort.models.recorder import Recorder
-from retort.objectives import divergence, loss_of
+from retort.objectives import loss_of
 from retort.objectives.base import TrainingRows
+from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.plain import plain
 from retort.settings import TermSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.shared_pass import SharedPass
+from retort.training.distillation import SharedPass
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
@@ -99,7 +100,7 @@ def as_on_a_gpu() -> Iterator[Meter]:
         mock.patch.object(F, "dropout", _dropout),
         mock.patch.object(F, "layer_norm", _layer_norm),
         mock.patch.object(masks, "_ignore_bidirectional_mask_sdpa", return_value=False),  # batches have padding
-        mock.patch.object(divergence, "form_on", return_value=plain),
+        mock.patch.object(choice, "form_on", return_value=plain),
     ]
     with contextlib.ExitStack() as stack:
         for change in changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from retort.data.vocabulary import Special
+from retort.data.tokenizers import Special
 
 Document = list[list[int]]  # the input ids of each text
 

@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from retort.tasks import qa_metrics as qa
+from retort.tasks import metrics as qa
 
 from tests.conftest import ROOT
 from tests.references import answers

@@ -6,8 +6,8 @@ import pytest
 from retort.cost import losses, memory
 from retort.settings import TermSettings
 from retort.specs import catalogue
+from retort.specs.mappings import ModelSize, Requirements
 from retort.specs.model import Architecture
-from retort.specs.sizes import ModelSize, Requirements
 
 from tests.job_settings import schedule
 from tests.references.meter import MASKED, kept_of_teacher, peak

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.tables import compare, mixed
+from retort.judgement import difference
 from scipy.optimize import minimize
 
 SIZES = {"balanced": (4, 4, 4, 4, 4), "runs left out": (4, 1, 4, 2, 3)}
@@ -43,12 +43,12 @@ def restricted_likelihood(logs: Any, tasks: list[list[float]]) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_weights_are_those_of_generalised_least_squares(sizes: tuple[int, ...], seed: int) -> None:
     tasks = differences(sizes, seed)
-    assert mixed.mean_and_variance(tasks)[0] == pytest.approx(fitted(tasks, *mixed.variances(tasks))[0])
+    assert difference.mean_and_variance(tasks)[0] == pytest.approx(fitted(tasks, *difference.variances(tasks))[0])
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_estimated_variances_are_right_on_average(sizes: tuple[int, ...]) -> None:
-    estimates = np.array([mixed.variances(differences(sizes, seed)) for seed in range(1500)])
+    estimates = np.array([difference.variances(differences(sizes, seed)) for seed in range(1500)])
     # b is 4 and v is 1; an estimate of b below zero, which is cut off, is rare here
     assert estimates.mean(axis=0) == pytest.approx([4.0, 1.0], rel=0.06)
 
@@ -57,10 +57,10 @@ def test_estimated_variances_are_right_on_average(sizes: tuple[int, ...]) -> Non
 def test_with_as_many_seeds_on_every_task_it_is_the_test_of_task_means(seed: int) -> None:
     tasks = differences(SIZES["balanced"], seed)
     means = [np.mean(values) for values in tasks]
-    mean, variance = mixed.mean_and_variance(tasks)
+    mean, variance = difference.mean_and_variance(tasks)
     assert mean == pytest.approx(np.mean(means))
     assert variance == pytest.approx(np.var(means, ddof=1) / len(means))
-    test = compare.tasks_drawn({("", str(task)): values for task, values in enumerate(tasks)})
+    test = difference.tasks_drawn({("", str(task)): values for task, values in enumerate(tasks)})
     assert (test.t, test.freedom) == (pytest.approx(mean / variance**0.5), len(tasks) - 1)
 
 
@@ -68,13 +68,13 @@ def test_with_as_many_seeds_on_every_task_reml_gives_the_same_error() -> None:
     checked = 0
     for seed in range(10):
         tasks = differences(SIZES["balanced"], seed)
-        between, within = mixed.variances(tasks)
+        between, within = difference.variances(tasks)
         if between < 0.5:  # near zero the estimate of REML may lie on its bound, where the two part
             continue
         start = np.log([between, within]) + 0.3
         found = minimize(restricted_likelihood, start, (tasks,), "Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
         assert np.exp(found.x) == pytest.approx([between, within], rel=1e-3)
         mean, variance = fitted(tasks, *np.exp(found.x))
-        assert (mean, variance) == pytest.approx(mixed.mean_and_variance(tasks), rel=1e-3)
+        assert (mean, variance) == pytest.approx(difference.mean_and_variance(tasks), rel=1e-3)
         checked += 1
     assert checked > 5

@@ -16,7 +16,6 @@ import torch
 
 os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else "1")  # before kernels are imported
 
-from retort.objectives import divergence
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.cached import cached
 from retort.objectives.relation_forms.plain import plain
@@ -36,7 +35,7 @@ needs_interpreter = pytest.mark.skipif(torch.cuda.is_available(), reason="the ke
 
 def run_by(form: choice.Form, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let objectives compute relations in a form, whatever the device."""
-    monkeypatch.setattr(divergence, "form_on", lambda device: form)
+    monkeypatch.setattr(choice, "form_on", lambda device: form)
 
 
 def fused_form() -> choice.Form:

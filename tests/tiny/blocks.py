@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from retort.specs.printed import Heading, TextRow, row_names
-from retort.specs.printed_block import header
+from retort.specs.printed import Heading, TextRow, header, row_names
 
 
 def _aligned(fields: list[str], widths: list[int]) -> str:

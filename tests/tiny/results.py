@@ -10,13 +10,13 @@ from typing import Any
 from retort.checksums import sealed, sha256
 from retort.engine.job import Job
 from retort.plan import resolve
+from retort.results.tidy import Line, read
 from retort.specs.config import read_config
 from retort.study.cells import answers_address, expand, score_address
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table, table_of
 from retort.tables.make import make_table
-from retort.tables.tidy import Line, read
 
 STAMP = {
     "seconds": 2.0,

@@ -20,5 +20,5 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.fixture
 def forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a training on several processes fork them: a fork imports nothing again, and without a GPU it works."""
-    monkeypatch.setattr("retort.training.spawn.START", "fork")
+    monkeypatch.setattr("retort.training.how.launch.START", "fork")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.cost.jobs import Jobs
-from retort.plan.pages import Pages
+from retort.plan.exhibits import Pages
 from retort.plan.plan import Plan
 from retort.provenance import processor
 from retort.specs.config import read_config

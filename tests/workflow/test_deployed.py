@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from retort.tables.tidy import read
+from retort.results.tidy import read
 
 from tests.conftest import ROOT
 from tests.contracts.guides import copy_project

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.engine.versions import BOUNDS
+from retort.engine.run import BOUNDS
 
 from tests.conftest import ROOT
 

@@ -9,6 +9,7 @@ import os
 import resource
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from retort.errors import RetortError
@@ -112,3 +113,25 @@ def check_gpus(promised: int) -> None:
             f"the job was promised {gpus}, and torch {torch.__version__} sees {sees} on {socket.gethostname()}",
             "see nvidia-smi there; to train on its CPU, --config device=cpu",
         )
+
+
+# The precision in which a GPU multiplies matrices of float32.
+
+
+@contextlib.contextmanager
+def float32_products(precision: str) -> Iterator[None]:
+    """Set the precision in which a GPU multiplies float32 matrices inside a block.
+
+    Args:
+        precision: 'tf32' rounds the factors to 10 bits of mantissa in place of 23; all others multiply in full
+            float32. Sums are in float32 in any case, and so is everything on a CPU.
+    """
+    import torch  # late: planning needs no torch
+
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    matmul.fp32_precision = "tf32" if precision == "tf32" else "ieee"
+    try:
+        yield
+    finally:
+        matmul.fp32_precision = before

@@ -12,7 +12,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
         del sys.modules[name]
 
 from retort.engine.repairs import look_once
-from retort.engine.versions import check_versions
+from retort.engine.run import check_versions
 from retort.engine.workflow import Run
 from retort.errors import RetortError
 from retort.specs.config import origins_of

@@ -4,7 +4,7 @@ with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
-    from retort.stages.seeds import each_seed
+    from retort.stages.kept_seeds import each_seed
     from retort.training.evaluate import ScoreToWrite
 
     of, read = snakemake.wildcards, snakemake.input

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.plan.fetching import location_of
+    from retort.sources.fetch import location_of
     from retort.stages.preprocess import fetch_source
 
     fetch_source(

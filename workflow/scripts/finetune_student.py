@@ -3,7 +3,7 @@ from retort.engine.job import job
 with job(snakemake) as running:
     from retort.settings import FinetuneSettings
     from retort.stages.finetune import finetune_student
-    from retort.stages.seeds import each_seed
+    from retort.stages.kept_seeds import each_seed
     from retort.training.evaluate import ScoreToWrite
 
     of, read = snakemake.wildcards, snakemake.input

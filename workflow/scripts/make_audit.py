@@ -1,6 +1,6 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.report.audit import make_audit
+    from retort.report.index import make_audit
 
     make_audit(running, config=snakemake.config, to=snakemake.output[0])

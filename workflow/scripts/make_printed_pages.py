@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.report.printed import make_printed_pages
+    from retort.report.printed_pages import make_printed_pages
 
     make_printed_pages(
         running,

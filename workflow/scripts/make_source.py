@@ -1,8 +1,8 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.plan.fetching import location_of
-    from retort.stages.made import make_source
+    from retort.sources.fetch import location_of
+    from retort.stages.preprocess import make_source
 
     make_source(
         running,

@@ -1,6 +1,6 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.stages.save import save_student
+    from retort.stages.distill import save_student
 
     save_student(running, folder=snakemake.input.folder, output=snakemake.output.model)

@@ -14,7 +14,7 @@ from retort.audit import audit, checks
 from retort.audit.base import Finding
 from retort.cli import main
 from retort.engine.job import Job
-from retort.report.audit import make_audit
+from retort.report.index import make_audit
 from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study

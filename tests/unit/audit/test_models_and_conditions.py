@@ -11,9 +11,9 @@ from retort.audit.base import Build, Entry, Finding, Printed
 from retort.audit.models import parameters
 from retort.specs.config import Config
 from retort.specs.model import Architecture
+from retort.specs.paper import Statement
 from retort.specs.printed import read_number
 from retort.specs.rows import CellSpec, Column
-from retort.specs.statement import Statement
 from retort.study.load import open_whole
 
 BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)

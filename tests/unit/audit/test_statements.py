@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.judgement.comparisons import comparisons
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.study.load import read
-from retort.tables.comparisons import comparisons
 
 from tests.tiny.printed import ACC, found, study_config, table
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 import pytest
-from retort.bench.objectives import MAPPINGS, Setting, lines, measure
+from retort.bench.objective_costs import MAPPINGS, Setting, lines, measure
 from retort.cli import main
 from retort.objectives import objectives
 

@@ -11,11 +11,11 @@ import torch
 from retort.bench import calibrate as measuring
 from retort.bench.calibrate import calibrate
 from retort.cli import main
-from retort.cost import flops
+from retort.cost import work
 from retort.cost.losses import NUMBER, RELATION_MOVES
 from retort.cost.speed import speed_of_device
 from retort.errors import RetortError
-from retort.precision import float32_products
+from retort.machine import float32_products
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 
@@ -39,7 +39,7 @@ def test_a_calibration_is_measured_kept_and_read() -> None:
     found = calibrate("float32", gpu=False, output=OUTPUT, seconds=0.0)
     kept = json.loads(OUTPUT.read_text())
     assert (kept["threads"], kept["precision"]) == (1, "float32")
-    assert found == pytest.approx(2 * 3 * flops.forward(SMALL, 4) / kept["seconds"])
+    assert found == pytest.approx(2 * 3 * work.forward(SMALL, 4) / kept["seconds"])
     read = speed_of_device(None, gpu=False, config=read_config({"precision": "float32"}))
     assert (read.flops, read.bandwidth, read.start) == pytest.approx((found, kept["bandwidth"], 1.0))
     assert read.relations == kept["relations"] > 0

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 from retort.cli import main
-from retort.cli.show import lines, student_called
+from retort.cli.checking import lines, student_called
 from retort.errors import RetortError
-from retort.plan.origins import values
 from retort.plan.plan import Plan
+from retort.plan.value_lines import values
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_whole, open_written

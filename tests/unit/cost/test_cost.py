@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from retort.cli import main
 from retort.cost import work
-from retort.cost.data import Rows, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, bills_of, selected_exhibits, targets_of
+from retort.cost.preprocessing import Rows, Volume
 from retort.cost.speed import Speed, speed_of_device
 from retort.cost.work import Work
 from retort.errors import RetortError

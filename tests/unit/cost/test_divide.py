@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from retort.cost import memory
-from retort.cost.divide import fits_one_job, hours_of_a_seed
 from retort.cost.estimates import Estimates, step_on_corpus, step_together
+from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED
-from retort.plan.companions import jobs_of
+from retort.plan.companion_groups import jobs_of
 from retort.plan.plan import Plan
-from retort.plan.seeds import SeedJobs
+from retort.plan.seeds_of_jobs import SeedJobs
 from retort.specs.config import read_config
 from retort.study.questions import seeds_of
 

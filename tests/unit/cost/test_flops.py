@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.cost import flops, losses, work
-from retort.cost.data import Rows
+from retort.cost import losses, work
+from retort.cost.preprocessing import Rows
 from retort.cost.work import Work
 from retort.models import build
 from retort.models.recorder import Recorder
@@ -42,19 +42,19 @@ def counted(encoder: Path, architecture: Architecture, head: str, backward: bool
 def test_parameters_are_those_of_the_model(encoder: Path, architecture: Architecture) -> None:
     model: Any = build.blank(encoder, architecture, "span", 2)
     linear = [m for m in model.base_model.modules() if isinstance(m, torch.nn.Linear)]
-    assert flops.matmul_parameters(architecture) == sum(m.weight.numel() for m in linear)
+    assert work.matmul_parameters(architecture) == sum(m.weight.numel() for m in linear)
 
 
 def test_parameters_of_bert_base() -> None:
-    assert flops.matmul_parameters(BASE) == 84_934_656  # 85.6 million without embeddings, less biases and norms
+    assert work.matmul_parameters(BASE) == 84_934_656  # 85.6 million without embeddings, less biases and norms
 
 
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "training"])
 @pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_flops_are_those_that_torch_counts(encoder: Path, architecture: Architecture, backward: bool) -> None:
     model, found = counted(encoder, architecture, "classification", backward)
-    once = flops.forward(architecture, LENGTH) + flops.classifier(architecture, model.config.num_labels)
-    assert found == ROWS * once * (flops.TRAINED if backward else 1)
+    once = work.forward(architecture, LENGTH) + work.classifier(architecture, model.config.num_labels)
+    assert found == ROWS * once * (work.TRAINED if backward else 1)
 
 
 @pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
@@ -64,19 +64,19 @@ def test_flops_of_a_model_of_which_the_head_alone_is_read(encoder: Path, archite
     ones = torch.ones(ROWS, LENGTH, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
         Recorder(model, {("logits", None)})(Batch(ones, ones * 0, ones.bool()))
-    once = flops.forward(architecture, LENGTH, kept=1) + flops.classifier(architecture, model.config.num_labels)
+    once = work.forward(architecture, LENGTH, kept=1) + work.classifier(architecture, model.config.num_labels)
     assert counter.get_total_flops() == ROWS * once
 
 
 def test_flops_of_a_masked_lm_head(encoder: Path) -> None:
     model, found = counted(encoder, NARROW, "masked-lm", backward=False)
-    head = flops.masked_lm(NARROW, model.config.vocab_size, positions=LENGTH)
-    assert found == ROWS * (flops.forward(NARROW, LENGTH) + head)
+    head = work.masked_lm(NARROW, model.config.vocab_size, positions=LENGTH)
+    assert found == ROWS * (work.forward(NARROW, LENGTH) + head)
 
 
 def test_flops_of_a_span_head(encoder: Path) -> None:
     _, found = counted(encoder, WIDE, "span", backward=False)
-    assert found == ROWS * (flops.forward(WIDE, LENGTH) + flops.span(WIDE, LENGTH))
+    assert found == ROWS * (work.forward(WIDE, LENGTH) + work.span(WIDE, LENGTH))
 
 
 def test_epochs_see_every_row() -> None:
@@ -111,8 +111,8 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
 ) -> None:
     teacher = WIDE.model_copy(update={"layers": 4, "hidden": 20})
     stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
-    student_pass = flops.forward(WIDE, LENGTH, own) + head * 11
-    teacher_pass = flops.forward(teacher, LENGTH, taught) + their_head * 13
+    student_pass = work.forward(WIDE, LENGTH, own) + head * 11
+    teacher_pass = work.forward(teacher, LENGTH, taught) + their_head * 13
     own, taught = work.stage(stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0), outputs=2)
     assert own.flops == 10 * 3 * student_pass
     assert taught == Work(flops=10 * teacher_pass)
@@ -125,8 +125,8 @@ def test_a_stage_computes_the_positions_of_the_last_layer_that_are_read(objectiv
     stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
     teacher = WIDE.model_copy(update={"layers": 4, "hidden": 20})
     own, taught = work.stage(stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0), outputs=2, kept=1)
-    assert own.flops == 10 * 3 * (flops.forward(WIDE, LENGTH, kept=kept) + 11)
-    assert taught == Work(flops=10 * (flops.forward(teacher, LENGTH, kept=1) + 13))
+    assert own.flops == 10 * 3 * (work.forward(WIDE, LENGTH, kept=kept) + 11)
+    assert taught == Work(flops=10 * (work.forward(teacher, LENGTH, kept=1) + 13))
 
 
 def test_relations_are_products_of_their_vectors_and_traffic_of_their_numbers() -> None:
@@ -147,14 +147,14 @@ def test_a_relation_has_the_heads_that_its_objective_says() -> None:
 
 
 def test_the_optimiser_moves_what_is_trained() -> None:
-    every, learned = (flops.parameters(WIDE, 100, frozen) for frozen in ((), ("embeddings",)))
-    assert every - learned == (100 + flops.POSITIONS) * WIDE.hidden
+    every, learned = (work.parameters(WIDE, 100, frozen) for frozen in ((), ("embeddings",)))
+    assert every - learned == (100 + work.POSITIONS) * WIDE.hidden
     still = schedule(steps=5, freeze=["embeddings"])
     assert work.updates(WIDE, 100, still, 80).traffic == work.UPDATED * learned * 5
 
 
 def test_parameters_are_nearly_those_of_bert_base() -> None:
-    assert flops.parameters(BASE, 30522) == pytest.approx(108_891_648, rel=1e-3)  # without the pooler
+    assert work.parameters(BASE, 30522) == pytest.approx(108_891_648, rel=1e-3)  # without the pooler
 
 
 # --- the tiny study

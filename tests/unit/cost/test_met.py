@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from retort.cost import report
+from retort.cost import overview
 from retort.cost.jobs import Jobs
-from retort.cost.met import met_of
+from retort.cost.ledger import met_of
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 
@@ -45,10 +45,10 @@ def test_a_record_without_memory_still_has_its_time(plan: Plan) -> None:
 
 
 def test_the_report_shows_them_once_there_are_some(plan: Plan) -> None:
-    assert list(report.of_one_process(plan, [])) == []
+    assert list(overview.of_one_process(plan, [])) == []
     for seed in (1, 2):
         write_score(plan, "mood", seed, seconds=18, max_rss_mb=900)
-    for lines in (report.lines(plan.config, [], 1e9), report.of_one_process(plan, [])):
+    for lines in (overview.lines(plan.config, [], 1e9), overview.of_one_process(plan, [])):
         (row,) = [line.split() for line in lines if line.startswith("  distill_on_task ")]
         assert row[:3] == ["distill_on_task", "1", "0.01"]
         assert row[5:7] == ["0.9", "GB"]

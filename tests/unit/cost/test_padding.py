@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from retort.cost.padding import mean_padded, padded_length
+from retort.cost.preprocessing import mean_padded, padded_length
 
 from tests.job_settings import schedule
 

@@ -15,13 +15,13 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.cost import memory
+from retort.cost.cluster import Partition, read_cluster
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.jobs import Jobs
 from retort.cost.resources import JobResources
 from retort.cost.work import Work
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
-from retort.specs.cluster import Partition, read_cluster
 from retort.specs.config import read_config
 from snakemake_executor_plugin_slurm import partitions
 

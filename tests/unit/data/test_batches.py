@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import torch
 from retort.batch import Batch
+from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
-from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder, epoch_batches
-from retort.data.masking import MaskedBatches
-from retort.training.parts import divide
+from retort.training.how.parts import divide
 from torch.utils.data import Dataset
 
 from tests.corpora import build_blocks

@@ -18,9 +18,8 @@ from retort.data import corpora, corpus_parts, texts
 from retort.data.blocks import Blocks, CorpusInfo, write_blocks
 from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import tokenize_part
-from retort.data.corpus_texts import CorpusTexts
+from retort.data.corpus_texts import CorpusTexts, apportion
 from retort.data.files import sha256
-from retort.data.mixing import apportion
 from retort.data.token_shards import read_shard
 from retort.errors import RetortError
 from retort.settings import CorpusSettings
@@ -148,7 +147,7 @@ def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Pa
 
 
 def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    from retort.data.masking import MaskedBatches
+    from retort.data.batches import MaskedBatches
 
     blocks = build_blocks(tmp_path, folder, encoder, corpus(packing="sentences"))
     assert (whole(blocks) == 0).any()

@@ -11,7 +11,7 @@ from retort.errors import RetortError
 
 
 def test_missing_source_folder(tmp_path: Path) -> None:
-    from retort.data.sources import fetch
+    from retort.sources.fetch import fetch
     from retort.specs.source import Folder
 
     with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from retort.data.batches import collate, in_order, mask_tokens
 from retort.data.blocks import CorpusInfo
-from retort.data.collate import collate, in_order
 from retort.data.encoded import Encoded
 from retort.data.encoding import encode_task
-from retort.data.masking import mask_tokens
 from retort.data.readers import Record, readers
 from retort.data.splits import split_groups
 from retort.errors import RetortError

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from datasets import ClassLabel, DatasetDict, List, Value, load_from_disk
-from retort.data.collate import collate
+from retort.data.batches import collate
 from retort.data.encoded import Encoded, RowCounts
 from retort.data.encoding import SplitWriter, TokenColumns, Tokeniser, encode_task
 from retort.errors import RetortError

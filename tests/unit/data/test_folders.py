@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from retort.checksums import differences, take
-from retort.data.contents import content_of
-from retort.data.sources import fetch, link_again
+from retort.checksums import content_of, differences, take
 from retort.engine.job import this_code
 from retort.errors import RetortError
+from retort.sources.fetch import fetch, link_again
 from retort.specs.source import Folder
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.hub import MANIFEST, as_retort_error
-from retort.data.sources import fetch
 from retort.errors import NoAnswer, RetortError
+from retort.sources.fetch import fetch
+from retort.sources.hub import MANIFEST, as_retort_error
 from retort.specs.source import HubFiles, HubRepository
 
 from tests.conftest import ROOT
@@ -88,7 +88,7 @@ def test_a_connection_that_is_cut_goes_on_with_the_bytes_that_are_missing(hub: T
 FETCH = """
 import sys
 from pathlib import Path
-from retort.data.sources import fetch
+from retort.sources.fetch import fetch
 from tests.unit.data.test_hub import source
 fetch(source(), Path(sys.argv[1]) / "to", Path(sys.argv[1]) / "state")
 """

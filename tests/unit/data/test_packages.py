@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from retort.data import package_index, packages
 from retort.errors import RetortError
+from retort.sources import package_index, packages
 from retort.specs.source import Package
 
 from tests.contracts.mistakes.archives import NAME, source, tar, zipped

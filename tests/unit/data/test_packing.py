@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from retort.data.mixing import apportion, divide_blocks, smooth
+from retort.data.corpus_texts import apportion, divide_blocks, smooth
 from retort.data.packing import Documents, packers
-from retort.data.vocabulary import Special, special_tokens
+from retort.data.tokenizers import Special, special_tokens
 from retort.errors import RetortError
 from tokenizers import Tokenizer
 

@@ -14,7 +14,7 @@ from retort.data.splits import SplitReader
 from retort.errors import RetortError
 from retort.settings import SplitSettings
 from retort.tasks import task_types
-from retort.tasks.qa_metrics import normalisations
+from retort.tasks.metrics import normalisations
 from retort.tasks.windows import Question
 
 from tests.conftest import ROOT

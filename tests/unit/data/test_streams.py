@@ -55,7 +55,7 @@ def hub() -> Iterator[TinyHub]:
 FETCH = """
 import json, sys
 from pathlib import Path
-from retort.data.sources import fetch
+from retort.sources.fetch import fetch
 from retort.errors import RetortError
 from retort.specs.source import HubRepository
 try:

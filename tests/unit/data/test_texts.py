@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from retort.data import texts as formats
-from retort.data.cleaning import Seen, clean
-from retort.data.sentences import split_sentences
+from retort.data.cleaning import Seen, clean, split_sentences
 from retort.data.texts import Section, sections, texts
 from retort.data.wikitext import plain
 from retort.errors import RetortError

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from retort.engine import attempts
-from retort.engine.attempts import KILLED, Attempt, GivenUp, attempt
-from retort.engine.clock import Interrupted
+from retort.engine.attempts import KILLED, Attempt, GivenUp, Interrupted, attempt
 from retort.engine.job import job
 
 from tests.rule_job import rule_job

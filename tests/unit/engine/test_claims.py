@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.engine.claims import AtWork, Owner, claimed
+from retort.engine.locks import AtWork, Owner, claimed
 
 HOLD = """
 import sys
 from pathlib import Path
 from retort import machine
-from retort.engine.claims import claimed
+from retort.engine.locks import claimed
 if sys.argv[2]:
     machine.name = lambda: sys.argv[2]
 with claimed(Path(sys.argv[1]), "rule(a)", beat=0.2, dead=float(sys.argv[3])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from retort.engine.clock import NEVER, Clock, clock_of
+from retort.engine.attempts import NEVER, Clock, clock_of
 
 
 def test_time_is_short_in_the_last_seconds_of_a_job() -> None:

@@ -15,9 +15,9 @@ from retort.engine.job import this_code
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
 from retort.rehearsal.in_process import described_paths, run_job
+from retort.results.collect import measure_score
+from retort.results.tidy import Status, sentence
 from retort.specs.config import read_config
-from retort.tables.collect import measure_score
-from retort.tables.tidy import Status, sentence
 
 from tests.tiny.results import write_results
 

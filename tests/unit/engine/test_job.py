@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from retort.atomic import write_json
 from retort.engine import attempts, run
-from retort.engine.clock import Interrupted
+from retort.engine.attempts import Interrupted
 from retort.engine.job import job
 
 from tests.rule_job import rule_job

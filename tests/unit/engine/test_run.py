@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.cost.cluster import read_cluster
 from retort.engine import attempts, run
 from retort.engine.job import job
 from retort.engine.workflow import Run
 from retort.errors import RetortError
-from retort.specs.cluster import read_cluster
 from retort.specs.config import origins_of, read_config
 
 from tests.rule_job import rule_job

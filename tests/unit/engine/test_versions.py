@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.engine.versions import BOUNDS, check_versions
+from retort.engine.run import BOUNDS, check_versions
 
 from tests.conftest import ROOT, SNAKEMAKE
 

@@ -11,11 +11,11 @@ from retort.figures import style
 from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
 from retort.figures.layers import spread_apart
-from retort.figures.make import plot_figure
 from retort.figures.pareto import front
+from retort.figures.plot import plot_figure
+from retort.judgement.verdicts import judge_lines
+from retort.results.tidy import Line, Status, read, write
 from retort.tables.make import make_table
-from retort.tables.tidy import Line, Status, read, write
-from retort.tables.verdicts import judge_lines
 
 from tests.tiny import results
 from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results

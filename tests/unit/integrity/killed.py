@@ -21,10 +21,10 @@ import datasets.arrow_writer
 import huggingface_hub
 import safetensors.numpy
 import tokenizers
-from retort.data import package_index
 from retort.engine.job import Job, job
 from retort.engine.run import begin, files_of
 from retort.plan import resolve_data
+from retort.sources import package_index
 from retort.specs.config import read_config
 from retort.stages import preprocess
 from retort.study.load import open_study

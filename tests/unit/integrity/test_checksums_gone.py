@@ -13,7 +13,7 @@ from retort.checksums import KINDS, RESULTS, place_of, read, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
-from retort.tables import tidy
+from retort.results import tidy
 from retort.training.checkpoint import Checkpoint
 
 from tests.rule_job import rule_job

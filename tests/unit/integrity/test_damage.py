@@ -14,7 +14,7 @@ from retort.checksums import place_of, read, sha256, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
-from retort.tables.collect import read_profiles, read_scores
+from retort.results.collect import read_profiles, read_scores
 
 from tests.rule_job import rule_job
 from tests.tiny.results import change_record, write_results

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 import torch
+from retort import checksums
 from retort.checksums import Maker
-from retort.data import contents
 from retort.engine.job import Job, this_code
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
@@ -150,10 +150,10 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
 
     def content(folder: str) -> str:
-        contents.content_of.cache_clear()
-        return contents.content_of("texts", tmp_path / folder)
+        checksums.content_of.cache_clear()
+        return checksums.content_of("texts", tmp_path / folder)
 
-    assert content("here") == contents.ABSENT
+    assert content("here") == checksums.ABSENT
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.txt").write_text("good")
     (tmp_path / "here" / ".hidden").write_text("x")

@@ -10,21 +10,17 @@ from retort.data.splits import read_task
 from retort.data.text_tokenizer import CorpusTokenizer
 from retort.data.texts import Section, texts
 from retort.data.tokenizers import check_same_tokenizer
-from retort.made import records
-from retort.made.files import write_rows, write_texts
-from retort.made.lexicon import SCRIPTS, lexicon
-from retort.made.models import FAMILIES, write_model
-from retort.made.records import makers
-from retort.made.tokenizers import write_tokenizer
 from retort.models import build
 from retort.models.initialise import check_published
 from retort.plan.plan import Plan
 from retort.plan.resolve_data import task as task_settings
+from retort.rehearsal import synthetic_files
+from retort.rehearsal.synthetic_files import SCRIPTS, lexicon, makers, write_rows, write_texts
+from retort.rehearsal.synthetic_models import FAMILIES, write_model, write_tokenizer
 from retort.settings import ModelSettings
 from retort.specs import catalogue
 from retort.specs.config import RunSources, read_config
-from retort.specs.made import MadeModel, MadeRows, MadeTexts
-from retort.specs.model import Architecture
+from retort.specs.model import Architecture, MadeModel, MadeRows, MadeTexts
 from retort.tasks import task_type_of
 
 NARROW = Architecture(layers=2, heads=3, hidden=12, intermediate=24)
@@ -81,7 +77,7 @@ def test_every_task_type_has_a_maker() -> None:
 
 
 def test_the_label_of_a_pair_is_told_by_one_word() -> None:
-    made = records.records(rows("classification", labels=["0", "1", "2"]), seed=1)
+    made = synthetic_files.records(rows("classification", labels=["0", "1", "2"]), seed=1)
     words = {label: [{*row["pair"].split()} for row in made if row["label"] == label] for label in ("0", "1", "2")}
     signs = {label: set.intersection(*sets) for label, sets in words.items()}
     assert all(len(found) == 1 for found in signs.values())
@@ -89,14 +85,14 @@ def test_the_label_of_a_pair_is_told_by_one_word() -> None:
 
 
 def test_a_score_grows_with_the_number_of_signs() -> None:
-    made = records.records(rows("regression", bounds=[0, 5]), seed=1)
+    made = synthetic_files.records(rows("regression", bounds=[0, 5]), seed=1)
     counted = {(row["label"], row["pair"].split().count(lexicon("en").signs[0])) for row in made}
     assert counted == {(f"{1.25 * count:.3f}", count) for count in range(5)}
 
 
 @pytest.mark.parametrize("language", ["en", *SCRIPTS])
 def test_answers_stand_where_they_are_said_to(language: str) -> None:
-    made = records.records(rows("span-or-none", format="squad", file="a.json", language=language), seed=1)
+    made = synthetic_files.records(rows("span-or-none", format="squad", file="a.json", language=language), seed=1)
     assert {row["impossible"] for row in made} == {True, False}
     for row in made:
         for answer in row["label"]:
@@ -107,7 +103,7 @@ def test_answers_stand_where_they_are_said_to(language: str) -> None:
 
 def test_the_same_seed_makes_the_same_rows_and_another_makes_others() -> None:
     file = rows("classification", labels=["0", "1"])
-    assert records.records(file, 1) == records.records(file, 1) != records.records(file, 2)
+    assert synthetic_files.records(file, 1) == synthetic_files.records(file, 1) != synthetic_files.records(file, 2)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 import torch
-from retort.models import attention, build
+from retort.models import attention_forms, build
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -47,7 +47,7 @@ def fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scalin
 @pytest.mark.parametrize("padded", [True, False])
 def test_the_plain_form_equals_the_fused_one(length: int, padded: bool, scaling: float | None) -> None:
     inputs, mask = draw(length, torch.float64), mask_of(length) if padded else None
-    ours = output_and_gradients(attention.plain, inputs, mask, scaling=scaling)
+    ours = output_and_gradients(attention_forms.plain, inputs, mask, scaling=scaling)
     right = output_and_gradients(fused, inputs, mask, scaling=scaling)
     for own, expected in zip(ours, right, strict=True):
         torch.testing.assert_close(own, expected, atol=1e-12, rtol=1e-12)
@@ -57,7 +57,7 @@ def test_in_bfloat16_the_plain_form_differs_by_rounding_alone() -> None:
     """Its scores are rounded to bfloat16, whose numbers are 2^-7 apart, relative to their size."""
     inputs, mask = draw(33, torch.bfloat16), mask_of(33)
     exact = output_and_gradients(fused, tuple(x.detach().double().requires_grad_() for x in inputs), mask)
-    found = output_and_gradients(attention.plain, inputs, mask)
+    found = output_and_gradients(attention_forms.plain, inputs, mask)
     for own, right in zip(found, exact, strict=True):
         assert float((own.detach().double() - right.detach()).norm() / right.detach().norm()) < 2**-7
 
@@ -66,8 +66,8 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     query, key, _ = draw(16, torch.float64)
     identity = torch.eye(16, dtype=torch.float64).expand(ROWS, HEADS, 16, 16)  # as values: the output is the weights
     torch.manual_seed(1)
-    weights = attention.plain(query, key, identity, None)
-    dropped = [attention.plain(query, key, identity, None, dropout=0.25) for _ in range(400)]
+    weights = attention_forms.plain(query, key, identity, None)
+    dropped = [attention_forms.plain(query, key, identity, None, dropout=0.25) for _ in range(400)]
     share = torch.stack([(each == 0).double().mean() for each in dropped]).mean()
     assert float(share) == pytest.approx(0.25, abs=0.005)
     torch.testing.assert_close(torch.stack(dropped).mean(0), weights, atol=0.05, rtol=0.2)
@@ -77,29 +77,29 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     ("dtype", "trains", "length", "dropout", "expected"),
     [
         (torch.bfloat16, True, 8, 0.0, True),
-        (torch.bfloat16, True, attention.LONGEST + 1, 0.0, False),
-        (torch.bfloat16, True, attention.LONGEST + 1, 0.1, True),
+        (torch.bfloat16, True, attention_forms.LONGEST + 1, 0.0, False),
+        (torch.bfloat16, True, attention_forms.LONGEST + 1, 0.1, True),
         (torch.bfloat16, False, 8, 0.0, False),
         (torch.float32, True, 8, 0.1, False),
     ],
 )
 def test_which_form_runs(dtype: torch.dtype, trains: bool, length: int, dropout: float, expected: bool) -> None:
     inputs = tuple(tensor.detach().requires_grad_(trains) for tensor in draw(length, dtype))
-    with mock.patch.object(attention, "plain", wraps=attention.plain) as plain:
-        attention.context_of(*inputs, None, dropout)
+    with mock.patch.object(attention_forms, "plain", wraps=attention_forms.plain) as plain:
+        attention_forms.context_of(*inputs, None, dropout)
     assert plain.called == expected
 
 
 def test_on_a_gpu_the_fused_form_runs() -> None:
     query = mock.Mock(requires_grad=True, dtype=torch.bfloat16, device=torch.device("cuda"), shape=(1, 1, 8, 8))
-    assert not attention._plain_is_faster(query, 0.1)
+    assert not attention_forms._plain_is_faster(query, 0.1)
 
 
 def test_a_model_trains_with_the_plain_form_and_predicts_with_the_fused_one(tmp_path: Path) -> None:
     make_family(tmp_path, "bert")
     model: Any = build.load(tmp_path)
     ids = torch.arange(5, 13)[None]
-    with mock.patch.object(attention, "plain", wraps=attention.plain) as plain:
+    with mock.patch.object(attention_forms, "plain", wraps=attention_forms.plain) as plain:
         with torch.autocast("cpu", torch.bfloat16):
             model.train()(input_ids=ids)
         assert plain.call_count == model.config.num_hidden_layers
@@ -112,4 +112,4 @@ def test_a_saved_model_names_no_attention_of_ours(tmp_path: Path) -> None:
     """Elsewhere, transformers must load it without this package."""
     make_family(tmp_path / "made", "bert")
     build.save(build.load(tmp_path / "made"), tmp_path / "made", tmp_path / "saved", "# A card\n")
-    assert attention.ATTENTION not in (tmp_path / "saved" / "config.json").read_text()
+    assert attention_forms.ATTENTION not in (tmp_path / "saved" / "config.json").read_text()

@@ -10,7 +10,7 @@ import torch
 from retort.data.text_tokenizer import CorpusTokenizer
 from retort.data.tokenizers import read_tokenizer
 from retort.errors import Diverged, RetortError
-from retort.models import build, divergence
+from retort.models import build, weights
 from retort.models.recorder import FAMILIES
 from retort.models.weights import remedy_of_model
 from safetensors.torch import load_file, save_file
@@ -148,9 +148,9 @@ def test_weights_of_a_training_that_diverged_may_be_anything(tmp_path: Path) -> 
     """What starts from them counts as diverged; that is a result, and no damage."""
     make_encoder(tmp_path)
     rewrite(tmp_path, changed("layer.0", with_one(float("nan"))))
-    divergence.note_result(tmp_path, "measured")
+    weights.note_result(tmp_path, "measured")
     assert "NaN" in line_of(tmp_path)
-    divergence.note_result(tmp_path, Diverged(3))
+    weights.note_result(tmp_path, Diverged(3))
     build.load(tmp_path)
     rewrite(tmp_path, without("layer.1."))
     assert "lacks" in line_of(tmp_path)

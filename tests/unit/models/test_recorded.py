@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from retort.data.collate import collate
+from retort.data.batches import collate
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from retort.checksums import Maker, Parent, take
 from retort.cost.jobs import Job, Jobs
-from retort.plan.companions import Companions, jobs_of
-from retort.plan.made import is_made
+from retort.plan.companion_groups import Companions, is_made, jobs_of
 from retort.plan.plan import Plan
 from retort.settings.card import section
 from retort.specs.config import Config, read_config
-from retort.study.needs import lineage
+from retort.study.questions import lineage
 
 from tests.tiny.edit import STUDENTS, add
 

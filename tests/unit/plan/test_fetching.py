@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from retort.plan import fetching
+from retort.sources import fetch
 from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -18,9 +18,9 @@ def test_the_study_is_read_once_for_all_sources(config: dict[str, Any], monkeypa
         read.append(open_study(config))
         return read[-1]
 
-    monkeypatch.setattr(fetching, "open_study", counted)
-    places = {source: fetching.location_of(config, source) for source in ("texts", "encoder")}
+    monkeypatch.setattr(fetch, "open_study", counted)
+    places = {source: fetch.location_of(config, source) for source in ("texts", "encoder")}
     assert len(read) == 1
     assert places["texts"] != places["encoder"]
-    fetching.location_of({**config, "checkpoint_seconds": 7}, "texts")
+    fetch.location_of({**config, "checkpoint_seconds": 7}, "texts")
     assert len(read) == 2

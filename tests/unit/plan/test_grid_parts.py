@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from retort.plan import grid_parts
+from retort.plan import plan
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 
@@ -37,7 +37,7 @@ def test_the_work_decides(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # six points of 6 steps of 8 or 16 rows of 16 tokens; 6 FLOPs for each of the weights of a layer of 16 x 32
     work = 6 * (4 * 16**2 + 2 * 16 * 32) * 3 * 6 * (8 + 16) * 16
     for most, expected in ((work, 1), (work - 1, 2), (work / 3.5, 4), (1, 6)):
-        monkeypatch.setattr(grid_parts, "WORK", most)
+        monkeypatch.setattr(plan, "WORK", most)
         assert parts(grid) == expected
 
 
@@ -54,7 +54,7 @@ def test_a_finished_grid_keeps_its_parts(grid: Path, monkeypatch: pytest.MonkeyP
     assert parts(grid) == 1
     (FOLDER / "4-of-4.jsonl").write_text("")
     assert parts(grid) == 4
-    monkeypatch.setattr(grid_parts, "WORK", 1)
+    monkeypatch.setattr(plan, "WORK", 1)
     assert parts(grid) == 4
     set_value(grid, TASK, "jobs", to={"grid_parts": 2})
     assert parts(grid) == 2

@@ -6,8 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from retort.plan.exhibits import Exhibits
-from retort.plan.pages import Pages
+from retort.plan.exhibits import Exhibits, Pages
 from retort.plan.plan import Plan
 from retort.specs.config import read_config
 

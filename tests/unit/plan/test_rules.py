@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from retort.cost.jobs import Jobs, rules_of
-from retort.plan.companions import Companions
+from retort.plan.companion_groups import Companions
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
-from retort.plan.seeds import SeedJobs
+from retort.plan.seeds_of_jobs import SeedJobs
 from retort.specs.config import read_config
 
 from tests.conftest import ROOT

@@ -9,16 +9,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.plan import run_sources
-from retort.plan.exhibit_params import ExhibitParams
-from retort.plan.exhibits import Exhibits
+from retort.plan.exhibits import ExhibitParams, Exhibits
 from retort.plan.plan import Plan
-from retort.plan.source_check import record_of
+from retort.results.collect import measure_score
+from retort.results.tidy import Status
+from retort.sources import run_sources
+from retort.sources.run_sources import record_of
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.collect import measure_score
-from retort.tables.tidy import Status
 
 from tests.tiny.edit import change, set_value, write
 from tests.tiny.hub import TinyHub, serve

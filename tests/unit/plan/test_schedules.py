@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.data.collate import TaskBatches
+from retort.data.batches import TaskBatches
 from retort.data.encoded import Encoded
 from retort.plan import resolve
 from retort.plan.plan import Plan

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from retort.judgement.judge import ours
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
 from retort.specs.config import Config, read_config
 from retort.study.cells import expand, served
 from retort.study.load import open_study
-from retort.study.required_sources import sources, tasks
-from retort.tables.judge import ours
+from retort.study.reading import sources, tasks
 from retort.tables.render import formats
 
 from tests.tiny.blocks import with_block

@@ -15,13 +15,12 @@ from types import SimpleNamespace
 
 import pytest
 from retort.cli import main
-from retort.cli.rehearse import _config
+from retort.cli.measuring import _rehearsal_config
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.work import NONE
 from retort.plan.rule import Rule
-from retort.rehearsal.progress import Progress, summary
-from retort.rehearsal.run import NOTES, Ran
+from retort.rehearsal.rehearse import NOTES, Progress, Ran, summary
 
 from tests.tiny.make import make_study
 
@@ -40,7 +39,7 @@ from retort.cost.jobs import Job
 from retort.cost.work import NONE
 from retort.rehearsal import in_process
 from retort.plan.rule import Rule
-from retort.rehearsal.run import run
+from retort.rehearsal.rehearse import run
 in_process.SCRIPTS = Path()
 machine.keep_freed_memory()  # as every job does
 jobs = [Job(Rule(kind, {"file": kind}), SimpleNamespace(), (), Estimate(NONE)) for kind in ("large", "small")]
@@ -131,7 +130,7 @@ def test_distinct_trainings_of_a_study_that_trains_nothing_are_none(
 def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) -> None:
     path = tmp_path / "gpus.yaml"
     path.write_text("scale: paper\nprecision: tf32\ncluster: slurm/partitions.yaml\nstudents_together: 2\n")
-    config = _config(argparse.Namespace(config=str(path)))
+    config = _rehearsal_config(argparse.Namespace(config=str(path)))
     assert (config.scale, config.precision, config.cluster, config.students_together) == ("rehearsal", "auto", None, 2)
 
 

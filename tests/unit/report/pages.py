@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.figures.differences import plot_verdicts
-from retort.figures.make import plot_figure
+from retort.figures.plot import plot_figure
 from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.tables.claims import check_claims

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.figures.make import plot_figure
+from retort.figures.plot import plot_figure
 from retort.report.html import article
 from retort.report.page import make_page
-from retort.tables.origin import Origin
+from retort.results.environments import Origin
 
 from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import STUDENT, write_study

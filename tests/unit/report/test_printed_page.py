@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from retort.report.index import make_index
 from retort.report.page import make_page
+from retort.results.tidy import read
+from retort.results.tidy import write as write_tidy
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
-from retort.tables.tidy import read
-from retort.tables.tidy import write as write_tidy
 
 from tests.tiny.blocks import with_block
 from tests.tiny.edit import CLAIMS, set_value, write

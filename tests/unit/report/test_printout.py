@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
-from retort.tables.render import formats
-from retort.tables.width import characters, is_wide
+from retort.tables.render import characters, formats, is_wide
 
 from tests.printout import SIZES, needs_printing, printed
 from tests.unit.report.pages import without_copies

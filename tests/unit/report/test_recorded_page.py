@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.report.printed import make_printed_pages
+from retort.report.printed_pages import make_printed_pages
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.recordings import OTHER_SETTINGS, record_scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from retort.specs.cluster import Cluster, Partition
+from retort.cost.cluster import Cluster, Partition
 
 
 @pytest.mark.parametrize(

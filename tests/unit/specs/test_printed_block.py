@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import Heading, TextRow
-from retort.specs.printed_block import header
+from retort.specs.printed import Heading, TextRow, header
 from retort.tables.kinds.settings import SettingsTable
 
 from tests.tiny.blocks import write_block

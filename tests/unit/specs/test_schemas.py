@@ -9,8 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from retort import cli
-from retort.cli import main
+from retort.cli import checking, main
 from retort.specs import schemas
 from retort.specs.config import ROOT
 from retort.specs.protocol import Schedule
@@ -139,7 +138,7 @@ def test_an_editor_shows_no_title_that_repeats_a_key() -> None:
 def test_the_verb_writes_what_is_not_current(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (schemas, cli.schemas):
+    for module in (schemas, checking):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(schemas, "FOLDER", tmp_path / "workflow/schemas")
     (tmp_path / "workflow/tasks").mkdir(parents=True)

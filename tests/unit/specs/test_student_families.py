@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
+from retort.specs.base import known_names
 from retort.specs.config import Config
-from retort.specs.families import check_shared, expand, fill, merge
-from retort.specs.names import known_names
+from retort.study.families import check_shared, expand, fill, merge
 from retort.study.load import open_study, read
 
 from tests.tiny.edit import add, write

@@ -12,10 +12,10 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.data.blocks import Blocks
-from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.models import build, divergence
+from retort.models import build, weights
 from retort.models.initialise import StartFolders
 from retort.objectives.compose import WeightedSum
 from retort.plan import resolve, resolve_data
@@ -176,7 +176,7 @@ def test_a_card_says_which_form_computed_the_relations_before_and_after_an_inter
         return "plain: why" if before else "fused: why"
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retort.training.origins.choose_ahead", choose_ahead)
+    monkeypatch.setattr("retort.training.setup.choose_ahead", choose_ahead)
     settings = resolved(study_folder, schedule=schedule(steps=2, batch_size=8, learning_rate=0.001))
     relation = {"objective": "relations", "pairs": [(1, 2)], "options": {"pairs": ["v-v"], "heads": 2}}
     term = settings.stages[0].terms[0].model_copy(update=relation)
@@ -202,7 +202,7 @@ def test_a_student_that_diverges_is_a_result_and_so_is_what_starts_from_it(
     assert "diverged at step 7, and so does all that starts from it" in said
     assert all(weight.isfinite().all() for weight in build.load(tmp_path / "to").parameters())
     with pytest.raises(Diverged) as caught:
-        divergence.check(None, tmp_path / "to")
+        weights.check_not_diverged(None, tmp_path / "to")
     assert caught.value.step == 7
 
 

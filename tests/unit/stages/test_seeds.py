@@ -12,7 +12,7 @@ from retort.checksums import Maker, place_of, read, take
 from retort.engine.attempts import KEPT, position
 from retort.engine.job import job, this_code
 from retort.rehearsal.in_process import Described
-from retort.stages.seeds import Seed, each_seed
+from retort.stages.kept_seeds import Seed, each_seed
 
 from tests.rule_job import rule_job
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from retort.plan import resolve
+from retort.results.tidy import Line
 from retort.settings import ProfileSettings
 from retort.specs.config import Config, read_config
-from retort.specs.timing import Timing, timing
+from retort.specs.printed import Timing, timing
 from retort.stages.profile import profile_student
 from retort.study.cells import profiled
 from retort.study.load import open_study, read
 from retort.study.questions import further_timings
-from retort.tables.tidy import Line
 
 from tests.tiny.results import STAMP, collected, quiet
 from tests.tiny.variant import ROWS, write_study

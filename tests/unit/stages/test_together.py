@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from retort.checksums import read
-from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.engine.job import Job, job
 from retort.errors import RetortError
 from retort.models.initialise import StartFolders
@@ -17,8 +17,7 @@ from retort.models.recorder import Recorder
 from retort.objectives.compose import WeightedSum
 from retort.settings import CorpusDistillationSettings
 from retort.specs.model import Architecture
-from retort.stages.distill import distill_students
-from retort.stages.save import save_student
+from retort.stages.distill import distill_students, save_student
 
 from tests.job_settings import schedule
 from tests.rule_job import rule_job

@@ -12,7 +12,7 @@ from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Row
 from retort.specs.yaml_reader import read_yaml
-from retort.study import check_terms, questions
+from retort.study import check_students, questions
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -230,6 +230,6 @@ def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
         assert not [
             line
             for term in each
-            for line in check_terms.problems(term, student.architecture, teacher, student.initial_layers)
+            for line in check_students.term_problems(term, student.architecture, teacher, student.initial_layers)
         ]
     assert running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48

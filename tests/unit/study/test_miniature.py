@@ -12,20 +12,18 @@ from typing import Any
 import pytest
 from retort.figures.base import figure_of
 from retort.plan.plan import Plan
-from retort.rehearsal.distinct import distinct_trainings, family
-from retort.report.files import Files
-from retort.report.outcome import ClaimCounts, openings
+from retort.rehearsal.rehearse import distinct_trainings, family
+from retort.report.outcome import ClaimCounts, Files, openings
 from retort.report.tally import tally
+from retort.results.collect import Scores
+from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
 from retort.settings import ProfileSettings
 from retort.specs.config import RunSources, read_config
-from retort.specs.timing import Timing
+from retort.specs.printed import Timing
 from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
-from retort.tables.collect import Scores
 from retort.tables.kinds import settings, training_cost
-from retort.tables.rehearsed import for_claims, withhold_verdicts
-from retort.tables.tidy import Line, Status, write
 
 
 def plan_at(scale: str) -> Plan:

@@ -13,7 +13,7 @@ from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
-from retort.study import check_initialisation, check_terms
+from retort.study import check_students
 from retort.study.cells import expand, is_judged
 from retort.study.load import open_study, read
 from retort.study.scaled_study import Shrink
@@ -207,9 +207,9 @@ def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
     assert {whole.paper_of(name) for name in whole.running} == {whole.paper_of(name) for name in whole.students}
     for name, student in whole.running.items():
         teacher = whole.model_of(student.teacher).architecture
-        found = [*check_initialisation.problems(whole, name)]
+        found = [*check_students.initialisation_problems(whole, name)]
         for term in (term for stage in student.stages for term in stage.terms):
-            found += check_terms.problems(term, student.architecture, teacher, student.initial_layers)
+            found += check_students.term_problems(term, student.architecture, teacher, student.initial_layers)
         assert found == [], name
 
 

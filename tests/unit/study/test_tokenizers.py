@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.plan.plan import Plan
 from retort.specs.config import Config
-from retort.study.required_sources import sources
+from retort.study.reading import sources
 
 from tests.tiny.edit import problems, set_value, write
 

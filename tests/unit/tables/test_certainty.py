@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from retort.judgement import certainty
+from retort.judgement.certainty import TRIED, ClaimsByOutcome, Outcome, outcomes, side_of_lines, sort_claims
+from retort.judgement.comparisons import NumberedCell, Reached
+from retort.judgement.judge import Coverage, Side
 from retort.specs.config import read_config
+from retort.specs.paper import Statement
 from retort.specs.printed import Number
-from retort.specs.statement import Statement
 from retort.study.load import open_study
-from retort.tables import certainty
-from retort.tables.certainty import TRIED, Outcome
-from retort.tables.comparison_types import NumberedCell, Reached
-from retort.tables.judge import Coverage, Side
-from retort.tables.outcomes import ClaimsByOutcome, outcomes, side_of_lines, sort_claims
 
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from retort.figures.layers import LayersFigure
+from retort.judgement.judge import ours, published, recomputed
+from retort.results.tidy import Line, Status
 from retort.specs.config import Config
-from retort.specs.statement import Statement
+from retort.specs.paper import Statement
 from retort.study.load import open_study
 from retort.tables.claims import check_claims, judge_all, judge_one, judge_published
-from retort.tables.judge import ours, published, recomputed
 from retort.tables.kinds.scores import ScoresTable
-from retort.tables.tidy import Line, Status
 
 from tests.tiny.blocks import with_block
 from tests.tiny.results import line, made, quiet

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from retort.audit import checks, condition_of
+from retort.formatters import condition
+from retort.results.tidy import Line
 from retort.specs import catalogue
 from retort.specs.config import Config, read_config
-from retort.specs.formatters import condition
 from retort.study.load import open_study
 from retort.tables.claims import FAILS, HOLDS, OPEN, counts, judge_all
-from retort.tables.tidy import Line
 
 from tests.conftest import ROOT
 
@@ -53,7 +53,7 @@ def test_the_guide_counts_the_claims_on_print(paper: str):
     tables: dict[str, list[Line]] = {name: [] for one in study.claims[paper].values() for name in one.tables}
     verdicts = [item.published.verdict for item in judge_all(study, paper, tables)]
     counted = [verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)]
-    guide = (ROOT / "workflow/retort/tables/README.md").read_text()
+    guide = (ROOT / "workflow/retort/judgement/README.md").read_text()
     assert f"| {paper} | {len(verdicts)} | {' | '.join(map(str, counted))} |" in guide
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from retort.tables import compare
-from retort.tables.tidy import Status
+from retort.judgement import difference
+from retort.results.tidy import Status
 
 MOOD, RATING, THIRD = ("", "mood"), ("", "rating"), ("", "third")
 
 
 def test_holm_by_hand():
     # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
-    assert compare.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
-    assert compare.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert compare.holm([]) == []
+    assert difference.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert difference.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert difference.holm([]) == []
 
 
 def test_pairs_by_hand():
     # differences 1, 2, 3: mean 2, std 1, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees of freedom
-    test = compare.pairs({MOOD: [1.0, 2.0], RATING: [3.0]})
+    test = difference.pairs({MOOD: [1.0, 2.0], RATING: [3.0]})
     assert (test.mean, test.std, test.n) == (2.0, 1.0, 3)
     # two-sided p for 2 degrees of freedom: 1 - t / sqrt(2 + t^2)
     assert test.p == pytest.approx(1 - 12**0.5 / 14**0.5)
@@ -26,7 +26,7 @@ def test_pairs_by_hand():
 
 def test_fixed_tasks_have_a_spread_each():
     # task means 2 and 10, each of three seeds with variances 1 and 4: t = 6 / (sqrt(1/3 + 4/3) / 2) = 9.295
-    test = compare.tasks_fixed({MOOD: [1.0, 2.0, 3.0], RATING: [8.0, 10.0, 12.0]})
+    test = difference.tasks_fixed({MOOD: [1.0, 2.0, 3.0], RATING: [8.0, 10.0, 12.0]})
     assert (test.mean, test.n) == (6.0, 6)
     assert test.t == pytest.approx(6 / ((1 / 3 + 4 / 3) ** 0.5 / 2))
     # degrees of freedom: (1/3 + 4/3)^2 / ((1/3)^2 / 2 + (4/3)^2 / 2) = 2.941
@@ -35,7 +35,7 @@ def test_fixed_tasks_have_a_spread_each():
 
 def test_drawn_tasks_count_once_each():
     # task means 2, 4, 6: t = 4 / (2 / sqrt 3)
-    test = compare.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0, 4.0], THIRD: [6.0, 6.0]})
+    test = difference.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0, 4.0], THIRD: [6.0, 6.0]})
     assert (test.mean, test.n, test.freedom) == (4.0, 3, 2.0)
     assert test.t == pytest.approx(12**0.5)
 
@@ -47,7 +47,7 @@ def test_a_drawn_task_with_fewer_seeds_counts_less():
     shares = [precision / sum(precisions) for precision in precisions]
     mean = sum(share * value for share, value in zip(shares, (2, 4, 6), strict=True))
     variance = sum(share * (value - mean) ** 2 for share, value in zip(shares, (2, 4, 6), strict=True)) / 2
-    test = compare.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0], THIRD: [6.0, 6.0, 6.0]})
+    test = difference.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0], THIRD: [6.0, 6.0, 6.0]})
     assert (test.mean, test.freedom) == (pytest.approx(mean), 2.0)
     assert test.t == pytest.approx(mean / variance**0.5)
     assert shares[1] < shares[0] < shares[2]
@@ -55,18 +55,18 @@ def test_a_drawn_task_with_fewer_seeds_counts_less():
 
 def test_equal_differences_have_no_p():
     same = {MOOD: [0.3 * 100 - 0.2 * 100, 0.7 * 100 - 0.6 * 100]}
-    for test in (compare.pairs(same), compare.tasks_fixed(same)):
+    for test in (difference.pairs(same), difference.tasks_fixed(same)):
         assert (test.p, test.status) == (None, Status.NO_VARIANCE)
 
 
 @pytest.mark.parametrize(
     ("test", "differences", "reason"),
-    [(compare.pairs, {MOOD: [1.0]}, "fewer than two pairs"),
-     (compare.tasks_fixed, {MOOD: [1.0, 2.0], RATING: [1.0]}, "fewer than two seeds on a task"),
-     (compare.tasks_drawn, {MOOD: [1.0, 2.0]}, "fewer than two tasks"),
-     (compare.tasks_fixed, {}, "fewer than two seeds")],
+    [(difference.pairs, {MOOD: [1.0]}, "fewer than two pairs"),
+     (difference.tasks_fixed, {MOOD: [1.0, 2.0], RATING: [1.0]}, "fewer than two seeds on a task"),
+     (difference.tasks_drawn, {MOOD: [1.0, 2.0]}, "fewer than two tasks"),
+     (difference.tasks_fixed, {}, "fewer than two seeds")],
 )  # fmt: skip
-def test_a_sample_that_is_too_small_says_so(test: compare.Callable, differences: dict, reason: str):  # type: ignore[type-arg]
+def test_a_sample_that_is_too_small_says_so(test: difference.Callable, differences: dict, reason: str):  # type: ignore[type-arg]
     result = test(differences)
     assert (result.status, result.p) == (Status.MISSING, None)
     assert result.reason.startswith(reason)

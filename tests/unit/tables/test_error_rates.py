@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.specs.judging import ASSUMED_STD, MARGIN
-from retort.tables.compare import holm
-from retort.tables.difference import INFINITE, LEVEL, Part, welch
-from retort.tables.tidy import Line
-from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
+from retort.judgement.difference import INFINITE, LEVEL, Part, holm, welch
+from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
+from retort.results.tidy import Line
+from retort.specs.rows import ASSUMED_STD, MARGIN
 
 from tests.conftest import ROOT
 from tests.error_rates import HALF, RUNS, Runs, decided, runs_of, tables, verdict_shares
 from tests.tiny.results import line
 
-README = (ROOT / "workflow/retort/tables/README.md").read_text()
+README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
 def limits(_: Line) -> tuple[float, float]:

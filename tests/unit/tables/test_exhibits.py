@@ -14,9 +14,10 @@ from pydantic import Field
 from retort import figures
 from retort.errors import RetortError
 from retort.figures.base import Figure
-from retort.figures.make import plot_figure
+from retort.figures.plot import plot_figure
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
+from retort.results.tidy import read as read_lines
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit, exhibit_type, figure_kind, figure_kinds, table_kinds
 from retort.study.cells import expand
@@ -24,7 +25,6 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.base import Table
 from retort.tables.kinds.scores import ScoresTable
-from retort.tables.tidy import read as read_lines
 
 from tests.tiny.results import quiet, write_results
 from tests.tiny.variant import LAYERS, PAPER, TABLE, write_study

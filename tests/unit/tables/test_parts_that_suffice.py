@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from retort.judgement import certainty
+from retort.judgement.certainty import Outcome, outcome
+from retort.judgement.comparisons import ABSENT, NumberedCell, Reached, comparisons
+from retort.judgement.judge import Side
+from retort.specs.paper import Statement
 from retort.specs.printed import Number
-from retort.specs.statement import Statement
-from retort.tables import certainty
-from retort.tables.certainty import Outcome, outcome
-from retort.tables.comparison_types import ABSENT, NumberedCell, Reached
-from retort.tables.comparisons import comparisons
-from retort.tables.judge import Side
 
 Values = dict[str, list[float | None]]  # row -> a number for each column, or none
 

@@ -14,7 +14,7 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.exhibit import exhibit_type
-from retort.specs.load import Problems, one
+from retort.specs.loading import Problems, one
 from retort.specs.printed import read_number
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_whole, read

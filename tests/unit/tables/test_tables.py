@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from retort.checksums import sha256
 from retort.errors import RetortError
-from retort.specs.formatters import number, p_value, with_std
+from retort.formatters import number, p_value, with_std
+from retort.judgement.comparisons import Stated
+from retort.results.collect import difference, read_profiles, read_scores
+from retort.results.tidy import HEADER
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
 from retort.tables import render
-from retort.tables.collect import difference, read_profiles, read_scores
-from retort.tables.comparison_types import Stated
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
-from retort.tables.tidy import HEADER
 
 from tests.conftest import ROOT
 from tests.tiny.edit import set_value

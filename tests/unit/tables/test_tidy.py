@@ -8,7 +8,7 @@ import pytest
 from retort.checksums import take
 from retort.engine.job import this_code
 from retort.errors import RetortError
-from retort.tables.tidy import Status, read, sentence, write
+from retort.results.tidy import Status, read, sentence, write
 
 from tests.tiny.results import line
 

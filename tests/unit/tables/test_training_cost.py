@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from retort.cost import training
-from retort.cost.flops import TRAINED, forward
-from retort.plan.exhibit_params import ExhibitParams
+from retort.cost import speed
+from retort.cost.work import TRAINED, forward
+from retort.plan.exhibits import ExhibitParams
+from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_written, read
 from retort.tables.base import Inputs
 from retort.tables.kinds.training_cost import TrainingCostTable
-from retort.tables.tidy import Status
 
 from tests.tiny.make import STUDY
 from tests.tiny.variant import PAPER_FOLDER, STUDENTS, write_study
@@ -42,7 +42,7 @@ def inputs() -> Inputs:
 
 def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     study = open_written(inputs.study.config)
-    work = training.work_of(study, "minilmv2-6x384-bert-base", "")
+    work = speed.work_of(study, "minilmv2-6x384-bert-base", "")
     student = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
     teacher = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
     rows = 400_000 * 256
@@ -50,8 +50,8 @@ def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     # each of three relations: 2 x 512 x 512 x (384 + 768) of both models, and twice that of the student for gradients
     relations = rows * 3 * 2 * 512 * 512 * (384 + 768 + 2 * 384)
     assert work.flops == pytest.approx(encoders + relations, rel=1e-4)  # the last batch of an epoch is smaller
-    seconds = work.flops / training.DEVICE.flops + work.traffic / training.DEVICE.bandwidth
-    assert training.hours(study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
+    seconds = work.flops / speed.DEVICE.flops + work.traffic / speed.DEVICE.bandwidth
+    assert speed.hours(study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
 
 
 def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
@@ -70,7 +70,7 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     sheet = spec.lay_out(list(lines.values()))
     ours, others = ([entry.text for entry in row.entries] for row in sheet.grids[0].rows)
     assert (ours, others) == (["134.2", "256", "400,000"], ["1,720", "-", "-"])
-    assert sheet.remarks == [training.COUNTED]
+    assert sheet.remarks == [speed.COUNTED]
     assert ("a", "as stated: A. et al.") in sheet.notes
     assert not any(line.verdict for line in lines.values())
 
@@ -79,13 +79,13 @@ def test_nothing_that_was_made_changes_the_numbers(
     inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = open_written(Config(papers=["wang2023"], scale="paper"))
-    before = training.hours(study, "wang2023-kd", "rte")
+    before = speed.hours(study, "wang2023-kd", "rte")
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "results/encoded/rte/roberta-base"
     folder.mkdir(parents=True)
     (folder / "rows.json").write_text('{"rows": {"train": 1}, "tokens": {"train": 2}}')
-    assert training.hours(study, "wang2023-kd", "rte") == before
-    assert training.steps(study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
+    assert speed.hours(study, "wang2023-kd", "rte") == before
+    assert speed.steps(study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
 
 
 @pytest.mark.parametrize(

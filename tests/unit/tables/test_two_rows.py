@@ -11,10 +11,10 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.errors import RetortError
+from retort.judgement.paired_rows import compare_rows
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
 from retort.tables.layout import published_alone
-from retort.tables.paired_rows import compare_rows
 
 from tests.tiny.results import SCORES, collected, made, write_results
 from tests.tiny.variant import ROWS, TABLE, TESTS, write_study

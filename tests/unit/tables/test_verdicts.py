@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import scipy.stats
 import yaml
+from retort.judgement.difference import holm
+from retort.judgement.verdicts import HOPELESS, judge_lines, rule, size_verdict, spreads
+from retort.results.tidy import Line
 from retort.specs.config import Config, read_config
-from retort.specs.judging import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.specs.printed import read_number
+from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study, read
-from retort.tables.compare import holm
 from retort.tables.kinds.scores import ScoresTable
-from retort.tables.tidy import Line
-from retort.tables.verdicts import HOPELESS, judge_lines, rule, size_verdict, spreads
 
 from tests.conftest import ROOT
 from tests.tiny.edit import set_value

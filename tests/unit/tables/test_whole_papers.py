@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, is_comparable
+from retort.results.tidy import Line, Status
 from retort.specs.printed import CHANGE
 from retort.study.study import Study
 from retort.tables.claims import HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
 from retort.tables.layout import as_printed
 from retort.tables.render import formats, style
-from retort.tables.tidy import Line, Status
-from retort.tables.verdicts import HOPELESS, NO_RUNS, is_comparable
 
 from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
@@ -23,7 +23,7 @@ from tests.printout import SIZES, needs_printing, printed
 pytestmark = pytest.mark.slow
 
 Tables = dict[tuple[str, str], list[Line]]
-README = (ROOT / "workflow/retort/tables/README.md").read_text()
+README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
 @pytest.fixture(scope="module")

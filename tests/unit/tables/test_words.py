@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from retort.audit import audit
+from retort.formatters import format_value, formatters
 from retort.plan.settings_cells import check_settings_cells, readable_settings, value_at
 from retort.specs.config import Config, read_config
-from retort.specs.formatters import format_value, formatters
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study

@@ -152,7 +152,7 @@ def test_logits_are_starts_and_ends(model: Any, tiny: Encoded) -> None:
 
 
 def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, encoder: Path, tmp_path: Path) -> None:
-    from retort.data.collate import collate
+    from retort.data.batches import collate
 
     build.save(model, encoder, tmp_path / "teacher", "a card")
     study = open_study(Config(papers=["tiny"], study=str(STUDY), precision="float32"))

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from retort.tasks.qa_metrics import Removed
+from retort.tasks.metrics import Removed
 
 
 @pytest.mark.parametrize("every", [True, False])

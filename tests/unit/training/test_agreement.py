@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.engine.job import Job
-from retort.training import agreement
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
-from retort.training.launch import on_every_gpu
+from retort.training.how import processes
+from retort.training.how.launch import on_every_gpu
 from retort.training.loop import train
 from retort.training.progress import Progress
 from retort.training.setup import division_of
@@ -21,16 +21,16 @@ from safetensors.torch import save_file
 
 from tests.unit.training.test_parts import MIXED, distillation
 
-VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (agreement.WIDTH - 2)]
+VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (processes.WIDTH - 2)]
 
 
 @on_every_gpu
 def exchange(job: Job, folder: str) -> None:
     """Gather values in this process, one of several, and write what it received."""
-    gathered = [agreement.gather(value if job.rank else job.rank) for value in VALUES]
+    gathered = [processes.gather(value if job.rank else job.rank) for value in VALUES]
     (Path(folder) / f"process-{job.rank}").write_text(json.dumps(gathered))
     with pytest.raises(ValueError, match="1025 bytes for another process; 1024 is the most"):
-        agreement.gather("x" * (agreement.WIDTH - 1))
+        processes.gather("x" * (processes.WIDTH - 1))
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_processes_receive_the_values_of_all_by_rank(tmp_path: Path) -> None:
 
 
 def test_a_process_alone_receives_its_own_value() -> None:
-    assert agreement.gather("alone") == ["alone"]
+    assert processes.gather("alone") == ["alone"]
 
 
 @on_every_gpu
@@ -83,10 +83,10 @@ def test_processes_ask_each_other_every_few_seconds(
         steps.append(step)
         return [mine, [len(steps) == len(asked), other]]
 
-    monkeypatch.setattr(agreement, "are_several", lambda: True)
-    monkeypatch.setattr(agreement, "gather", gather)
-    monkeypatch.setattr(agreement.time, "monotonic", lambda: now)
-    agrees, step = agreement.Agreement(NEVER), 0
+    monkeypatch.setattr(processes, "are_several", lambda: True)
+    monkeypatch.setattr(processes, "gather", gather)
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now)
+    agrees, step = processes.Agreement(NEVER), 0
     for step in range(1, asked[-1] + 1):
         now += own
         assert agrees.after_step() == (step == asked[-1])

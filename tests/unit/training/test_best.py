@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
+from retort.training.finetuning import keep_best
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from torch import nn

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.attempts import NEVER, Clock, Interrupted
+from retort.training import checkpoint
 from retort.training import checkpoint as checkpoints
-from retort.training import state_files
-from retort.training.checkpoint import Checkpoint, ReadCheckpoint, are_due, write_interval
+from retort.training.checkpoint import Checkpoint, ReadCheckpoint, StoredTensors, are_due, write_groups, write_interval
 from retort.training.loop import train
-from retort.training.state_files import StoredTensors, write_groups
 
 from tests.unit.training.test_training import Dropped, made, part, progress, short_after
 
@@ -92,10 +91,10 @@ def test_the_first_write_of_a_large_state_waits_too(tmp_path: Path) -> None:
 def test_a_state_is_written_in_groups_and_read_tensor_by_tensor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_files, "GROUP", 100)
+    monkeypatch.setattr(checkpoint, "GROUP", 100)
     tensors = {"a": torch.arange(20.0), "b": torch.arange(5), "c": torch.rand(2, 2), "d": torch.rand(90)}
     files = write_groups(tmp_path, "state", tensors)
-    assert [list(group) for group in state_files.groups(tensors)] == [["a"], ["b", "c"], ["d"]]
+    assert [list(group) for group in checkpoint.groups(tensors)] == [["a"], ["b", "c"], ["d"]]
     assert sorted(files) == sorted(path.name for path in tmp_path.iterdir())
     stored = StoredTensors([tmp_path / name for name in files])
     assert set(stored) == set(tensors)
@@ -103,7 +102,7 @@ def test_a_state_is_written_in_groups_and_read_tensor_by_tensor(
 
 
 def test_one_lost_group_makes_a_state_useless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_files, "GROUP", 8)
+    monkeypatch.setattr(checkpoint, "GROUP", 8)
     Checkpoint(tmp_path, {}, 0.0).write(1, 4, {"a": torch.ones(4), "b": torch.ones(4)})
     assert Checkpoint(tmp_path, {}, 0.0).state is not None
     (tmp_path / "run-1-step-4.2.safetensors").unlink()

@@ -18,7 +18,7 @@ from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.plain import plain
 from retort.provenance import device_name
 from retort.specs.model import Architecture
-from retort.training import origins
+from retort.training import setup
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import ScoreToWrite, write_score
 
@@ -32,7 +32,7 @@ def begun(folder: Path, relations: bool = True, **parts: int) -> str:
     """Begin a training, or go on with one, and write its state after a step; return the log."""
     log, checkpoint = io.StringIO(), Checkpoint(folder, {}, 0.0)
     loss: Any = SimpleNamespace(holds_relations=relations)
-    origins.begin(Job("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
+    setup.begin(Job("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
     checkpoint.write(1, 1, {"weight": torch.ones(1)})
     return log.getvalue()
 
@@ -68,11 +68,11 @@ def test_another_form_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, f
     begun(tmp_path)
     monkeypatch.setattr(choice, "CHOICES", {torch.device("meta"): choice.Choice(plain, *NO_TRITON.split(": "))})
     assert begun(tmp_path) == f"relations computed by {NO_TRITON}; before, by {FASTER}\n"
-    assert origins.forms(ways(tmp_path)) == [FASTER, NO_TRITON]
+    assert setup.forms(ways(tmp_path)) == [FASTER, NO_TRITON]
 
 
 def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
-    monkeypatch.setattr(origins, "gather", lambda own: [own, NO_TRITON])
+    monkeypatch.setattr(setup, "gather", lambda own: [own, NO_TRITON])
     assert begun(tmp_path) == f"relations computed by {NO_TRITON}\n"
     assert str(choice.CHOICES[torch.device("meta")]) == NO_TRITON
 

@@ -13,10 +13,9 @@ from retort.batch import Batch, Shape
 from retort.models.recorder import Recorder
 from retort.objectives import compose
 from retort.training.checkpoint import Checkpoint
-from retort.training.division import UNDIVIDED, Comparison, Division
+from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts, divide
 from retort.training.loader import load_batches
 from retort.training.loop import TrainingRun, train
-from retort.training.parts import InParts, divide
 from retort.training.progress import Progress
 from torch import nn
 from torch.utils.data import Dataset

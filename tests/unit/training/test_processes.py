@@ -14,10 +14,10 @@ from retort.batch import Batch
 from retort.engine.attempts import Attempt, attempt
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.training import processes
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
-from retort.training.division import UNDIVIDED, Division
-from retort.training.launch import on_every_gpu
+from retort.training.how import processes
+from retort.training.how.launch import on_every_gpu
+from retort.training.how.parts import UNDIVIDED, Division
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from retort.training.setup import division_of

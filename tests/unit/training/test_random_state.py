@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from retort.training.checkpoint import pack
-from retort.training.random_state import RandomState
+from retort.training.loader import RandomState
 
 
 def test_a_training_on_the_cpu_leaves_the_gpu_of_the_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from retort.atomic import replacing
-from retort.training.spawn import ProcessFailed, run_in_processes
+from retort.training.how.launch import ProcessFailed, run_in_processes
 
 from tests.unit.training.test_loader import runs
 

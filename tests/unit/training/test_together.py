@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 from retort.batch import Batch
-from retort.engine.clock import Interrupted
+from retort.engine.attempts import Interrupted
 from retort.models.recorder import Key
 from retort.training.checkpoint import Checkpoint
+from retort.training.distillation import SharedPass
 from retort.training.loop import Training, TrainingRun, train, train_together
 from retort.training.progress import Progress
-from retort.training.shared_pass import SharedPass
 
 from tests.job_settings import schedule
 from tests.unit.training.test_training import Dropped, Numbered, short_after

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.engine.clock import NEVER, Clock
+from retort.engine.attempts import NEVER, Clock
 from retort.errors import Diverged
 from retort.training import checkpoint as checkpoint_module
 from retort.training import optim

@@ -14,9 +14,8 @@ from retort.errors import Diverged
 from retort.training import optim
 from retort.training import progress as reporting
 from retort.training.checkpoint import Checkpoint
-from retort.training.division import UNDIVIDED, Comparison, Division
+from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts
 from retort.training.loop import Training, TrainingRun, train
-from retort.training.parts import InParts
 from retort.training.progress import Progress
 from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from retort.formatters import condition
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
-from retort.specs.formatters import condition
 from retort.specs.model import Architecture
+from retort.specs.paper import Facts, Statement
 from retort.specs.printed import AVERAGE, Number
 from retort.specs.rows import CellSpec
-from retort.specs.statement import Facts, Statement
 from retort.study.study import Study
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables

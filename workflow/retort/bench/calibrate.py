@@ -16,12 +16,12 @@ import torch
 from transformers import BertConfig, BertModel
 
 from retort.atomic import write_json
-from retort.cost import flops, losses
+from retort.cost import losses, work
 from retort.engine import forkserver
 from retort.errors import RetortError
-from retort.models.attention import ATTENTION
-from retort.objectives.divergence import relation_divergence, token_weights
-from retort.precision import float32_products
+from retort.machine import float32_products
+from retort.models.attention_forms import ATTENTION
+from retort.objectives.relation_forms.choice import relation_divergence, token_weights
 from retort.provenance import environment
 from retort.settings import TermSettings
 from retort.specs.model import Architecture
@@ -218,7 +218,7 @@ def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS)
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
     step = _step_seconds(gpu, device, precision, seconds)
-    achieved = batch * flops.TRAINED * flops.forward(architecture, length) / step
+    achieved = batch * work.TRAINED * work.forward(architecture, length) / step
     bandwidth = _bandwidth(gpu, device, seconds / 10)
     loss = _relation_seconds(gpu, device, precision, seconds / 10)
     write_json(

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from retort.settings import ProfileSettings
-from retort.specs.timing import Timing, Values
+from retort.specs.printed import Timing, Values
 
 
 def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:

@@ -7,25 +7,11 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import bench, compare, cost, pin, published, record, rehearse, schemas, show, study, verify
+from retort.cli import checking, measuring, printed_numbers, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = [
-    "bench",
-    "compare",
-    "cost",
-    "main",
-    "parser",
-    "pin",
-    "published",
-    "record",
-    "rehearse",
-    "schemas",
-    "show",
-    "study",
-    "verify",
-]
+__all__ = ["checking", "main", "measuring", "parser", "printed_numbers", "verify"]
 
 
 def parser() -> argparse.ArgumentParser:

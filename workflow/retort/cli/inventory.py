@@ -16,7 +16,7 @@ from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.specs.source import FolderSource, HubSource
-from retort.study.required_sources import required, tasks
+from retort.study.reading import required, tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
 

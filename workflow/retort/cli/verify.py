@@ -10,6 +10,7 @@ from pathlib import Path
 
 from retort.checksums import (
     KINDS,
+    KNOWN,
     NAME,
     RESULTS,
     Checksums,
@@ -22,7 +23,6 @@ from retort.checksums import (
     result_of,
 )
 from retort.cli.base import argument, config_of, verb
-from retort.data.contents import KNOWN
 from retort.errors import RetortError
 
 SINGLE_FILES = {".json", ".jsonl", ".csv"}  # suffixes of results that are single files, except in sources
@@ -115,8 +115,8 @@ def misplaced(paths: Iterable[Path]) -> list[Path]:
 
 def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
     """Return a line for each score of the study that contradicts its answers or has other settings."""
+    from retort.results.collect import read_scores
     from retort.study.load import open_study, with_every_paper
-    from retort.tables.collect import read_scores
 
     study, lines = open_study(with_every_paper(config_of(arguments))), []
     for path in scores:

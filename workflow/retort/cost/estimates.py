@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from retort.cost import flops, losses, memory, work
-from retort.cost.data import Volume
+from retort.cost import losses, memory, work
 from retort.cost.memory import Step
+from retort.cost.preprocessing import Volume
 from retort.cost.work import Work
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
@@ -240,13 +240,13 @@ class Estimates:
     def _training(
         self, done: Work, step: Step | None, size: Architecture, vocabulary: int, teacher: Architecture | None = None
     ) -> Estimate:
-        own = flops.parameters(size, vocabulary)
-        largest = max(own, flops.parameters(teacher, vocabulary) if teacher else 0)
+        own = work.parameters(size, vocabulary)
+        largest = max(own, work.parameters(teacher, vocabulary) if teacher else 0)
         ram = memory.host(step, largest, self.gpu, self.workers, memory.STATE * own)
         return Estimate(done, ram, True, step)
 
     def _inference(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
-        weights = 2 * flops.parameters(size, vocabulary)  # of the model, and of its file while it is read
+        weights = 2 * work.parameters(size, vocabulary)  # of the model, and of its file while it is read
         return Estimate(done, memory.host(None, weights, self.gpu, self.workers), True)
 
 

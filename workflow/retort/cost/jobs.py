@@ -10,15 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from retort.cost.divide import fits_one_job, hours_of_a_seed
 from retort.cost.estimates import Estimate, Estimates
-from retort.plan.companions import Companions
+from retort.cost.resources import fits_one_job, hours_of_a_seed
+from retort.plan.companion_groups import Companions
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.rules import Rules
-from retort.plan.seeds import SeedJobs
+from retort.plan.seeds_of_jobs import SeedJobs
 from retort.settings import Settings
-from retort.settings.difference import difference
+from retort.settings.card import difference
 
 
 def rules_of(plan: Plan) -> Rules:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
+from retort.cost.speed import Speed
 from retort.cost.work import NONE, Work
 from retort.errors import RetortError
-from retort.plan.pages import ENDINGS, Pages
+from retort.plan.exhibits import ENDINGS, Pages
 from retort.plan.plan import Plan
 from retort.registry import unknown
 from retort.study.study import Study
@@ -127,3 +129,62 @@ def models_behind(jobs: Jobs, targets: dict[str, list[str]]) -> list[Job]:
 def files_of(targets: dict[str, list[str]]) -> list[str]:
     """Return the files of all tables and figures, in one list."""
     return [path for paths in targets.values() for path in paths]
+
+
+# Compare what finished jobs took with their estimates.
+
+
+MB = 1024**2
+
+
+@dataclass(frozen=True)
+class Met:
+    """The finished jobs of a rule.
+
+    Args:
+        rule: the kind of the rule.
+        jobs: the number of finished jobs with a recorded time.
+        hours: their recorded hours.
+        expected: their estimated hours.
+        ram: the largest recorded memory, in bytes; None without a record.
+        expected_ram: the largest estimated memory, in bytes.
+    """
+
+    rule: str
+    jobs: int
+    hours: float
+    expected: float
+    ram: float | None
+    expected_ram: float
+
+    @property
+    def ratio(self) -> float:
+        """Hours taken for each hour of the estimates."""
+        return self.hours / self.expected
+
+
+def met_of(jobs: Iterable[Job], speed: Speed) -> list[Met]:
+    """Return what the finished jobs of each rule took, for the rules whose results record their time.
+
+    Args:
+        jobs: jobs that train or run a model; unfinished ones, and those with other settings, are left out.
+        speed: the speed that turns estimates into hours.
+    """
+    by_kind = defaultdict[str, list[Job]](list)
+    for job in jobs:
+        if job.records and job.done and all(record.get("seconds") for record in job.records):
+            by_kind[job.rule.kind].append(job)
+    return [_met(kind, ended, speed) for kind, ended in by_kind.items()]
+
+
+def _met(rule: str, ended: list[Job], speed: Speed) -> Met:
+    records = [record for job in ended for record in job.records]
+    held = [record["max_rss_mb"] * MB for record in records if "max_rss_mb" in record]
+    return Met(
+        rule=rule,
+        jobs=len(ended),
+        hours=sum(record["seconds"] for record in records) / 3600,
+        expected=sum(speed.hours(job.estimate.work) for job in ended),
+        ram=max(held, default=None),
+        expected_ram=max(job.estimate.ram for job in ended),
+    )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from retort.cost import flops, losses
+from retort.cost import losses, work
 from retort.settings import TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
@@ -116,15 +116,15 @@ def _row_bytes(architecture: Architecture, layers: float, length: float, precisi
 
 def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
     """Return two sizes of a model in training, in bytes: weights with moments and copies, and gradients."""
-    every = flops.parameters(architecture, vocabulary)
-    learned = flops.parameters(architecture, vocabulary, schedule.freeze)
-    state = WEIGHT * every + MOMENTS * learned + CAST * flops.matmul_parameters(architecture)
+    every = work.parameters(architecture, vocabulary)
+    learned = work.parameters(architecture, vocabulary, schedule.freeze)
+    state = WEIGHT * every + MOMENTS * learned + CAST * work.matmul_parameters(architecture)
     return state, GRADIENT * learned
 
 
 def _teacher_bytes(architecture: Architecture, vocabulary: int, layers: int) -> float:
     """Return the bytes of a teacher's weights if `layers` of its layers run."""
-    return WEIGHT * flops.parameters(architecture, vocabulary) + CAST * flops.matmul_parameters(architecture, layers)
+    return WEIGHT * work.parameters(architecture, vocabulary) + CAST * work.matmul_parameters(architecture, layers)
 
 
 def of_labels(

@@ -1,12 +1,16 @@
-"""The work of jobs: FLOPs of models, bytes that losses and the optimiser move, and other seconds."""
+"""FLOPs of encoders: two per multiply-add of a matrix product; norms, softmax and losses are left out.
+
+A backward pass takes twice the FLOPs of the forward pass: one product for the gradient of the input, and one for the
+gradient of the weights.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retort.cost import flops, losses
-from retort.cost.data import Rows, Volume
-from retort.cost.flops import TRAINED
+from retort.cost import losses
+from retort.cost.preprocessing import Rows, Volume
 from retort.settings import (
     ActivationSettings,
     CorpusDistillationSettings,
@@ -22,6 +26,73 @@ from retort.settings import (
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule, steps_per_epoch
+
+POSITIONS = 516  # rows of the position and token type embeddings, and of a norm
+TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
+
+
+def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
+    """Count the weights of an encoder that are multiplied at every token: all matrices but the looked-up embeddings.
+
+    Args:
+        architecture: the sizes of the encoder.
+        layers: count only this many of the first layers; None for all.
+    """
+    depth = architecture.layers if layers is None else layers
+    projection = (architecture.embedding or 0) * architecture.hidden
+    return depth * architecture.layer_weights + projection
+
+
+def parameters(architecture: Architecture, vocabulary: int, frozen: Sequence[str] = ()) -> int:
+    """Count the weights of an encoder that are not frozen: embeddings, matrices, biases and norms.
+
+    Args:
+        architecture: the sizes of the encoder.
+        vocabulary: the number of tokens in its vocabulary.
+        frozen: weights to leave out: 'embeddings', 'encoder'.
+    """
+    width = architecture.embedding or architecture.hidden
+    vectors = architecture.layers * (9 * architecture.hidden + architecture.intermediate)  # biases and norms
+    counts = {
+        "embeddings": (vocabulary + POSITIONS) * width,
+        "encoder": matmul_parameters(architecture) + vectors,
+    }
+    return sum(count for name, count in counts.items() if name not in frozen)
+
+
+def forward(architecture: Architecture, length: float, layers: int | None = None, kept: float | None = None) -> float:
+    """Return the FLOPs of one row through an encoder.
+
+    Args:
+        architecture: the sizes of the encoder.
+        length: tokens of the row.
+        layers: run only this many of the first layers; None for all.
+        kept: number of positions at which the last layer computes what follows its attention; None for all.
+    """
+    depth = architecture.layers if layers is None else layers
+    attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values
+    left_out = 0.0 if kept is None or not depth else architecture.weights_after_attention * (length - kept)
+    return 2 * (matmul_parameters(architecture, layers) * length - left_out) + depth * attention
+
+
+def classifier(architecture: Architecture, outputs: int) -> float:
+    """Return the FLOPs of one row through a pooler and a classifier, which see only the first position."""
+    return 2 * architecture.hidden * (architecture.hidden + outputs)
+
+
+def span(architecture: Architecture, length: float) -> float:
+    """Return the FLOPs of one row through a span head, which gives a start and an end logit at every position."""
+    return 2 * architecture.hidden * 2 * length
+
+
+def masked_lm(architecture: Architecture, vocabulary: int, positions: float) -> float:
+    """Return the FLOPs of one row through a masked-LM head at its masked positions: a dense layer and the decoder."""
+    width = architecture.embedding or architecture.hidden
+    return 2 * width * (architecture.hidden + vocabulary) * positions
+
+
+# The work of jobs: FLOPs of models, bytes that losses and the optimiser move, and other seconds.
+
 
 UPDATED = 48  # bytes that a step moves for each weight: 28 of AdamW, 12 of the gradient's norm, 8 to make gradients
 
@@ -67,8 +138,8 @@ def examples(schedule: Schedule, rows: int) -> float:
 def task_head(architecture: Architecture, task: TaskSettings, length: float) -> float:
     """Return the FLOPs of one row through the head of the task type."""
     if _reads_all_positions(task):
-        return flops.span(architecture, length)
-    return flops.classifier(architecture, len(task.labels) or 1)
+        return span(architecture, length)
+    return classifier(architecture, len(task.labels) or 1)
 
 
 def outputs_on(task: TaskSettings, length: float) -> float:
@@ -88,7 +159,7 @@ def _head_positions(task: TaskSettings) -> int | None:
 
 def updates(architecture: Architecture, vocabulary: int, schedule: Schedule, rows: int) -> Work:
     """Return the work of the optimiser, which updates all weights that are trained at each step."""
-    trained = flops.parameters(architecture, vocabulary, schedule.freeze)
+    trained = parameters(architecture, vocabulary, schedule.freeze)
     return Work(traffic=UPDATED * trained * schedule.steps_on(rows))
 
 
@@ -119,7 +190,7 @@ def stage(
     for side, (model, head) in enumerate(zip((student, teacher), heads, strict=True)):
         layers, logits = losses.last_layer(stage.terms, side, model.layers)
         whole = not logits or losses.reads_all_positions(stage.terms, side, model.layers)
-        through = flops.forward(model, rows.length, layers, None if whole else kept)
+        through = forward(model, rows.length, layers, None if whole else kept)
         passes.append(through + (head if logits else 0) if layers or logits else 0.0)
     loss = losses.cost_of(stage.terms, student, teacher, rows.length, outputs)
     seen = examples(stage.schedule, rows.count)
@@ -129,7 +200,7 @@ def stage(
 
 def _row_flops(architecture: Architecture, task: TaskSettings, length: float) -> float:
     """Return the FLOPs of one row through an encoder and the head of a task."""
-    return flops.forward(architecture, length, kept=_head_positions(task)) + task_head(architecture, task, length)
+    return forward(architecture, length, kept=_head_positions(task)) + task_head(architecture, task, length)
 
 
 def _at_points(
@@ -164,8 +235,8 @@ def head(settings: TeacherHeadSettings, corpus: str, volume: Volume, vocabulary:
     """Return the work of fitting a masked-LM head on top of a frozen teacher."""
     model, blocks = settings.model, volume.blocks(corpus, settings.schedule, vocabulary)
     positions = settings.corpus.masking.probability * blocks.length
-    fitted = flops.masked_lm(model.architecture, model.vocabulary, positions)
-    once = flops.forward(model.architecture, blocks.length) + TRAINED * fitted
+    fitted = masked_lm(model.architecture, model.vocabulary, positions)
+    once = forward(model.architecture, blocks.length) + TRAINED * fitted
     return Work(examples(settings.schedule, blocks.count) * once)
 
 
@@ -219,7 +290,7 @@ def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, mo
     for each in settings.stages:
         blocks = volume.blocks(each.data, each.schedule, model)
         masked = settings.corpora[each.data].masking.probability * blocks.length
-        first, second = (flops.masked_lm(size, vocabulary, masked) for size in sizes)
+        first, second = (masked_lm(size, vocabulary, masked) for size in sizes)
         own, taught = stage(each, blocks, *sizes, (first, second), masked * vocabulary)
         totals[0] += own + updates(student, vocabulary, each.schedule, blocks.count)
         totals[1] += taught
@@ -255,4 +326,4 @@ def profile(settings: ProfileSettings) -> Work:
     """Return the work of a profile: the timed passes of each measurement, and one more run to warm up."""
     measured = [(settings.batch, settings.length), *((one.batch, one.length) for one in settings.further or ())]
     passes = (settings.runs + 1) * settings.passes
-    return Work(passes * sum(batch * flops.forward(settings.architecture, length) for batch, length in measured))
+    return Work(passes * sum(batch * forward(settings.architecture, length) for batch, length in measured))

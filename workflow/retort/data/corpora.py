@@ -1,8 +1,4 @@
-"""Corpora: the tokenised documents of all parts are packed into blocks, which are written as one data set.
-
-Memory holds one shard of tokens, whatever the size of the texts. Blocks stand in the order of their documents: a
-training draws its own order for each epoch.
-"""
+"""Mixing of a corpus: how many blocks each component gives."""
 
 from __future__ import annotations
 
@@ -13,14 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from retort.data import mixing
 from retort.data.blocks import CorpusInfo, write_blocks
 from retort.data.cleaning import Seen
-from retort.data.corpus_texts import CorpusTexts
+from retort.data.corpus_texts import CorpusTexts, divide_blocks
 from retort.data.packing import Documents, Packed, Packer
 from retort.data.text_tokenizer import token_dtype
 from retort.data.token_shards import TokenShard, shards_of
 from retort.specs.corpus import Component
+
+# Corpora: the tokenised documents of all parts are packed into blocks, which are written as one data set.
+#
+# Memory holds one shard of tokens, whatever the size of the texts. Blocks stand in the order of their documents: a
+# training draws its own order for each epoch.
+
 
 PIECE = 1 << 20  # tokens that are packed at a time
 
@@ -154,13 +155,13 @@ def build_corpus(texts: CorpusTexts, parts: list[Path], output: Path) -> int:
     settings, shares, quotas, available = texts.settings, texts.shares, texts.quotas, None
     if shares and settings.blocks is None:  # the component with the least text for its share decides
         available = [component.count() for component in _components(texts, parts, quotas)]
-        quotas = mixing.divide_blocks(available, shares, None, texts.names)
+        quotas = divide_blocks(available, shares, None, texts.names)
     written = _components(texts, parts, quotas)
     blocks = itertools.chain.from_iterable(written)
     digests = write_blocks(output, blocks, settings.block, token_dtype(texts.tokenizer.vocabulary))
     used = [component.made for component in written]
     if available is None:
-        mixing.divide_blocks(used, shares, settings.blocks, texts.names)  # raises an error if there is too little text
+        divide_blocks(used, shares, settings.blocks, texts.names)  # raises an error if there is too little text
     _corpus_info(texts, written, available or used, digests).write(output)
     return sum(used)
 

@@ -7,6 +7,8 @@ import numpy as np
 from retort.specs.protocol import steps_per_epoch
 
 POOL = 8  # batches whose rows are sorted by length together, at most: less padding, and the order stays random
+
+
 POOLS = 4  # in an epoch, at least: else the batches of a small data set would be the same in every epoch
 
 

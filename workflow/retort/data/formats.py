@@ -1,23 +1,53 @@
-"""File formats of tasks: each yields the fields of a row with its location in the file, for error messages.
-
-The original files of the benchmarks (tsv, jsonl, squad) are read here, as the library `datasets` cannot name the line
-of a mistake. Files of other formats (csv, json, parquet) are read by its builders, and located by the row's number. A
-file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
-"""
+"""Duplicate column names in the header of a file: a task that names such a column gets an error."""
 
 from __future__ import annotations
 
+import collections
+import csv
 import json
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from retort.data import builders
-from retort.data.files import lines
-from retort.data.headers import csv_header, duplicate_columns
-from retort.data.json_values import check_json, read_json
+from retort.data.files import check_json, lines, open_text, read_json
 from retort.errors import RetortError
 from retort.registry import Registry
+
+
+class Duplicate:
+    """The placeholder for the value of a column whose name is in the header twice."""
+
+
+DUPLICATE = Duplicate()
+
+
+def duplicate_columns(names: Iterable[str]) -> dict[str | int, Duplicate]:
+    """Return name -> placeholder for the names that are in a header more than once."""
+    return {name: DUPLICATE for name, count in collections.Counter(names).items() if count > 1}
+
+
+def csv_header(path: Path, delimiter: str, quotechar: str, encoding: str) -> list[str]:
+    """Return the column names in the first line of a file of separated values; none if the file cannot be read.
+
+    The library that reads the rows renames the second of two equal names. It also reports a file that cannot be read.
+    """
+    try:
+        with open_text(path, encoding, newline="") as stream:
+            rows = csv.reader(stream, delimiter=delimiter, quotechar=quotechar)
+            names = next((row for row in rows if row), [])
+    except (OSError, EOFError, zlib.error, UnicodeError, LookupError, TypeError, csv.Error):
+        return []
+    return [name.removeprefix("\ufeff") for name in names]
+
+
+# File formats of tasks: each yields the fields of a row with its location in the file, for error messages.
+#
+# The original files of the benchmarks (tsv, jsonl, squad) are read here, as the library `datasets` cannot name the line
+# of a mistake. Files of other formats (csv, json, parquet) are read by its builders, and located by the row's number. A
+# file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
+
 
 Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
@@ -70,7 +100,7 @@ def jsonl(path: Path, on_broken: OnBroken) -> Iterator[Row]:
 
 
 @formats.register("csv", one_character=("delimiter", "quotechar"))
-def csv(
+def comma_separated(
     path: Path,
     on_broken: OnBroken,
     *,

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from retort.data.sentences import split_sentences
-from retort.data.vocabulary import Special
+from retort.data.cleaning import split_sentences
+from retort.data.tokenizers import Special
 from retort.registry import Registry
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from retort.data.files import lines
 from retort.errors import RetortError
 from retort.registry import Registry
-from retort.specs.ratings import rating
+from retort.specs.task_files import rating
 
 Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 

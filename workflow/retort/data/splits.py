@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from retort.data.builders import split_files
 from retort.data.files import plain_or_gzip, sha256
-from retort.data.formats import Fields, Row, formats
-from retort.data.headers import DUPLICATE
+from retort.data.formats import DUPLICATE, Fields, Row, formats
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
 from retort.settings import SplitFile, SplitSettings, TaskSettings

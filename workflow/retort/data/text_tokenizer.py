@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from retort.data.tokenizers import read_tokenizer
-from retort.data.vocabulary import Special, special_tokens
+from retort.data.tokenizers import Special, read_tokenizer, special_tokens
 
 WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
 ROW = 200  # new words that the library tokenises together

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from retort.data import wikitext
-from retort.data.files import system_error
-from retort.data.json_values import read_json
+from retort.data.files import read_json, system_error
 from retort.data.readers import rated_lines
 from retort.errors import RetortError
 from retort.registry import Registry

@@ -20,9 +20,20 @@ from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import RESULTS, Maker, Parent
 from retort.engine import forkserver, run, slurm
-from retort.engine.attempts import LOCKS, Attempt, attempt, checkpoints_of, file_of, note_refusal, slug_of
-from retort.engine.claims import AtWork, claimed
-from retort.engine.clock import NEVER, Clock, Interrupted, clock_of
+from retort.engine.attempts import (
+    LOCKS,
+    NEVER,
+    Attempt,
+    Clock,
+    Interrupted,
+    attempt,
+    checkpoints_of,
+    clock_of,
+    file_of,
+    note_refusal,
+    slug_of,
+)
+from retort.engine.locks import AtWork, claimed
 from retort.errors import RetortError, explain
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again

@@ -1,8 +1,4 @@
-"""A run of Snakemake: its name, and the settings that its jobs read, whatever is edited meanwhile.
-
-A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
-was planned with, in a folder named after their content, and the environment of its jobs names that folder.
-"""
+"""The versions of Snakemake and of its Slurm plugin with which this workflow runs."""
 
 from __future__ import annotations
 
@@ -10,14 +6,44 @@ import json
 import os
 import shutil
 import time
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from packaging.specifiers import SpecifierSet
 
 from retort.atomic import remove_leftovers, write_json, write_text
 from retort.checksums import digest_of
 from retort.engine.attempts import LOCKS, RUN
 from retort.errors import RetortError
 from retort.specs.config import Config
+
+# The oldest and the newest of each are tested (tests/workflow/test_versions.py). Snakemake before 9.26 tells of each
+# failed job twice; the plugin before 2.8 does not tell when a job starts.
+BOUNDS = {"snakemake": ">=9.26,<9.28", "snakemake-executor-plugin-slurm": ">=2.8,<2.9"}
+
+
+def check_versions() -> None:
+    """Check that the installed versions are within the bounds; a package that is not installed is not used.
+
+    Raises:
+        RetortError: one is not.
+    """
+    for name, bounds in BOUNDS.items():
+        try:
+            installed = version(name)
+        except PackageNotFoundError:
+            continue
+        if not SpecifierSet(bounds).contains(installed, prereleases=True):
+            hint = f"install another version: pip install '{name}{bounds}'"
+            raise RetortError(f"{name} {installed} is installed, and this workflow needs {name}{bounds}", hint)
+
+
+# A run of Snakemake: its name, and the settings that its jobs read, whatever is edited meanwhile.
+#
+# A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
+# was planned with, in a folder named after their content, and the environment of its jobs names that folder.
+
 
 FOLDER = Path("results/runs")
 LATEST = FOLDER / "latest"  # the file that names the latest run

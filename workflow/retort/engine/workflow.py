@@ -15,9 +15,9 @@ from retort.cost.resources import JobResources
 from retort.engine import forkserver, run
 from retort.engine.failures import print_what_there_is
 from retort.errors import RetortError
-from retort.plan import run_sources
-from retort.plan.fetching import link_moved_folders
 from retort.plan.plan import Plan
+from retort.sources import run_sources
+from retort.sources.fetch import link_moved_folders
 from retort.specs.config import read_config
 from retort.study.study import Study
 

@@ -7,15 +7,14 @@ from typing import Annotated, cast
 
 from pydantic import AfterValidator, Field
 
-from retort.specs.base import Label, Spec, Text
+from retort.results.tidy import Line
+from retort.specs.base import Label, Spec, StudentName, Text
 from retort.specs.exhibit import Exhibit
-from retort.specs.names import StudentName
 from retort.specs.printed import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs
 from retort.tables.lines import cell_lines
-from retort.tables.tidy import Line
 
 
 def _of_a_task(metric: str) -> str:
@@ -75,3 +74,6 @@ class Figure(Exhibit):
 def figure_of(study: Study, paper: str, name: str) -> Figure:
     """Return a figure of a study."""
     return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
+
+
+# Make one figure: collect its points, write them as a tidy CSV, read that back, and draw it.

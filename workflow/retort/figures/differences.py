@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from retort.engine.job import Job
 from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, save_empty_figure
-from retort.tables.tidy import Line, read
-from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
+from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE
+from retort.results.tidy import Line, read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,14 +10,14 @@ from pydantic import Field
 
 from retort.figures.base import Figure
 from retort.figures.style import INK, MUTED, PAPER, figure, save
+from retort.formatters import p_value
+from retort.judgement.difference import DRAWN, FIXED, PairedTest
+from retort.results.tidy import Line
 from retort.specs.base import Name
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
-from retort.specs.formatters import p_value
 from retort.tables.base import Inputs
-from retort.tables.compare import DRAWN, FIXED, PairedTest
 from retort.tables.kinds.paired_tests import matrix
 from retort.tables.layout import label_of
-from retort.tables.tidy import Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from retort.figures.base import Figure, Point, TaskMetric, point_cell
 from retort.figures.style import MUTED, PAPER, figure, points, save, write_notes
+from retort.results.tidy import Line
 from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
 from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
-from retort.tables.tidy import Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retort.tables.tidy import HAS_VALUE, Line
+from retort.results.tidy import HAS_VALUE, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

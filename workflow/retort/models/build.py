@@ -22,10 +22,17 @@ from transformers.utils import logging
 
 from retort.batch import Shape
 from retort.errors import RetortError
-from retort.models.attention import ATTENTION
-from retort.models.distilbert import DISTILBERT, as_bert, weights_as_bert
+from retort.models.attention_forms import ATTENTION
 from retort.models.recorder import embeddings_of, family_of
-from retort.models.weights import check_complete, check_finite, check_shapes, reading_weights
+from retort.models.weights import (
+    DISTILBERT,
+    as_bert,
+    check_complete,
+    check_finite,
+    check_shapes,
+    reading_weights,
+    weights_as_bert,
+)
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 

@@ -77,3 +77,8 @@ def save_with_card(
         return
     others = (job.ancestors | job.resumed_from) - {this_code()}
     build.save(model, tokenizer_folder, output, card(title, settings, job.device, others, origins))
+
+
+# Notes beside the weights of students whose training diverged: their weights are those before that step.
+#
+# A job that would train such a student further raises `Diverged` with the same step, so that its cells say `diverged`.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.models.attention import context_of
+from retort.models.attention_forms import context_of
 from retort.objectives.base import heads_of, product
 from retort.registry import unknown
 from retort.specs.catalogue import BASIS, at_all_positions

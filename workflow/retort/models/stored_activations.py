@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.data.collate import in_order, positions
+from retort.data.batches import in_order, positions
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
+from retort.machine import float32_products
 from retort.models.recorder import Key, Recorder, basis, derive
-from retort.precision import float32_products
 
 
 def file_of(folder: Path, key: Key) -> Path:

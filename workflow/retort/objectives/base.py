@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -124,3 +124,82 @@ def one_of(noun: str, value: str, allowed: Iterable[str]) -> str:
     if value not in allowed:
         raise unknown(noun, value, allowed)
     return value
+
+
+# Pseudo-random integers computed from a seed and the numbers of rows, the same on every device.
+
+
+ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
+LOW = (1 << 31) - 1  # keeps 31 bits, so that the result is never negative
+
+
+def hash_integers(counts: Tensor) -> Tensor:
+    """Hash integers to pseudo-random integers from 0 to 2^31 - 1, the same on every device."""
+    # multiply and xor-shift, twice: close inputs give distant outputs; int64 products wrap alike on every device
+    for shift in (29, 32):
+        counts = counts * ODD
+        counts = counts ^ (counts >> shift)
+    return (counts * ODD >> 31) & LOW
+
+
+def draw_integers(seed: int, calls: Tensor, rows: Tensor, count: int) -> Tensor:
+    """Return pseudo-random integers for each row of a batch, (batch, count), from 0 to 2^31 - 1.
+
+    Args:
+        seed: seed of the draws.
+        calls: number of earlier calls with this seed, scalar int64.
+        rows: the numbers of the rows in their data set, (batch,).
+        count: number of integers for each row.
+    """
+    each = torch.arange(count, device=rows.device)
+    first = hash_integers(seed + hash_integers(calls + 1))  # scalar, another one for each call
+    return hash_integers(hash_integers(first + rows[:, None]) + each)
+
+
+# The share of a part of a batch in the loss of the batch.
+#
+# An objective declares its `reduction`: what its value is the mean over, such as tokens. The value on a batch is then
+# the sum over its parts of share x value, with share = count of the part / count of the batch. All parts of a batch
+# are padded to one length.
+
+
+JOINT = "batch"  # the reduction of an objective that needs all examples of a batch at once
+
+
+def _labels(batch: Batch) -> Tensor:
+    """Return the number of labels other than -100, which marks a position that does not count."""
+    assert batch.labels is not None
+    return torch.ne(batch.labels, -100).sum()
+
+
+def _predictions(batch: Batch) -> Tensor:
+    """Return the number of rows of the logits: the masked positions of masked-LM, else the examples."""
+    return _number(batch.input_ids if batch.positions is None else batch.positions)
+
+
+def _number(tensor: Tensor) -> Tensor:
+    """Return the length of a tensor, as a scalar on its device."""
+    return torch.full((), len(tensor), device=tensor.device)
+
+
+COUNTS: dict[str, Callable[[Batch], Tensor]] = {
+    "examples": lambda batch: _number(batch.input_ids),
+    "tokens": lambda batch: batch.attention_mask.sum(),
+    "token-pairs": lambda batch: batch.attention_mask.sum(1).square().sum(),  # n x n of an example with n tokens
+    "labels": _labels,
+    "predictions": _predictions,
+}
+
+
+def of_part(value: Tensor, reduction: str, part: Batch, whole: Batch) -> Tensor:
+    """Return what a part of a batch adds to the value of an objective on the whole batch.
+
+    Args:
+        value: the scalar value of the objective on the part.
+        reduction: what the value is the mean over, a key of `COUNTS`.
+        part: some rows of the batch.
+        whole: the batch.
+    """
+    count, total = (COUNTS[reduction](batch) for batch in (part, whole))
+    share = (count.double() / total.double().clamp(min=1)).to(value.dtype)
+    return torch.where(count > 0, value, 0) * share  # with a count of 0, the mean may be NaN

@@ -12,12 +12,10 @@ from torch import Tensor, nn
 
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives
-from retort.objectives.parts import JOINT, of_part
+from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.registry import unknown
 from retort.settings import TermSettings
-from retort.specs.mappings import call_with_options, mappings, pairs_of
-from retort.specs.sizes import ModelSize, Requirements
+from retort.specs.mappings import ModelSize, Requirements, call_with_options, mappings, pairs_of
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]

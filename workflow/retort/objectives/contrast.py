@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from retort.batch import Batch
 from retort.errors import RetortError
-from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
-from retort.objectives.draws import draw_integers
+from retort.objectives.base import Activations, Pair, TrainingRows, draw_integers, objectives, product, required, wide
 
 
 def map_and_normalise(linear: nn.Linear, vectors: Tensor) -> Tensor:
@@ -127,3 +127,170 @@ class Contrast(nn.Module):
         """Move the given rows of the bank towards the vectors (batch, size), and count the call."""
         update_bank(self.bank, rows, vectors, self.momentum)
         self.calls += 1
+
+
+# The objective of contrastive representation distillation: true pairs against noise, with two memory banks.
+
+
+TINY = 1e-7  # keeps the quotients of the loss finite
+
+
+class OtherRows(nn.Module):
+    """Draw rows of a data set for each row of a batch, from other classes than the row's own.
+
+    Args:
+        classes: the class of each row of the data set, (rows,).
+    """
+
+    order: Tensor
+    classes: Tensor
+    starts: Tensor
+    sizes: Tensor
+
+    def __init__(self, classes: np.ndarray) -> None:
+        super().__init__()
+        sizes = np.bincount(classes)  # (classes,)
+        arrays = {
+            "order": np.argsort(classes, kind="stable"),  # rows, class after class
+            "classes": classes,
+            "starts": np.cumsum(sizes) - sizes,  # (classes,), in the order
+            "sizes": sizes,
+        }
+        for name, array in arrays.items():  # not saved: they follow from the rows
+            self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
+
+    def draw(self, rows: Tensor, numbers: Tensor) -> Tensor:
+        """Return rows of other classes, (batch, draws).
+
+        Args:
+            rows: the rows of the batch, (batch,).
+            numbers: a large random integer for each draw, (batch, draws).
+        """
+        own = self.classes[rows][:, None]  # (batch, 1)
+        index = numbers % (len(self.order) - self.sizes[own])  # among the rows of other classes, in `order`
+        return self.order[torch.where(index < self.starts[own], index, index + self.sizes[own])]
+
+
+def classes_of(rows: TrainingRows, other_classes: bool) -> np.ndarray:
+    """Return the class of each training row, (rows,).
+
+    Args:
+        rows: the training rows.
+        other_classes: whether to use the labels as classes; if False, each row is a class of its own.
+
+    Raises:
+        RetortError: the labels are no classes, or all the same; or the number of rows is unknown.
+    """
+    if not other_classes:
+        return np.arange(bank_size(None, rows, "noise-contrast"))
+    labels = rows.labels
+    if labels is None or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer) or len(np.unique(labels)) < 2:
+        what = "objective 'noise-contrast' draws rows of other classes, and the training rows have no two classes"
+        raise RetortError(what, "set its option 'other_classes: false'")
+    return labels
+
+
+@objectives.register("noise-contrast")
+class NoiseContrast(nn.Module):
+    """Noise-contrastive loss that tells the true pair of [CLS] vectors from pairs with other examples, both ways.
+
+    Activations are (layers, batch, width); the [CLS] vectors of all layers of the mapping are concatenated, mapped to
+    one small width and scaled to length one. Each model has a bank with a vector for each training row.
+
+    Take a vector v of one model, m rows drawn from the other model's bank of n rows, and the temperature T. A pair with
+    row b has P(b) = exp(v.b / T) / Z, where the constant Z is n times the mean of exp(v.b / T) over the first batch.
+    The loss of an example is -log(P(own) / (P(own) + m/n)) - sum_b log((m/n) / (P(b) + m/n)). The value is the mean
+    over the batch and over both directions: student vectors against the teacher's bank, and teacher vectors against the
+    student's. Contrastive representation distillation (Tian et al., 2020), eq. 18-19, as in the released code of Wang
+    et al. (2023). The text of Wang et al. has 'contrast' instead.
+
+    The banks start with random vectors. In training, each call moves the rows of its examples towards their new
+    vectors, after it has read the banks. The draws depend on the seed, on the example and on the number of calls.
+
+    Args:
+        size: the width that both sides are mapped to.
+        negatives: number of rows that are drawn for each example (m); a row may be drawn twice.
+        temperature: divides the dot products (T).
+        momentum: weight of the old vector when a row of a bank is updated; the new one has 1 - momentum.
+        other_classes: draw rows of other classes than the example's own; else any other rows.
+        seed: seed of the banks' first vectors and of the draws.
+    """
+
+    version = 1
+    level = "layers"
+    activations = ("cls",)
+    reduction = "batch"  # each call changes the banks that the next one reads
+    has_parameters = True
+    student_bank: Tensor
+    teacher_bank: Tensor
+    constants: Tensor
+    calls: Tensor
+    limits = {
+        "size": {"ge": 1, "le": 65536},
+        "negatives": {"ge": 1, "le": 1000000},
+        "temperature": {"ge": 0.02, "le": 1000},
+        "momentum": {"ge": 0, "lt": 1},
+    }
+
+    def __init__(
+        self,
+        shapes: Pair,
+        *,
+        size: int = 128,
+        negatives: int = 100,
+        temperature: float = 0.07,
+        momentum: float = 0.5,
+        other_classes: bool = True,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.student_map = nn.Linear(shapes.layers[0] * shapes.student.width, size)
+        self.teacher_map = nn.Linear(shapes.layers[1] * shapes.teacher.width, size)
+        self.count, self.temperature, self.momentum, self.seed = negatives, temperature, momentum, seed
+        self.others = OtherRows(classes_of(shapes.rows, other_classes))
+        rows = bank_size(None, shapes.rows, "noise-contrast")
+        generator, bound = torch.Generator().manual_seed(seed), (3 / size) ** 0.5  # of a length of about one
+        for side in ("student", "teacher"):
+            start = torch.rand(rows, size, generator=generator) * 2 * bound - bound
+            self.register_buffer(f"{side}_bank", start)  # (rows, size)
+        self.register_buffer("constants", torch.zeros(2))  # Z of both directions; 0: not set yet
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def negatives(self, rows: Tensor) -> Tensor:
+        """Return the rows that this call draws for each example, (batch, negatives)."""
+        return self.others.draw(rows, draw_integers(self.seed, self.calls, rows, self.count))
+
+    def direction(self, vectors: Tensor, bank: Tensor, rows: Tensor, number: int) -> Tensor:
+        """Return the scalar loss of one model's vectors against the other model's bank.
+
+        Args:
+            vectors: the vectors, (batch, size).
+            bank: the bank of the other model, (rows, size).
+            rows: for each vector the row of its own example, then those of the negatives, (batch, 1 + negatives).
+            number: the index of the direction in `constants`.
+        """
+        count = len(bank)
+        scores = product(wide(bank[rows]), vectors[:, :, None]).squeeze(-1) / self.temperature  # (batch, 1 + negatives)
+        fresh = scores.detach().exp().mean() * count
+        constant = torch.where(self.constants[number] == 0, fresh, self.constants[number])
+        if self.training:
+            self.constants[number] = constant
+        noise = self.count / count  # m / n
+        pairs = scores.exp() / constant  # P: (batch, 1 + negatives)
+        below = torch.log(pairs + noise + TINY)
+        true = scores[:, 0] - torch.log(constant) - below[:, 0]  # log P(own) / (P(own) + m/n)
+        false = torch.log(torch.full_like(below[:, 1:], noise)) - below[:, 1:]  # log (m/n) / (P(b) + m/n)
+        return -(true + false.sum(1)).mean()
+
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        rows = required(batch.rows, "noise-contrast", "row numbers").to(self.calls.device, non_blocking=True)
+        ours = map_and_normalise(self.student_map, student["cls"])  # (batch, size)
+        theirs = map_and_normalise(self.teacher_map, teacher["cls"])  # (batch, size)
+        pairs = torch.cat([rows[:, None], self.negatives(rows)], dim=1)  # (batch, 1 + negatives), the true row first
+        value = self.direction(ours, self.teacher_bank, pairs, 0) + self.direction(theirs, self.student_bank, pairs, 1)
+        if self.training:
+            update_bank(self.student_bank, rows, ours.detach(), self.momentum)
+            update_bank(self.teacher_bank, rows, theirs.detach(), self.momentum)
+            self.calls += 1
+        return value / 2  # the mean of both directions

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from retort.batch import Batch
 from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, mean_square, objectives, wide
-from retort.objectives.divergence import WEIGHTS, relation_divergence
 from retort.objectives.hidden import MapRule, linear_map
+from retort.objectives.relation_forms.choice import WEIGHTS, relation_divergence
 
 
 @objectives.register("embedding-mse")

@@ -9,10 +9,19 @@ import torch
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, objectives, one_of, required, wide
-from retort.objectives.divergence import WEIGHTS, relation_divergence
-from retort.objectives.draws import hash_integers
-from retort.objectives.parts import JOINT
+from retort.objectives.base import (
+    JOINT,
+    REDUCTIONS,
+    Activations,
+    MeanOver,
+    Pair,
+    hash_integers,
+    objectives,
+    one_of,
+    required,
+    wide,
+)
+from retort.objectives.relation_forms.choice import WEIGHTS, relation_divergence
 
 Split = Literal["concat", "average", "random"]
 

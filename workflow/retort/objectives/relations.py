@@ -9,7 +9,7 @@ from torch import Tensor
 
 from retort.batch import Batch
 from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, counted, objectives, one_of
-from retort.objectives.divergence import WEIGHTS, relation_divergence, text_weights, token_weights
+from retort.objectives.relation_forms.choice import WEIGHTS, relation_divergence, text_weights, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 Letters = Literal["q-q", "q-k", "q-v", "k-q", "k-k", "k-v", "v-q", "v-k", "v-v"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from retort.plan import resolve, resolve_data
-from retort.plan.resolve_submission import predictions, submission, test_sets
+from retort.plan.versions import VERSIONS
 from retort.settings import (
     ActivationSettings,
     CorpusDistillationSettings,
@@ -18,12 +18,14 @@ from retort.settings import (
     ProfileSettings,
     SourceSettings,
     SubmissionSettings,
+    SubmittedTask,
     TaskDistillationSettings,
     TeacherHeadSettings,
     TeacherSettings,
     TokenizedCorpusSettings,
     TokenizedTaskSettings,
 )
+from retort.study.questions import submitted_splits
 from retort.study.reading import readable
 from retort.study.study import Study
 
@@ -132,4 +134,39 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
         test_sets=nested({name: list(sent) for name in study.tokenizers}, test_sets),
         submission=submission(study),
         profiles=OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study)),
+    )
+
+
+def predictions(study: Study) -> dict[str, PredictionSettings]:
+    """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
+    return {
+        name: PredictionSettings(
+            task=resolve_data.task(study, name, submitted_splits(spec)),
+            precision=study.config.resolved_precision(),
+            stage=VERSIONS["predict"],
+        )
+        for name, spec in study.tasks.items()
+        if spec.submission and readable(study, name, submitted_splits(spec))
+    }
+
+
+def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
+    """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
+    task = resolve_data.task(study, name, submitted_splits(study.tasks[name]))
+    return TokenizedTaskSettings(task=task, tokenizer=resolve_data.tokenizer(study, model_name))
+
+
+def submission(study: Study) -> SubmissionSettings:
+    """Return the settings of a zip: all files that the server takes, and the files and label names of each task."""
+    tasks = {
+        name: SubmittedTask(
+            files=spec.submission.files,
+            label_names=spec.submission.label_names or spec.labels,
+            bounds=spec.bounds,
+        )
+        for name, spec in study.tasks.items()
+        if spec.submission
+    }
+    return SubmissionSettings(
+        tasks=tasks, server_files=sorted(file for task in tasks.values() for file in task.files.values())
     )

@@ -28,7 +28,7 @@ from retort.settings import (
     TimingSettings,
     UnreadTeacherSettings,
 )
-from retort.specs import catalogue, timing
+from retort.specs import catalogue, printed
 from retort.specs.model import Architecture
 from retort.specs.student import Stage, Student, Term
 from retort.study import questions
@@ -257,11 +257,11 @@ def profile(study: Study, name: str) -> ProfileSettings:
     return ProfileSettings(
         architecture=student.architecture if student else published.architecture,
         vocabulary=published.vocabulary,
-        batch=timing.ROWS,
-        length=timing.TOKENS,
+        batch=printed.ROWS,
+        length=printed.TOKENS,
         further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
         runs=5,
-        passes=miniature.passes if miniature else timing.PASSES,
+        passes=miniature.passes if miniature else printed.PASSES,
         threads=1,
         stage=VERSIONS["profile"],
     )

@@ -6,8 +6,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from retort.checksums import digest_of
-from retort.data.contents import content_of
+from retort.checksums import content_of, digest_of
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
@@ -23,7 +22,7 @@ from retort.settings import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
-from retort.specs.made import Made
+from retort.specs.model import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
 from retort.study.questions import submitted_sources

@@ -10,13 +10,11 @@ from typing import Any
 
 from snakemake.io import ancient, directory, report, temp
 
-from retort.plan.companions import Companions
-from retort.plan.exhibit_params import ExhibitParams
-from retort.plan.exhibits import Exhibits
-from retort.plan.pages import Pages
+from retort.plan.companion_groups import Companions
+from retort.plan.exhibits import ExhibitParams, Exhibits, Pages
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
-from retort.plan.seeds import SeedJobs
+from retort.plan.seeds_of_jobs import SeedJobs
 from retort.plan.submissions import Submit
 from retort.study.cells import answers_address
 

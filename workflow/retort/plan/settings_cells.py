@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from retort.errors import RetortError
+from retort.formatters import format_value, formatters
 from retort.plan import resolve
 from retort.registry import unknown
 from retort.specs.base import Settings
-from retort.specs.formatters import format_value, formatters
-from retort.specs.load import Problems
-from retort.specs.settings_cells import MAPPINGS, SettingsCell
+from retort.specs.exhibit import MAPPINGS, SettingsCell
+from retort.specs.loading import Problems
 from retort.specs.student import Student
 from retort.study.questions import layer_pairs
 from retort.study.study import Study

@@ -1,4 +1,4 @@
-"""The files that answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
+"""Resolve the settings of a submission to the GLUE server: of the predictions on test sets, and of their zip."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.study.cells import sent_runs, served, submission_address
 from retort.study.questions import seeds_of, submitted_sources
+
+# The files that answers on test sets are made from: the input functions of workflow/rules/submissions.smk.
+
 
 Wildcards = Any
 

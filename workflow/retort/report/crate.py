@@ -20,11 +20,11 @@ import yaml
 
 from retort import checksums, provenance
 from retort.engine.job import Job
+from retort.results.environments import Origin, collect_runs, origin
 from retort.specs.config import ROOT, read_config
 from retort.study.load import FOLDERS, open_study
-from retort.study.required_sources import of_folder, required
+from retort.study.reading import of_folder, required
 from retort.study.study import Study
-from retort.tables.origin import Origin, collect_runs, origin
 
 METADATA = "ro-crate-metadata.json"
 CONTEXT = ["https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run/context"]

@@ -12,14 +12,14 @@ from markupsafe import Markup
 
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
-from retort.report.files import RUN, Files
+from retort.report.outcome import RUN, Files
 from retort.report.tally import cell_parts, claim_parts, recorded_parts
+from retort.results.tidy import read
 from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED
-from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
 # in place of what a run failed to make

@@ -13,15 +13,16 @@ from typing import Any
 from markupsafe import Markup
 
 from retort.atomic import replacing
+from retort.audit import audit, condition_of
 from retort.engine.job import Job
-from retort.report.files import RUN, Files
 from retort.report.html import PageExhibit, exhibit, heading, write_page
-from retort.report.outcome import ClaimCounts, Opening, openings
+from retort.report.outcome import RUN, ClaimCounts, Files, Opening, openings
 from retort.report.tally import Tally, tally
+from retort.results.environments import collect_runs, origin
 from retort.specs.config import read_config
-from retort.study.load import open_study
+from retort.study.load import open_study, open_whole
 from retort.study.study import Study
-from retort.tables.origin import collect_runs, origin
+from retort.tables.published import printed_tables
 
 PRINTED = Path("results/tables/printed.json")  # entries of papers that are shown but not run
 INDEX = Path("reports/index.html")
@@ -171,3 +172,22 @@ def _write_so_far(study: Study, to: Path) -> None:
     with replacing(to) as part:
         _write(study, [*entries, *_read_printed(PRINTED)], [], str(part))
         os.utime(part, LONG_AGO)
+
+
+# Write the page of the audit: every finding with both numbers and where they are printed.
+
+
+def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
+    """Run the audit and write its page to `to`, as one self-contained file."""
+    study = open_whole(read_config(config))
+    results = audit(study)
+    tables = printed_tables(study)
+    cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
+    count = sum(len(result.findings) for result in results.values())
+    write_page(
+        to, "audit.html", results=results, condition_of=condition_of,
+        papers=[paper for paper in study.papers.values() if not paper.ours],
+        titles={slug: paper.title for slug, paper in study.papers.items()},
+        tables=len(tables), numbers=len(cells), findings=count,
+    )  # fmt: skip
+    job.say(f"{to}: {count} findings in {len(cells)} numbers of {len(tables)} tables")

@@ -4,17 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from retort.report.files import RUN, Files
-from retort.specs.recording import Recording
-from retort.specs.statement import Statement
+from retort.judgement.certainty import ClaimsByOutcome, outcomes, side_of_lines, side_of_recording, sort_claims
+from retort.judgement.judge import Coverage, Side
+from retort.results.tidy import Line, for_claims, read
+from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
-from retort.tables.judge import Coverage, Side
-from retort.tables.outcomes import ClaimsByOutcome, outcomes, side_of_lines, side_of_recording, sort_claims
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
-from retort.tables.rehearsed import for_claims
-from retort.tables.tidy import Line, read
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files from which pages are made.
+
+    Args:
+        root: the folder that holds `results` and `reports`.
+    """
+
+    root: Path = Path()
+
+    def tidy(self, paper: str, name: str) -> Path:
+        """Return the path of the tidy CSV of a table or figure."""
+        return self.root / f"results/tables/{paper}/{name}.csv"
+
+    def printed(self, paper: str, name: str) -> Path:
+        """Return the path of a table, or of the claims, as HTML."""
+        return self.root / f"reports/{paper}/{name}.html"
+
+    def drawn(self, paper: str, name: str) -> Path:
+        """Return the path of a figure, or of the plot of a table's verdicts."""
+        return self.root / f"reports/{paper}/{name}.svg"
+
+
+RUN = Files()  # the files of the run in the current folder
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,14 @@ from typing import Any
 
 from retort.audit import Finding, audit
 from retort.engine.job import Job
-from retort.report.files import RUN, Files
 from retort.report.html import article, with_verdicts, write_page
-from retort.report.outcome import Opening, openings
-from retort.report.settings import Settings, settings_of
+from retort.report.outcome import RUN, Files, Opening, openings
+from retort.report.students import Settings, settings_of
 from retort.report.tally import tally
+from retort.results.environments import Run, Spent, collect_runs, costs_of, origin
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.origin import Run, Spent, collect_runs, costs_of, origin
 
 
 @dataclass(frozen=True)

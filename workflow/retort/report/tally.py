@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from retort.report.files import RUN, Files
-from retort.report.outcome import ClaimCounts, Opening
+from retort.report.outcome import RUN, ClaimCounts, Files, Opening
+from retort.results.tidy import Line, Status, for_claims, read
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
 from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
 from retort.tables.layout import SHAPE_UNITS, counts_of
-from retort.tables.rehearsed import for_claims
-from retort.tables.tidy import Line, Status, read
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ The plan resolves a study into these models. Their JSON values are the params of
 re-runs the job) and stand in every result. They are read without torch.
 """
 
-from retort.settings.base import Settings
-from retort.settings.data import (
+from retort.settings.inputs import (
     CorpusSettings,
     FetchSettings,
     FolderContent,
     MadeContent,
     ModelSettings,
+    Settings,
     SourceSettings,
     SplitFile,
     SplitSettings,
@@ -18,26 +18,29 @@ from retort.settings.data import (
     TokenizedCorpusSettings,
     TokenizedTaskSettings,
 )
-from retort.settings.jobs import (
+from retort.settings.trainings import (
     ActivationSettings,
     CorpusDistillationSettings,
     DistillationSettings,
     FinetuneSettings,
     GridSettings,
+    InitialisationSettings,
+    PointSettings,
     PredictionSettings,
     ProfileSettings,
     PublishedTeacherSettings,
     ScoreSettings,
+    StageSettings,
     SubmissionSettings,
     SubmittedTask,
     TaskDistillationSettings,
     TeacherHeadSettings,
     TeacherSettings,
+    TermSettings,
     TimingSettings,
     UnreadTeacherSettings,
 )
-from retort.settings.training import InitialisationSettings, PointSettings, StageSettings, TermSettings
-from retort.specs.made import Made
+from retort.specs.model import Made
 
 __all__ = [
     "ActivationSettings",

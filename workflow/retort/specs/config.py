@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
 from retort.specs.base import Distinct, Name, Spec, Whole
-from retort.specs.load import Problems
+from retort.specs.loading import Problems
 from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,15 +1,122 @@
-"""A paper: its title, its teachers, what it shows and in which order."""
+"""Statements in a paper's text, each as a test over table cells; and facts of data sets that the audit needs.
+
+A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
+how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
+with the printed paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
+"""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Spec, Text
-from retort.specs.deviation import Deviation
-from retort.specs.judging import Judging
+from retort.specs.base import Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.printed import read_number
+from retort.specs.rows import Judging
 from retort.specs.student import Teacher
+
+
+class Facts(Spec):
+    """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
+
+    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(
+        min_length=1, description="split -> rows"
+    )
+    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = Field(
+        default={}, description="metric -> per cent, on dev"
+    )
+    source: Text = Field(description="where the sizes are from")
+
+
+class Cells(Spec):
+    """The cells where the given rows and columns of one table or figure meet, row by row."""
+
+    table: Name = Field(description="a table or figure of the paper")
+    rows: Distinct[Text] = Field(min_length=1, description="names of rows")
+    columns: Distinct[Text] = Field(min_length=1, description="names of columns")
+
+    @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """The (table, row, column) of each cell."""
+        return [(self.table, row, column) for row in self.rows for column in self.columns]
+
+
+class Statement(Spec):
+    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
+
+    says: Text = Field(description="the statement, in our words")
+    where: Text = Field(description="where in the paper it stands, such as a section")
+    compare: Name = Field(default="", description="the comparison that the cells are put to")
+    number: str = Field(default="", description="the number in the text, as printed")
+    within: Real | None = Field(
+        default=None, ge=0, le=1000, description="how far the number may be off; else its last digit"
+    )
+    cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
+    than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
+    other: str = Field(default="", description="the number that the paper gives elsewhere in its text")
+    why: str = Field(default="", description="what may explain a difference")
+    reading: str = Field(
+        default="", description="where the sentence has several readings: which one was taken, and why"
+    )
+    test_alone: bool = Field(
+        default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
+    )
+    undecided: str = Field(
+        default="", description="what would decide the statement, if neither the paper nor the study has numbers of it"
+    )
+
+    but: str = Field(
+        default="",
+        description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> Statement:
+        if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
+            raise ValueError(
+                "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
+                "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
+            )
+        if bool(self.compare) == bool(self.undecided or self.but):
+            raise ValueError("a statement names the comparison in 'compare', unless it has 'undecided' or 'but'")
+        if self.cells and self.number and read_number(self.number) is None:
+            raise ValueError(f"'{self.number}' is not a number as papers print it")
+        return self
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables and figures with which the statement is compared."""
+        return list(dict.fromkeys(cells.table for cells in (*self.cells, *self.than)))
+
+
+# A recorded run of a printed paper at a scale of ours: where its numbers come from, and the numbers.
+
+
+Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
+Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_length=2)]
+
+
+class Recording(Spec):
+    """One file of a paper's folder `recorded`, named as the scale: a run of ours at that scale.
+
+    It stands beside the numbers of whoever runs this scale, and never among the published ones.
+    """
+
+    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the run")
+    replacements: Settings = Field(description="what the scale put in place of what the papers print")
+    runs: Whole = Field(ge=1, description="over how many runs a mean with a deviation is")
+    samples: dict[Name, dict[Name, Sample]] | None = Field(
+        default=None,
+        description="task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was",
+    )
+    tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
+        min_length=1, description="table -> row -> column -> [mean] or [mean, standard deviation], times 100"
+    )
+
+
+# A paper: its title, its teachers, what it shows and in which order.
 
 
 class Choice(Spec):

@@ -1,7 +1,8 @@
-"""The printed content of a paper's tables: the text of each cell, its number, and what the number measures."""
+"""The latency measurements of a model: batch size, tokens per row, and device; each table says which ones it prints."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -12,8 +13,122 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Label, Name, Spec, Text, Whole
-from retort.specs.printed_block import header, read_block
-from retort.specs.timing import TIMED
+
+Values = Literal["runs", "batches"]
+TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
+ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
+PASSES = 30  # of a run, unless a scale runs fewer
+
+
+@dataclass(frozen=True, order=True)
+class Timing:
+    """One latency measurement of a profile.
+
+    Args:
+        batch: rows per batch.
+        length: tokens per row.
+        device: 'cpu' or 'gpu'; empty for the device that the profile's job has.
+        values: one value for each of the 'runs' (the median over its batches), or for each of the 'batches'.
+    """
+
+    batch: int = ROWS
+    length: int = TOKENS
+    device: str = ""
+    values: Values = "runs"
+
+    @property
+    def name(self) -> str:
+        """The key of the measurement in the profile's file, unless it is the one that every profile has."""
+        each = "-each-batch" if self.values == "batches" else ""
+        return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}{each}"
+
+
+def timing(name: str, length: int | None, values: Values = "runs") -> Timing:
+    """Return the measurement that a cell with a latency or a speed-up shows.
+
+    Args:
+        name: the `timing` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
+        length: the tokens per row that the table gives; None for the default of 32.
+        values: one value for each of the 'runs' or the 'batches'.
+
+    Raises:
+        ValueError: the name is none of these.
+    """
+    match = re.fullmatch(r"batch-([1-9]\d{0,4})|cpu|gpu|", name)
+    if not match:
+        raise ValueError(f"there is no timing '{name}'; give 'batch-16' or another number, 'cpu' or 'gpu'")
+    return Timing(int(match[1] or ROWS), length or TOKENS, name if name in ("cpu", "gpu") else "", values)
+
+
+# The block of printed cells in the file of a table: a header over the columns, then a line a row.
+#
+# The fields of a line are split by '|'. For a table with the stub `[Objectives]` and the columns `QNLI` and `SST-2`:
+#
+#     Objectives   | QNLI      | SST-2
+#     Vanilla KD   | 66.5±1.49 | 84.7±0.16
+#     Att-MSE      | 84.3±0.18 | 89.2±0.40
+#
+# If a column has a heading above its label, a first line holds the headings, each once over the columns that it spans,
+# and a second line the labels.
+
+
+NO_STUB = "-"  # stands over the names of the rows if a table prints no heading there
+
+
+def header(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return the fields of each header line.
+
+    Args:
+        stub: the headings over the names of the rows.
+        columns: (heading, label) of each column; the heading is empty if none stands above the label.
+    """
+    columns = list(columns)
+    corner = " / ".join(stub) or NO_STUB
+    labels = [label for _, label in columns]
+    spans = [heading for heading, _ in itertools.groupby(heading for heading, _ in columns)]
+    return [[corner, *spans], ["", *labels]] if any(spans) else [[corner, *labels]]
+
+
+def _check_names(what: str, key: str, fields: list[str], expected: list[str]) -> None:
+    """Raise an error for the first field that differs from the expected one."""
+    for number, (field, name) in enumerate(itertools.zip_longest(fields, expected), start=1):
+        if field is None:
+            raise ValueError(f"printed: {what} {number} is missing; '{key}' says '{name}'")
+        if name is None:
+            raise ValueError(f"printed: {what} {number}, '{field}', is one too many; '{key}' has {len(expected)}")
+        if field != name:
+            raise ValueError(f"printed: {what} {number} is '{field}'; '{key}' says '{name}'")
+
+
+def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list[str]]:
+    """Return the cells of each row; if the block is empty, an empty list for each row.
+
+    Args:
+        block: the text of the block.
+        heads: the fields of each header line that the block must have.
+        rows: the names that its rows must have, in order.
+
+    Raises:
+        ValueError: a header, a row or a cell is missing, is too many, or has another name; the message says which.
+    """
+    lines = [[field.strip() for field in line.split("|")] for line in block.splitlines() if line.strip()]
+    if not lines:
+        return [[] for _ in rows]
+    if lines[0][0] != heads[0][0]:
+        raise ValueError(f"printed: the header begins with '{lines[0][0]}'; by 'stub' it is '{heads[0][0]}'")
+    for number, head in enumerate(heads):
+        what = "column" if head is heads[-1] else "heading"
+        _check_names(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
+    below = lines[len(heads) :]
+    _check_names("row", "rows", [line[0] for line in below], rows)
+    for name, *cells in below:
+        if len(cells) != len(heads[-1]) - 1:
+            raise ValueError(f"printed: row '{name}' has {len(cells)} cells for {len(heads[-1]) - 1} columns")
+    return [cells for _, *cells in below]
+
+
+# The printed content of a paper's tables: the text of each cell, its number, and what the number measures.
+
 
 NOTHING = {"-", "–"}  # a cell in which a paper prints no value
 AVERAGE, CHANGE = "average", "change"

@@ -1,17 +1,77 @@
-"""The columns and rows of a table of models, and the cell at each row and column."""
+"""What verdicts on scores assume: a margin, and a standard deviation where none is known.
+
+Both are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and the
+paper's over the defaults of this module, which `retort/judgement/README.md` explains.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Text
-from retort.specs.judging import Judging
-from retort.specs.names import StudentName
-from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
-from retort.specs.timing import TIMED, Timing, Values, timing
+from retort.specs.base import Distinct, Name, Real, Spec, StudentName, Text
+from retort.specs.printed import (
+    AVERAGE,
+    CHANGE,
+    OF_A_MODEL,
+    SHAPE,
+    TIMED,
+    Heading,
+    Measure,
+    TextRow,
+    Timing,
+    Values,
+    timing,
+)
+
+
+class Points(Spec):
+    """A number of points, and why it is this number."""
+
+    points: Real = Field(gt=0, le=100, description="scores are times 100")
+    because: Text = Field(description="why this number")
+
+
+MARGIN = Points(
+    points=1.0,
+    because="four runs a side with the median of the deviations that the papers print, 0.4, can show it with a power "
+    "of 80 %",
+)
+ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
+# Degrees of freedom of an assumed deviation: how well it is known. Deviations differ from cell to cell. If a true
+# variance is 0.6^2 f / chi^2_f, a printed one over n runs is 0.6^2 F(n - 1, f); the 280 printed ones are most likely at
+# f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
+# freedom. So an assumption tells as much as the deviation over five runs would.
+ASSUMED_FREEDOM = 4
+
+
+class Judging(Spec):
+    """The keys of a paper, a table or a column that verdicts on scores use."""
+
+    margin: Points | None = Field(
+        default=None, description="two means within it count as equal; else the one of the table, then of the paper, 1"
+    )
+    assumed_std: Points | None = Field(
+        default=None,
+        description="the standard deviation over runs where neither side has one; else the one of the table, then of "
+        "the paper, 0.6",
+    )
+
+
+def margin_of(levels: Iterable[Judging]) -> Points:
+    """Return the margin of the first of some levels that gives one, else the default."""
+    return next((level.margin for level in levels if level.margin), MARGIN)
+
+
+def assumed_std_of(levels: Iterable[Judging]) -> Points:
+    """Return the assumed standard deviation of the first of some levels that gives one, else the default."""
+    return next((level.assumed_std for level in levels if level.assumed_std), ASSUMED_STD)
+
+
+# The columns and rows of a table of models, and the cell at each row and column.
 
 
 class Column(Judging, Measure, Heading):
@@ -186,3 +246,44 @@ def cell_at(
         before=before,
         spec=column,
     )
+
+
+# The limits of the numbers in tables: of metrics of scores, and of measurements of a model.
+
+
+CORRELATIONS = ("matthews", "pearson", "spearman")
+UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in logits
+ROUNDED = 0.01  # what rounding may add to a recorded number
+
+
+def limits(metric: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
+    name = metric.split("/")[0]
+    if name.endswith(UNBOUNDED):
+        return -math.inf, math.inf
+    return (-1.0 if name in CORRELATIONS else 0.0), 1.0
+
+
+def check_possible(metric: str, mean: float, std: float | None) -> None:
+    """Check that a number of a table is possible; scores are times 100, and a change may have any value.
+
+    Args:
+        metric: what is measured.
+        mean: the number, or the mean of several runs.
+        std: the standard deviation over the runs; None if there is none.
+
+    Raises:
+        ValueError: it is impossible.
+    """
+    if metric == CHANGE:
+        return
+    if metric in OF_A_MODEL:
+        if mean <= 0:
+            raise ValueError(f"{metric} is above 0, not {mean:g}")
+        return
+    least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in limits(metric))
+    if not least - ROUNDED <= mean <= greatest + ROUNDED:
+        raise ValueError(f"{metric} is from {least:g} to {greatest:g}, not {mean:g}")
+    largest = (greatest - least) / math.sqrt(2)  # of two runs, one at each limit; more runs have a smaller one
+    if std is not None and std > largest + ROUNDED:
+        raise ValueError(f"the standard deviation of {metric} is at most {largest:.1f}, not {std:g}")

@@ -6,10 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Version, Whole
-from retort.specs.deviation import Deviation
+from retort.specs.base import Deviation, Distinct, Name, Real, Seed, Settings, Spec, StudentName, Text, Version, Whole
 from retort.specs.model import Architecture
-from retort.specs.names import StudentName
 from retort.specs.protocol import ScheduleChanges
 
 

@@ -9,11 +9,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Real, Whole
+from retort.specs.base import Real, StudentName, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
-from retort.specs.judging import Judging
-from retort.specs.limits import check_possible
-from retort.specs.names import StudentName
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,
@@ -24,12 +21,12 @@ from retort.specs.printed import (
     PublishedCell,
     TextRow,
     TextTable,
+    Values,
     check_no_repeats,
     recorded_cell,
     row_names,
 )
-from retort.specs.rows import CellSpec, Column, Row, cell_at
-from retort.specs.timing import Values
+from retort.specs.rows import CellSpec, Column, Judging, Row, cell_at, check_possible
 
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
 

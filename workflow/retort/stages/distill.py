@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -10,17 +11,18 @@ from pathlib import Path
 
 from torch import nn
 
+from retort.checksums import TIMESTAMP
 from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.models import build, divergence
+from retort.models import build, weights
 from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
-from retort.stages.save import note_failure
 from retort.training.distillation import (
+    Activations,
     Student,
     TeacherAndData,
     online,
@@ -29,10 +31,9 @@ from retort.training.distillation import (
     task_specific,
 )
 from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_score
-from retort.training.launch import on_every_gpu
+from retort.training.how.companions import leave_divergence, leave_last_state, read_divergence
+from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
-from retort.training.shared_pass import Activations
-from retort.training.side_by_side import leave_divergence, leave_last_state, read_divergence
 
 
 @on_every_gpu
@@ -70,7 +71,7 @@ def distill_on_task(
     result = _distil(trainee, teacher_and_data, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
         save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.origins)
-        divergence.note_result(weights_folder, result)
+        weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, origins=checkpoint.origins)
 
 
@@ -105,7 +106,7 @@ def _teacher_and_data(
 def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | None) -> Diverged | None:
     """Train every stage of one student; return the divergence of the student or its parent, None if there was none."""
     try:
-        divergence.check(parent)
+        weights.check_not_diverged(parent)
         run_stages([student], teacher_and_data)
     except Diverged as error:
         return error
@@ -150,7 +151,7 @@ def distill_students(
                 note_failure(outputs[name], str(error))
         trained = list(students.values())
         try:
-            divergence.check(folders.parent)
+            weights.check_not_diverged(folders.parent)
             run_stages(trained, _corpus_teacher_and_data(job, trained[0], corpus_folders, folders))
         except Diverged as error:  # of the parent
             for student in trained:
@@ -187,7 +188,7 @@ def _save(
     encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.origins)
     if diverged := student.diverged:
-        divergence.note(output, diverged)
+        weights.note_divergence(output, diverged)
         student.job.say(
             f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate"
         )
@@ -232,3 +233,36 @@ def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
 def _teacher_folder(folders: StartFolders) -> str:
     assert folders.teacher is not None  # every task-agnostic student has one
     return folders.teacher
+
+
+# The stage that keeps a task-agnostic student, whichever job has distilled it.
+
+
+REASON = "failed.txt"  # the file in place of a student that could not be distilled
+
+
+def note_failure(output: str, reason: str) -> None:
+    """Write in the folder of a student why it could not be distilled, while its companions were."""
+    Path(output).mkdir(parents=True, exist_ok=True)
+    (Path(output) / REASON).write_text(f"{reason}\n", encoding="utf-8")
+
+
+def save_student(job: Job, folder: str, output: str) -> None:
+    """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them.
+
+    Raises:
+        RetortError: the student could not be distilled.
+    """
+    reason = Path(folder) / REASON
+    if reason.is_file():
+        raise RetortError(reason.read_text(encoding="utf-8").strip())
+    shutil.copytree(folder, output, copy_function=_link, ignore=shutil.ignore_patterns(TIMESTAMP), dirs_exist_ok=True)
+    job.taken.add(output)
+
+
+def _link(file: str, to: str) -> None:
+    """Hard-link a file; copy it with its times if the file system has no links between folders."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copy2(file, to)

@@ -9,13 +9,13 @@ from torch import nn
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.models import build, divergence
+from retort.models import build, weights
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, part_of, read_lines
-from retort.training.launch import on_every_gpu
+from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, progress_of
 
 
@@ -95,7 +95,7 @@ def finetune_student(
         result = error
     if weights_folder:
         _save_weights(job, settings, network, student_folder, weights_folder, score.title)
-        divergence.note_result(weights_folder, result)
+        weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point)
 
 

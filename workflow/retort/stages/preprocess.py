@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 from retort.atomic import write_json
-from retort.data import corpora, corpus_parts, encoding, sources
+from retort.data import corpora, corpus_parts, encoding
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.engine.job import Job
-from retort.settings import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
+from retort.rehearsal.synthetic_files import write_rows, write_texts
+from retort.rehearsal.synthetic_models import write_model
+from retort.settings import FetchSettings, Made, TokenizedCorpusSettings, TokenizedTaskSettings
+from retort.sources import fetch
 from retort.tasks import task_type_of
 
 
@@ -19,7 +22,7 @@ def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
 
     With the file, later runs need no hub even if the user deletes the folder to save space.
     """
-    count = sources.fetch(settings, Path(output), job.checkpoints)
+    count = fetch.fetch(settings, Path(output), job.checkpoints)
     write_json(f"{output}.json", settings.model_dump(mode="json"))
     job.say(f"{count} files")
 
@@ -84,3 +87,20 @@ def build_corpus(
 def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], tokenizer_folder: str) -> CorpusTexts:
     folders = dict(zip(settings.corpus.sources, map(Path, source_folders), strict=True))
     return CorpusTexts.open(settings.corpus, folders, tokenizer_file(Path(tokenizer_folder)).parent)
+
+
+# The stage that makes a source from a seed.
+
+
+def make_source(job: Job, settings: Made, output: str) -> None:
+    """Make the files of a source in the folder `output`, and write the settings to a file beside it."""
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    for rows in settings.rows:
+        write_rows(folder, rows, settings.seed)
+    for texts in settings.texts:
+        write_texts(folder, texts, settings.seed)
+    if settings.model:
+        write_model(folder, settings.model, settings.seed)
+    write_json(f"{output}.json", settings.model_dump(mode="json"))
+    job.say(f"{len(settings.rows) + len(settings.texts)} files" + ", a model" * (settings.model is not None))

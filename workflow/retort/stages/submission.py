@@ -10,7 +10,7 @@ from retort.data.encoded import Encoded
 from retort.engine.job import Job
 from retort.settings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
-from retort.tasks.submission import submission_text, write_zip
+from retort.tasks.answers import submission_text, write_zip
 
 
 def predict_test(

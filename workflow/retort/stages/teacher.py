@@ -15,7 +15,7 @@ from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSett
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
-from retort.training.launch import on_every_gpu
+from retort.training.how.launch import on_every_gpu
 from retort.training.loop import TrainingRun
 from retort.training.setup import checkpoint_of, head_of, set_seed, train_in, training_rows
 

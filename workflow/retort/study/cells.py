@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
-from retort.study import needs
+from retort.study import questions
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
@@ -84,7 +84,7 @@ def is_judged(study: Study, paper: str, name: str) -> bool:
     return any(
         score_address(*pair, seed) not in failed
         for pair in pairs
-        if runs(study, *pair) and not needs.missing_for(study, *pair)
+        if runs(study, *pair) and not questions.missing_for(study, *pair)
         for seed in seeds_of(study, pair[0])
     )
 
@@ -107,12 +107,12 @@ def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
 
 def unsent(study: Study, student: str, task: str) -> str:
     """Return why a student cannot answer a task's test sets in this run; empty if it can."""
-    return needs.missing_for(study, student, task) or needs.missing(study, needs.of_submission(study, task))
+    return questions.missing_for(study, student, task) or questions.missing(study, questions.of_submission(study, task))
 
 
 def unprofiled(study: Study, student: str) -> str:
     """Return why a student or teacher cannot be profiled in this run; empty if it can."""
-    return needs.missing(study, needs.of_profile(study, student))
+    return questions.missing(study, questions.of_profile(study, student))
 
 
 def profiled(study: Study, exhibit: Exhibit) -> list[str]:
@@ -124,7 +124,7 @@ def profiled(study: Study, exhibit: Exhibit) -> list[str]:
 def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     """Return the reasons, each once, why a run leaves cells of a table or figure out; empty if it makes all."""
     pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
-    reasons = [needs.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
+    reasons = [questions.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
     reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
     return sorted({*filter(None, reasons), *_failed(study, exhibit, pairs)})
@@ -147,6 +147,6 @@ def expand(study: Study) -> list[Cell]:
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), exhibit in sorted(study.exhibits.items())
         for row, column, student, task, metric in scored(study, exhibit)
-        if runs(study, student, task) and not needs.missing_for(study, student, task)
+        if runs(study, student, task) and not questions.missing_for(study, student, task)
         for seed in seeds_of(study, student)
     ]

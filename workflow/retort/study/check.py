@@ -8,14 +8,14 @@ from typing import Any
 
 from retort.registry import unknown
 from retort.specs import catalogue
+from retort.specs.catalogue import check_options
 from retort.specs.corpus import Component
 from retort.specs.exhibit import Exhibit, exhibits_of
-from retort.specs.load import Problems
-from retort.specs.options import check_options
+from retort.specs.loading import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.student import Stage, Student, Term
-from retort.study import check_initialisation, check_lengths, check_positions, check_terms
+from retort.study import check_lengths, check_students
 from retort.study.check_statements import Known, check_statements
 from retort.study.reading import check_tasks
 from retort.study.study import Study
@@ -97,7 +97,7 @@ class Checker:
                 self.known(path, "tasks", "task", task, {**self.study.tasks, **self.study.corpora})
                 if self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task) is None:
                     self.wrong_schedules.add((name, task))
-            for line in check_lengths.problems(self.study, protocol.schedule.max_length, protocol.tasks):
+            for line in check_lengths.length_problems(self.study, protocol.schedule.max_length, protocol.tasks):
                 self.problems.add(path, line)
             for task in protocol.grids:
                 self.known(path, "grids", "task", task, self.study.tasks)
@@ -143,7 +143,7 @@ class Checker:
                 self.known(path, f"{slug}.initialisation.student", "student", start.student, self.study.students)
             if start.checkpoint is not None:
                 self.known(path, f"{slug}.initialisation.checkpoint", "model", start.checkpoint, self.study.models)
-            for line in check_initialisation.problems(self.study, name):
+            for line in check_students.initialisation_problems(self.study, name):
                 self.problems.add(path, f"{slug}.initialisation.{line}")
             for index, stage in enumerate(student.stages, start=1):
                 self.stage(path, f"{slug}.stages.{index}", student, stage)
@@ -158,7 +158,7 @@ class Checker:
             is_known = self.known(path, f"{where}.tasks", "task", task, self.study.tasks)
             if is_known and (name, task) not in self.wrong_schedules:
                 self.problems.attempt(path, f"{where}.tasks.{task}", protocol.for_task, task, *stage.changes(task))
-        for line in check_lengths.problems(self.study, stage.schedule.get("max_length"), stage.tasks):
+        for line in check_lengths.length_problems(self.study, stage.schedule.get("max_length"), stage.tasks):
             self.problems.add(path, f"{where}.{line}")
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
@@ -167,7 +167,7 @@ class Checker:
             self.known(path, f"{where}.data", "corpus", stage.data, self.study.corpora)
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
-            for line in check_terms.data_problems(term.objective, stage.data):
+            for line in check_students.data_problems(term.objective, stage.data):
                 self.problems.add(path, f"{where}.terms.{index}.objective: {line}")
             for task in term.not_on:
                 self.known(path, f"{where}.terms.{index}.not_on", "task", task, self.study.tasks)
@@ -177,7 +177,7 @@ class Checker:
         objectives, teacher = catalogue.objectives(), self.study.model_of(student.teacher).architecture
         if not self.known(path, where, "objective", term.objective, objectives):
             return
-        for line in check_terms.problems(term, student.architecture, teacher, student.initial_layers):
+        for line in check_students.term_problems(term, student.architecture, teacher, student.initial_layers):
             self.problems.add(path, f"{where}{line}")
 
     def exhibits(self) -> None:
@@ -210,7 +210,7 @@ class Checker:
 
     def positions(self) -> None:
         """Check that no model reads longer texts than it has positions for."""
-        for path, line in check_positions.problems(self.study):
+        for path, line in check_lengths.position_problems(self.study):
             self.problems.add(path, line)
 
     def names(self) -> None:

@@ -2,47 +2,75 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
 
-from retort.specs.config import Config
-from retort.specs.load import Problems
-from retort.specs.scale import Scale
-from retort.study.check import Checker, check_scale
-from retort.study.check_scaled import check_scaled
-from retort.study.load import Check, read_files, read_scales
-from retort.study.scaled_study import scale_study
+from retort.registry import nearest
+from retort.specs.loading import Problems
+from retort.study import check_lengths, check_students
 from retort.study.study import Study
 
+# Check the names of files: every YAML file in a study's folders must have a name under which it is read.
 
-def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
-    """Read the whole study and return it with every problem of every file.
+
+PAPER_FILES = ("paper.yaml", "students.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml")
+
+
+def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], problems: Problems) -> None:
+    """Add a problem for each YAML file that nothing reads because of its name or its place.
 
     Args:
-        config: names the study's folder; its papers and its scale do not matter.
-        *checks: further checks of the study; they run only if no other problem was found.
+        folder: the folder of the study.
+        folders: its folders with one file for each entry, such as 'tasks'.
+        papers: the papers that are read.
+        problems: the list to which problems are added.
     """
-    papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
-    study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
-    scales = read_scales(config, Problems(config.folder)) if (config.folder / "scales").is_dir() else {}
-    for name, scale in scales.items():
-        check_scale(study, name, scale, Checker(study, problems).known)
-    for check_further in checks if not problems.lines else ():
-        check_further(study, problems)
-    for name, scale in scales.items() if not problems.lines else ():
-        scaled = at_scale(study, name, scale)
-        scale_study(scaled)
-        check_scaled(scaled, problems)
-    return study, problems.lines
+    places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in folders}
+    scales = tuple(path.name for path in (folder / "scales").glob("*.yaml"))
+    for paper in (folder / "papers" / paper for paper in papers):
+        places |= {paper: PAPER_FILES, paper / "recorded": scales}
+    below = [path for place in places for path in place.glob("**/*.y*ml")]
+    places[folder] = ("facts.yaml",)
+    for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
+        patterns = places.get(path.parent, ())
+        if not any(path.match(pattern) for pattern in patterns):
+            entry = f"{path.parent.name}-*" if path.stem == "students" else path.stem
+            problems.unread.add(entry)  # files that name this entry get no further problem
+            problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
 
 
-def at_scale(study: Study, name: str, scale: Scale) -> Study:
-    """Return a copy of the study under another scale; scaling the copy does not change the study."""
-    return dataclasses.replace(
-        study,
-        config=study.config.model_copy(update={"scale": name}),
-        scale=scale,
-        students=dict(study.students),
-        teachers=dict(study.teachers),
-        protocols=dict(study.protocols),
-        not_run={},
-    )
+def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
+    """Return a suggestion for a misplaced file: another name or place."""
+    if not patterns:
+        return "move it"
+    right = path.with_suffix(".yaml").name
+    if path.suffix != ".yaml" and any(Path(right).match(pattern) for pattern in patterns):
+        return f"rename it to '{right}'"
+    near = nearest(right, [pattern.replace("*", "1") for pattern in patterns])
+    return f"did you mean {'' if near in patterns else 'a name such as '}'{near}'?" if near else "rename it or move it"
+
+
+# Check the students of a scaled study: smaller ones must still fit their teachers and objectives.
+
+
+def check_scaled(study: Study, problems: Problems) -> None:
+    """Add a problem for each student that cannot be trained at the size that the scale gives it.
+
+    Args:
+        study: the study after `scale_study`, free of problems before.
+        problems: the list to which problems are added.
+    """
+    if study.scale.replacements is None and study.scale.miniature is None:
+        return
+    for path, line in check_lengths.position_problems(study):
+        problems.add(path, f"{line} (at scale {study.config.scale})")
+    for name, student in study.running.items():
+        path, key = study.files["students", name], study.keys[name]
+        for line in check_students.initialisation_problems(study, name):
+            problems.add(path, f"{key}.initialisation.{line} (at scale {study.config.scale})")
+        teacher = study.model_of(student.teacher).architecture
+        for number, stage in enumerate(student.stages, start=1):
+            for index, term in enumerate(stage.terms, start=1):
+                for line in check_students.term_problems(term, student.architecture, teacher, student.initial_layers):
+                    where = f"{key}.stages.{number}.terms.{index}"
+                    problems.add(path, f"{where}{line} (at scale {study.config.scale})")

@@ -10,8 +10,8 @@ from typing import Any
 
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
-from retort.specs.load import Problems
-from retort.specs.statement import Cells, Statement
+from retort.specs.loading import Problems
+from retort.specs.paper import Cells, Statement
 from retort.study.study import Study
 
 Known = Callable[[Path, str, str, str, Any], bool]

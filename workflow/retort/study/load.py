@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError, StudyError
 from retort.registry import unknown
-from retort.specs import load
+from retort.specs import loading
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
+from retort.specs.loading import Problems
 from retort.specs.model import Model
+from retort.specs.paper import Facts
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.source import Source
-from retort.specs.statement import Facts
 from retort.specs.task import Task
 from retort.specs.yaml_reader import read_yaml
-from retort.study.check import check
-from retort.study.check_names import check_names
-from retort.study.check_scaled import check_scaled
+from retort.study.check import Checker, check, check_scale
+from retort.study.check_files import check_names, check_scaled
 from retort.study.load_paper import read_paper
-from retort.study.required_sources import check_sources
+from retort.study.reading import check_sources
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 
-Check = Callable[[Study, load.Problems], None]
+Check = Callable[[Study, loading.Problems], None]
 
 FOLDERS: dict[str, Any] = {
     "sources": Source,
@@ -37,13 +38,13 @@ FOLDERS: dict[str, Any] = {
 }
 
 
-def read_files(config: Config) -> tuple[Study, load.Problems]:
+def read_files(config: Config) -> tuple[Study, loading.Problems]:
     """Read the study and check all of its files; return it with every problem found.
 
     Sources that are not available are not checked here.
     """
     study = Study(folder=config.folder, config=config)
-    problems = load.Problems(config.folder)
+    problems = loading.Problems(config.folder)
     if not config.folder.is_dir():
         problems.add(config.origin("study"), f"study: there is no folder {config.study}")
         return study, problems
@@ -53,21 +54,21 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         )
         return study, problems
     for name, model in FOLDERS.items():
-        specs = load.folder(config.folder / name, model, problems, _enter_own_source(study, problems))
+        specs = loading.folder(config.folder / name, model, problems, _enter_own_source(study, problems))
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
-    if load.is_there(config.folder / "facts.yaml"):
+    if loading.is_there(config.folder / "facts.yaml"):
         path = config.folder / "facts.yaml"
-        study.facts = load.named(path, Facts, problems)
-        study.files.update({("facts", str(name)): path for name in load.entries(path, problems)})
+        study.facts = loading.named(path, Facts, problems)
+        study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
     folders = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     papers = config.papers or _papers_of_scale(folders, study.scale)
     check_names(config.folder, (*FOLDERS, "scales"), [slug for slug in papers if slug in folders], problems)
     for slug in papers:
         if slug in folders:
-            if load.checked_entry_name(folders[slug], slug, problems):
+            if loading.checked_entry_name(folders[slug], slug, problems):
                 read_paper(study, folders[slug], problems)
         else:
             problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
@@ -78,7 +79,7 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     return study, problems
 
 
-def _enter_own_source(study: Study, problems: load.Problems) -> load.Change:
+def _enter_own_source(study: Study, problems: loading.Problems) -> loading.Change:
     """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
 
     A `source` that is a name, and all other files, stay unchanged.
@@ -118,10 +119,10 @@ def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:
     return study, problems.lines
 
 
-def read_scales(config: Config, problems: load.Problems) -> dict[str, Scale]:
+def read_scales(config: Config, problems: loading.Problems) -> dict[str, Scale]:
     """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
     own = config.folder / "scales"
-    scales: dict[str, Scale] = load.folder(own if own.is_dir() else ROOT / "workflow" / "scales", Scale, problems)
+    scales: dict[str, Scale] = loading.folder(own if own.is_dir() else ROOT / "workflow" / "scales", Scale, problems)
     return scales
 
 
@@ -186,3 +187,37 @@ def open_study(config: Config, *checks: Check) -> Study:
     if problems:
         raise StudyError(problems)
     return study
+
+
+def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
+    """Read the whole study and return it with every problem of every file.
+
+    Args:
+        config: names the study's folder; its papers and its scale do not matter.
+        *checks: further checks of the study; they run only if no other problem was found.
+    """
+    papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
+    study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
+    scales = read_scales(config, Problems(config.folder)) if (config.folder / "scales").is_dir() else {}
+    for name, scale in scales.items():
+        check_scale(study, name, scale, Checker(study, problems).known)
+    for check_further in checks if not problems.lines else ():
+        check_further(study, problems)
+    for name, scale in scales.items() if not problems.lines else ():
+        scaled = at_scale(study, name, scale)
+        scale_study(scaled)
+        check_scaled(scaled, problems)
+    return study, problems.lines
+
+
+def at_scale(study: Study, name: str, scale: Scale) -> Study:
+    """Return a copy of the study under another scale; scaling the copy does not change the study."""
+    return dataclasses.replace(
+        study,
+        config=study.config.model_copy(update={"scale": name}),
+        scale=scale,
+        students=dict(study.students),
+        teachers=dict(study.teachers),
+        protocols=dict(study.protocols),
+        not_run={},
+    )

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from retort.registry import unknown
-from retort.specs import families, load
-from retort.specs.deviation import Deviation
+from retort.specs import loading
+from retort.specs.base import Deviation, Names, known_names
 from retort.specs.exhibit import exhibit_type
-from retort.specs.names import Names, known_names
-from retort.specs.paper import Paper
-from retort.specs.recording import Recording
-from retort.specs.statement import Statement
+from retort.specs.paper import Paper, Recording, Statement
 from retort.specs.student import Student
+from retort.study import families
 from retort.study.study import Study
 
 
-def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
+def read_paper(study: Study, path: Path, problems: loading.Problems) -> None:
     """Read one paper's folder into the study.
 
     Args:
@@ -29,11 +27,11 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
         problems: the list to which the problems of the paper's files are added.
     """
     slug, before = path.name, len(problems.lines)
-    if not load.is_there(path / "paper.yaml"):
+    if not loading.is_there(path / "paper.yaml"):
         problems.add(path, "has no paper.yaml")
         problems.unread.add(f"{slug}-*")
         return
-    paper = load.one(path / "paper.yaml", Paper, problems)
+    paper = loading.one(path / "paper.yaml", Paper, problems)
     if paper is None:  # the other files are checked all the same
         problems.unread.add(f"{slug}-*")
         paper = Paper(title=slug, reference=slug)
@@ -43,7 +41,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
             problems.add(path / "paper.yaml", f"another paper's teacher is called '{slug}-{name}'; rename one")
         study.teachers[f"{slug}-{name}"] = teacher
         study.files["teachers", f"{slug}-{name}"] = path / "paper.yaml"
-    entries = student_entries(path / "students.yaml", problems) if load.is_there(path / "students.yaml") else {}
+    entries = student_entries(path / "students.yaml", problems) if loading.is_there(path / "students.yaml") else {}
     papers = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
     names = known_names(slug, [*paper.teachers, *entries], papers)
     _read_students(study, path / "students.yaml", entries, names, problems)
@@ -54,7 +52,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
     _read_exhibits(study, path, names, problems)
 
 
-def student_entries(path: Path, problems: load.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
+def student_entries(path: Path, problems: loading.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
     """Return the students of a file, families expanded: short name -> (key in the file, entry).
 
     Args:
@@ -62,7 +60,7 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
         problems: the list to which problems are added; an entry that has one is left out.
         marked: make the keys of mappings know their lines.
     """
-    content = load.entries(path, problems, marked)
+    content = loading.entries(path, problems, marked)
     shared = problems.attempt(path, "", families.shared_axes, content)
     problems.attempt(path, "", families.check_shared, content, Student.model_fields)
     students: dict[str, tuple[str, Any]] = {}
@@ -81,7 +79,7 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
         for name, member in members.items():
             if name in students:
                 problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
-            elif load.checked_entry_name(path, name, problems):
+            elif loading.checked_entry_name(path, name, problems):
                 students[name] = str(key), member
             else:  # any unknown name in other files may mean this student
                 problems.unread.add(f"{path.parent.name}-*")
@@ -89,7 +87,7 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
 
 
 def _read_students(
-    study: Study, path: Path, entries: dict[str, tuple[str, Any]], names: Names, problems: load.Problems
+    study: Study, path: Path, entries: dict[str, tuple[str, Any]], names: Names, problems: loading.Problems
 ) -> None:
     for name, (key, entry) in entries.items():
         full = f"{names.paper}-{name}"
@@ -111,7 +109,7 @@ def _deviations_of(paper: Paper, student: str) -> Iterator[Deviation]:
             yield from choice.texts
 
 
-def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems: load.Problems) -> None:
+def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems: loading.Problems) -> None:
     """Add a problem for each pattern of a paper's `deviations` that matches no student."""
     for number, choice in enumerate(paper.deviations, start=1):
         for pattern in (*choice.students, *choice.excluded):
@@ -119,25 +117,25 @@ def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems:
                 problems.add(path, f"deviations.{number}: {unknown('student', pattern, students)}")
 
 
-def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
+def _read_statements(study: Study, path: Path, problems: loading.Problems) -> None:
     for file, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
-        if load.is_there(path / file):
-            statements[path.name] = load.named(path / file, Statement, problems)
+        if loading.is_there(path / file):
+            statements[path.name] = loading.named(path / file, Statement, problems)
 
 
-def _read_recordings(study: Study, path: Path, problems: load.Problems) -> None:
+def _read_recordings(study: Study, path: Path, problems: loading.Problems) -> None:
     for file in sorted(path.glob("recorded/*.yaml")):
-        recording = load.one(file, Recording, problems)
+        recording = loading.one(file, Recording, problems)
         if recording is not None:
             study.recordings[path.name, file.stem] = recording
 
 
-def _read_exhibits(study: Study, path: Path, names: Names, problems: load.Problems) -> None:
+def _read_exhibits(study: Study, path: Path, names: Names, problems: loading.Problems) -> None:
     for noun in ("table", "figure"):
         spec = exhibit_type(noun)
         for file in sorted(path.glob(f"{noun}*.yaml")):
-            exhibit = load.one(file, spec, problems, names)
-            problems.attempt(file, "file name", load.checked_name, file.stem)
+            exhibit = loading.one(file, spec, problems, names)
+            problems.attempt(file, "file name", loading.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit
             study.files["exhibits", f"{path.name}/{file.stem}"] = file

@@ -10,7 +10,7 @@ from typing import Any
 
 from retort.specs.base import Settings
 from retort.specs.corpus import Corpus
-from retort.specs.made import Made, MadeModel, MadeRows, MadeSource, MadeTexts
+from retort.specs.model import Made, MadeModel, MadeRows, MadeSource, MadeTexts
 from retort.specs.protocol import Grid, Protocol
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage

@@ -6,18 +6,15 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retort.specs.base import Names, known_names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
-from retort.specs.made import MadeSource
-from retort.specs.model import Model
-from retort.specs.names import Names, known_names
-from retort.specs.paper import Paper
+from retort.specs.model import MadeSource, Model
+from retort.specs.paper import Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
-from retort.specs.recording import Recording
 from retort.specs.scale import Scale
 from retort.specs.source import HubSource, Source
-from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student, Teacher
 from retort.specs.task import Task
 

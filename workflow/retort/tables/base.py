@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from retort.results.collect import Scores
+from retort.results.score_files import Record
+from retort.results.tidy import Line
 from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
-from retort.tables.collect import Scores
 from retort.tables.layout import Sheet
-from retort.tables.proof import Record
-from retort.tables.tidy import Line
 
 
 @dataclass(frozen=True)

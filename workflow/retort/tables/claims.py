@@ -9,22 +9,21 @@ from typing import Any
 
 from retort.atomic import write_text
 from retort.engine.job import Job
+from retort.formatters import condition, number
+from retort.judgement.certainty import side_of_recording
+from retort.judgement.comparisons import Pair, Reached, Verdict
+from retort.judgement.difference import Part, welch
+from retort.judgement.judge import Side, coverage_of, decide, ours, published, recomputed
+from retort.results.environments import mixed_warning
+from retort.results.tidy import Line, for_claims, read
 from retort.specs import catalogue
 from retort.specs.config import read_config
-from retort.specs.formatters import condition, number
-from retort.specs.statement import Statement
+from retort.specs.paper import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.comparison_types import Pair, Reached, Verdict
-from retort.tables.difference import Part, welch
-from retort.tables.judge import Side, coverage_of, decide, ours, published, recomputed
 from retort.tables.layout import label_of
-from retort.tables.origin import mixed_warning
-from retort.tables.outcomes import side_of_recording
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of
-from retort.tables.rehearsed import for_claims
 from retort.tables.render import html_document, markdown_escape
-from retort.tables.tidy import Line, read
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
 SO_FAR, NOT_SO_FAR = "holds so far", "does not hold so far"

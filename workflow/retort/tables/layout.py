@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from retort.formatters import DASH, number, signed, with_std
+from retort.judgement.verdicts import NO_RUNS, VERDICTS
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 from retort.specs.exhibit import Exhibit
-from retort.specs.formatters import DASH, number, signed, with_std
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
-from retort.tables.verdicts import NO_RUNS, VERDICTS
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
 PUBLISHED_SHOWN = "the numbers are the published ones."

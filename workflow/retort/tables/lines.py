@@ -8,15 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from retort.specs.exhibit import Exhibit
-from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
-from retort.specs.rows import CellSpec
-from retort.specs.timing import Timing
-from retort.study.cells import is_on_dev, profile_address, sent_tasks, submission_address, unprofiled, unsent
-from retort.study.questions import runs, seeds_of
-from retort.study.study import Study
-from retort.tables.base import Inputs
-from retort.tables.collect import (
+from retort.results.collect import (
     Measured,
     Scores,
     failures,
@@ -30,8 +22,15 @@ from retort.tables.collect import (
     with_note,
     without_value,
 )
-from retort.tables.proof import Record
-from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
+from retort.results.score_files import Record
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
+from retort.specs.rows import CellSpec
+from retort.study.cells import is_on_dev, profile_address, sent_tasks, submission_address, unprofiled, unsent
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
+from retort.tables.base import Inputs
 
 PLAIN = Timing()
 

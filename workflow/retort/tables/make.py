@@ -8,17 +8,16 @@ from typing import Any
 
 from retort.atomic import write_text
 from retort.engine.job import Job
+from retort.results.collect import read_profiles, read_scores
+from retort.results.environments import mixed_warning
+from retort.results.tidy import HAS_VALUE, read, withhold_verdicts, write
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
-from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
-from retort.tables.origin import mixed_warning
 from retort.tables.recordings import remark_on_recording, with_recorded
-from retort.tables.rehearsed import withhold_verdicts
 from retort.tables.render import formats
 from retort.tables.runs import origins, with_origins
-from retort.tables.tidy import HAS_VALUE, read, write
 
 
 def make_table(

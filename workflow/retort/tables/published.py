@@ -7,11 +7,11 @@ import io
 
 from retort.errors import RetortError
 from retort.registry import unknown
+from retort.results.tidy import escape_formula
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.render import markdown_escape
-from retort.tables.tidy import escape_formula
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 

@@ -1,4 +1,4 @@
-"""Recorded runs of printed papers at a smaller scale: show their numbers beside a run's own, and record a run."""
+"""Record a run of a study of ours: write its numbers into the study's files as the published ones."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import yaml
 
 from retort.atomic import write_text
 from retort.errors import RetortError
-from retort.specs.load import Problems
-from retort.specs.recording import Recording
+from retort.results.score_files import read_record
+from retort.results.tidy import HAS_VALUE, Line, read
+from retort.specs.loading import Problems
+from retort.specs.paper import Recording
 from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.load import read_scales
 from retort.study.study import Study
-from retort.tables.proof import read_record
-from retort.tables.record import origin_of, recorded_value, scores_of
-from retort.tables.tidy import HAS_VALUE, Line, read
+from retort.tables.recorded_cells import origin_of, recorded_value, scores_of
+
+# Recorded runs of printed papers at a smaller scale: show their numbers beside a run's own, and record a run.
+
 
 OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
 OUTDATED = "with other settings than the scale has now"

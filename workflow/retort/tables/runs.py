@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from retort.formatters import DASH, number
+from retort.results.collect import Scores, value_of
+from retort.results.score_files import Record
+from retort.results.tidy import AVERAGE, Line
 from retort.specs.exhibit import Exhibit
-from retort.specs.formatters import DASH, number
 from retort.study.cells import score_address
-from retort.tables.collect import Scores, value_of
 from retort.tables.layout import CellOrigin, CellRun, Entry, Sheet
-from retort.tables.proof import Record
-from retort.tables.tidy import AVERAGE, Line
 
 # where the log of a student's or a teacher's run may lie, under results/logs
 LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")

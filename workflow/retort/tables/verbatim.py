@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from retort.judgement.verdicts import AGREES, DIFFERS
+from retort.results.tidy import MARK, Line, Status
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row_names
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, sheet, verdict_remark
 from retort.tables.lines import published_fields
-from retort.tables.rehearsed import MARK
-from retort.tables.tidy import Line, Status
-from retort.tables.verdicts import AGREES, DIFFERS
 
 
 class VerbatimTable(TextTable, Table):

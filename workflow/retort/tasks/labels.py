@@ -15,7 +15,7 @@ from retort.data.formats import Fields
 from retort.data.readers import Record
 from retort.errors import RetortError
 from retort.settings import TaskSettings
-from retort.specs.ratings import LARGEST, rating
+from retort.specs.task_files import LARGEST, rating
 from retort.tasks.base import task_types
 from retort.tasks.metrics import metrics
 

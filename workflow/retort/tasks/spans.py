@@ -13,7 +13,7 @@ from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
 from retort.errors import RetortError
 from retort.settings import TaskSettings
-from retort.tasks import qa_metrics as qa
+from retort.tasks import metrics as qa
 from retort.tasks.base import task_types
 from retort.tasks.windows import Question, StoredQuestion, stored_questions, windows
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import Dataset
+from torch.utils.weak import WeakIdKeyDictionary
 
 from retort.batch import Batch, Shape
+from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
-from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
-from retort.data.masking import MaskedBatches
 from retort.engine.job import Job
 from retort.errors import Diverged
 from retort.models import build
@@ -30,15 +30,15 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
-from retort.training import origins
-from retort.training.best import keep_best
+from retort.training import setup
 from retort.training.checkpoint import Checkpoint
-from retort.training.division import Comparison, no_teacher
+from retort.training.finetuning import keep_best
+from retort.training.how.parts import Comparison, no_teacher
 from retort.training.loop import OnEnd, Training, TrainingRun, train_together
 from retort.training.progress import Progress
 from retort.training.setup import division_of, head_of, progress_of
-from retort.training.shared_pass import Activations, SharedPass
 
+Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]
 
 
@@ -133,7 +133,7 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], teacher_
         job, precision = student.job, student.settings.precision
         training = Training(run, student.seed, student.checkpoint, progress, precision, job.device, division_of(job))
         if training.left:
-            origins.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
+            setup.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
         trainings.append(training)
     train_together(trainings, first.job.device, first.job.num_workers, first.job.clock)
     for (student, _), training in zip(students, trainings, strict=True):
@@ -223,3 +223,24 @@ def task_agnostic(
 def _teacher_shape(model: ModelSettings, num_labels: int) -> Shape:
     architecture = model.architecture
     return Shape(architecture.hidden, architecture.heads, architecture.intermediate, num_labels)
+
+
+class SharedPass:
+    """The activations of a teacher, computed once for each batch, and kept as long as the batch exists.
+
+    Every student gets the same tensors, so no loss may change them in place.
+
+    Args:
+        activations: batch -> all activations of the teacher that any of the students reads.
+    """
+
+    def __init__(self, activations: Activations) -> None:
+        self.activations = activations
+        self.kept: WeakIdKeyDictionary = WeakIdKeyDictionary()  # Batch -> activations
+
+    def __call__(self, batch: Batch) -> dict[Key, Tensor]:
+        """Return the teacher's activations on a batch."""
+        if batch not in self.kept:
+            self.kept[batch] = self.activations(batch)
+        kept: dict[Key, Tensor] = self.kept[batch]
+        return kept

@@ -13,19 +13,18 @@ from torch import nn
 
 from retort.atomic import write_json
 from retort.checksums import sealed, sha256
-from retort.data.collate import in_order
+from retort.data.batches import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.engine.job import Job
 from retort.errors import Diverged
+from retort.machine import float32_products
 from retort.models.recorder import Recorder
-from retort.precision import float32_products
 from retort.provenance import environment, memory
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
 from retort.tasks.answers import Answers, metrics_of
-from retort.training.origins import RELATIONS, forms, parts_of
-from retort.training.setup import LOGITS
+from retort.training.setup import LOGITS, RELATIONS, forms, parts_of
 
 
 @torch.no_grad()

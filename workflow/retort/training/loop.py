@@ -13,17 +13,16 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from retort.batch import Batch
-from retort.engine.clock import NEVER, Clock, Interrupted
+from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.errors import Diverged
-from retort.precision import float32_products
+from retort.machine import float32_products
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.agreement import Agreement
 from retort.training.checkpoint import Checkpoint, are_due, pack, unpack
-from retort.training.division import UNDIVIDED, Division, Loss
-from retort.training.loader import load_batches
+from retort.training.how.parts import UNDIVIDED, Division, Loss
+from retort.training.how.processes import Agreement
+from retort.training.loader import RandomState, load_batches
 from retort.training.progress import Progress
-from retort.training.random_state import RandomState
 
 
 @dataclass

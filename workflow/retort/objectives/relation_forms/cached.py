@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.objectives.base import heads_of, wide
-from retort.objectives.relation_forms.pieces import form_of, head_chunks, merge_heads, padding_bias
+from retort.objectives.relation_forms.plain import form_of, head_chunks, merge_heads, padding_bias
 
 CACHED = 1 << 18  # numbers of a relation that fit into a CPU's cache: 1 MiB of float32
 

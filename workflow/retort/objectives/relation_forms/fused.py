@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from retort.objectives.relation_forms import kernels
-from retort.objectives.relation_forms.pieces import Vectors, form_of
-from retort.objectives.relation_forms.plain import plain
+from retort.objectives.relation_forms.plain import Vectors, form_of, plain
 
 WIDEST = 64  # the largest head size whose blocks fit into a GPU's registers and shared memory; `plain` does wider heads
 NARROWEST = 16  # the smallest size that Triton's `dot` takes

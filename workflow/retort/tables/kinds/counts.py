@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from retort.results.tidy import Line, Status
 from retort.specs.base import Name
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.printed import Heading, TextRow, row_names
 from retort.study.study import Study
 from retort.tables.base import Inputs
-from retort.tables.tidy import Line, Status
 from retort.tables.verbatim import VerbatimTable
 
 

@@ -8,20 +8,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retort.specs.base import Distinct, Name, Real, Spec, Text
+from retort.formatters import p_value
+from retort.judgement.difference import PAIRS, TESTS, Comparison, PairedTest, holm
+from retort.judgement.paired_rows import left_out, paired_differences, row_scores
+from retort.judgement.verdicts import AGREES, DIFFERS
+from retort.results.tidy import Line, Status
+from retort.specs.base import Distinct, Name, Real, Spec, StudentPair, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
-from retort.specs.formatters import p_value
-from retort.specs.names import StudentPair
 from retort.specs.rows import Row
 from retort.specs.table import Decimals, Printed
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.compare import PAIRS, TESTS, Comparison, PairedTest, holm
 from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
-from retort.tables.paired_rows import left_out, paired_differences, row_scores
-from retort.tables.record import recorded_value
-from retort.tables.tidy import Line, Status
-from retort.tables.verdicts import AGREES, DIFFERS
+from retort.tables.recorded_cells import recorded_value
 
 
 class ReportedTests(Spec):

@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from retort.judgement.verdicts import judge_lines, limits_of
+from retort.results.tidy import Line
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Grid, Notes, Sheet, as_printed, entry, model_rows, sheet, verdict_remark
 from retort.tables.lines import cell_lines
-from retort.tables.record import recorded_cells
-from retort.tables.tidy import Line
-from retort.tables.verdicts import judge_lines, limits_of
+from retort.tables.recorded_cells import recorded_cells
 
 COLUMNS = [
     Column(label="Parameters (M)", metric="parameters"),

@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from retort.judgement.verdicts import judge_lines, limits_of, rule
+from retort.results.collect import Measured, mean_of
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, Row
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
-from retort.tables.collect import Measured, mean_of
 from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, entry, model_rows, sheet, verdict_remark
 from retort.tables.lines import cell_lines, measure
-from retort.tables.record import recorded_cells
-from retort.tables.tidy import AVERAGE, HAS_VALUE, Line, Status
-from retort.tables.verdicts import judge_lines, limits_of, rule
+from retort.tables.recorded_cells import recorded_cells
 
 
 @table_kind

@@ -8,14 +8,12 @@ from pydantic import Field, model_validator
 
 from retort.plan.settings_cells import our_text
 from retort.registry import unknown
-from retort.specs.base import Name
-from retort.specs.exhibit import table_kind
-from retort.specs.names import StudentName
+from retort.results.tidy import Line, Status
+from retort.specs.base import Name, StudentName
+from retort.specs.exhibit import Reads, SettingsCell, settings_cell, table_kind
 from retort.specs.printed import Heading, TextRow, row_names
-from retort.specs.settings_cells import Reads, SettingsCell, settings_cell
 from retort.study.load import open_written
 from retort.tables.base import Inputs
-from retort.tables.tidy import Line, Status
 from retort.tables.verbatim import VerbatimTable
 
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.cost.training import COSTS, COUNTED
+from retort.cost.speed import COSTS, COUNTED
+from retort.formatters import number
 from retort.registry import unknown
-from retort.specs.base import Name, Text
+from retort.results.tidy import Line, Status
+from retort.specs.base import Name, StudentName, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
-from retort.specs.formatters import number
-from retort.specs.names import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.load import open_written
@@ -20,7 +20,6 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
 from retort.tables.lines import published_fields
-from retort.tables.tidy import Line, Status
 
 
 class CostColumn(Heading):

@@ -1,0 +1,250 @@
+"""Measure the cost of objectives: time and memory of a training step, as ratios to a step with a zero loss."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+
+from retort import machine
+from retort.batch import Batch, Shape
+from retort.errors import RetortError
+from retort.models.attention_forms import ATTENTION
+from retort.models.recorder import Recorder
+from retort.objectives import WeightedSum, compose, objectives
+from retort.objectives.base import TrainingRows
+from retort.specs.protocol import Schedule
+from retort.training import optim
+
+NUM_LABELS, VOCABULARY, MASKED = 3, 30522, 0.15
+SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
+MAPPINGS: dict[str, tuple[str | None, ...]] = {
+    "layer": ("last", "uniform"),
+    "layers": ("emd",),
+    "input": (None,),
+    "output": (None,),
+}
+
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The models, the batch and the device of a measurement.
+
+    Args:
+        teacher: (layers, heads, hidden size, intermediate size) of the teacher.
+        student: the same of the student.
+        batch: examples per step.
+        length: tokens per example; in every second example the last tenth is padding.
+        precision: 'bfloat16' for autocast, or 'float32'.
+        device: 'cpu' or 'cuda'.
+        repeats: number of measured pairs of steps: one with the objective, one with a zero loss.
+    """
+
+    teacher: tuple[int, int, int, int]
+    student: tuple[int, int, int, int]
+    batch: int
+    length: int
+    precision: str
+    device: str
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time and memory of one objective with one mapping, as ratios to a step with a zero loss.
+
+    Args:
+        objective: the name of the objective.
+        mapping: the name of the mapping; empty for an objective without one.
+        time: the ratio of the times; None if the objective does not fit the models.
+        memory: the ratio of the memory peaks; None if it cannot be measured.
+        reason: why the objective does not fit the models; empty if it does.
+    """
+
+    objective: str
+    mapping: str
+    time: float | None
+    memory: float | None
+    reason: str = ""
+
+
+def network(shape: tuple[int, int, int, int], language: bool) -> Any:
+    """Build an encoder with random weights and a masked-LM head (if `language`) or a classifier."""
+    layers, heads, hidden, intermediate = shape
+    config = BertConfig(
+        vocab_size=VOCABULARY,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        hidden_size=hidden,
+        intermediate_size=intermediate,
+        num_labels=NUM_LABELS,  # type: ignore[call-arg]
+    )
+    model: Any = BertForMaskedLM(config) if language else BertForSequenceClassification(config)
+    model.set_attn_implementation(ATTENTION)
+    return model
+
+
+# the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
+ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
+
+
+def batch_of(setting: Setting, language: bool) -> Batch:
+    """Draw random tokens with labels: one per masked position (if `language`), or one per example."""
+    draw = torch.Generator().manual_seed(1)
+    input_ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
+    attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
+    attention_mask[::2, setting.length - setting.length // 10 :] = False
+    labels, positions = torch.randint(NUM_LABELS, (setting.batch,), generator=draw), None
+    if language:
+        positions = torch.arange(0, input_ids.numel(), round(1 / MASKED))
+        labels = input_ids.flatten()[positions]
+    rows = torch.arange(setting.batch)
+    batch = Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, rows, positions)
+    return batch.to(setting.device)
+
+
+def sizes(shape: tuple[int, int, int, int], num_labels: int) -> Shape:
+    """Return the sizes of a model on which objectives depend."""
+    return Shape(width=shape[2], heads=shape[1], intermediate=shape[3], num_labels=num_labels)
+
+
+class Bench:
+    """A teacher, a student and a batch, on which objectives are measured one after another.
+
+    Args:
+        setting: the sizes of the models and the batch, and the device.
+        language: both models have a masked-LM head, which sees the masked positions, instead of a classifier.
+    """
+
+    def __init__(self, setting: Setting, language: bool) -> None:
+        torch.manual_seed(1)
+        self.setting, self.num_labels = setting, VOCABULARY if language else NUM_LABELS
+        self.teacher = network(setting.teacher, language).eval().to(setting.device)
+        self.student = network(setting.student, language).train().to(setting.device)
+        self.batch = batch_of(setting, language)
+
+    def step(self, loss: WeightedSum | None) -> tuple[Step, Callable[[], None]]:
+        """Return a training step of the student, with a zero loss for None, and a function to close the recorders."""
+        modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
+        weights = list(optim.parameters(*modules).values())
+        optimiser = optim.adamw(weights, SCHEDULE)
+        logits = {("logits", None)}  # read for a zero loss too, so that both models run up to their heads
+        student = Recorder(self.student, logits if loss is None else loss.needs("student"))
+        teacher = Recorder(self.teacher, logits if loss is None else loss.needs("teacher"))
+
+        def value() -> Tensor:
+            with torch.no_grad():
+                of_teacher = teacher(self.batch)
+            of_student = student(self.batch)
+            if loss is None:
+                return 0 * of_student["logits", None].sum()
+            total: Tensor = loss(of_student, of_teacher, self.batch)[0]
+            return total
+
+        def run() -> None:
+            with torch.autocast(self.setting.device, torch.bfloat16, enabled=self.setting.precision == "bfloat16"):
+                total = value()
+            total.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+
+        def close() -> None:
+            student.close()
+            teacher.close()
+
+        return run, close
+
+    def loss(self, name: str, mapping: str | None) -> WeightedSum:
+        """Build the loss of a single objective with its default options."""
+        own, other = self.setting.student, self.setting.teacher
+        term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}
+        return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0], ROWS)
+
+    def cost(self, name: str, mapping: str | None) -> Cost:
+        """Measure an objective with a mapping; its steps alternate with steps with a zero loss."""
+        try:
+            loss = self.loss(name, mapping)
+        except RetortError as error:
+            return Cost(name, mapping or "", None, None, str(error))
+        plain, end_plain = self.step(None)
+        distilled, end_distilled = self.step(loss)
+        plain(), distilled()
+        memory = [peak(run, self.setting.device) for run in (plain, distilled)]
+        ratios = [seconds(distilled, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
+        end_plain(), end_distilled()
+        memory_ratio = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
+        return Cost(name, mapping or "", statistics.median(ratios), memory_ratio)
+
+    @property
+    def repeats(self) -> range:
+        """One number for each pair of steps that is measured."""
+        return range(self.setting.repeats)
+
+
+def seconds(run: Step, device: str) -> float:
+    """Measure the time of a step in seconds, including the work that it queues on the device."""
+    wait(device)
+    start = time.perf_counter()
+    run()
+    wait(device)
+    return time.perf_counter() - start
+
+
+def wait(device: str) -> None:
+    """Wait until the device has finished all queued work."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def peak(run: Step, device: str) -> float | None:
+    """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
+
+    On a CPU, return None outside Linux, where the peak cannot be reset.
+    """
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        return float(torch.cuda.max_memory_allocated())
+    if not machine.reset_max_rss():
+        return None
+    run()
+    return machine.max_rss_mb() * 1024**2
+
+
+def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
+    """Yield the cost of every named objective with each of the mappings in `MAPPINGS` for its level."""
+    for language in (False, True):
+        chosen = [name for name in names if (name == "masked-lm") == language]
+        bench = Bench(setting, language) if chosen else None
+        for name in chosen:
+            for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]:
+                assert bench is not None
+                yield bench.cost(name, mapping)
+
+
+def devices() -> list[str]:
+    """Return the devices to measure on: the CPU, and the GPU if there is one."""
+    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, each row as soon as its objective is measured."""
+    shapes = f"teacher {list(setting.teacher)}, student {list(setting.student)}"
+    yield f"{shapes}, {setting.batch} x {setting.length} tokens, {setting.precision}, {setting.device}; zero loss = 1"
+    yield ""
+    yield "| objective | mapping | time | memory |"
+    yield "| --- | --- | ---: | ---: |"
+    for cost in costs:
+        time, memory = ("-" if ratio is None else f"{ratio:.2f}" for ratio in (cost.time, cost.memory))
+        yield f"| {cost.objective} | {cost.mapping} | {time} | {cost.reason or memory} |"

@@ -1,0 +1,207 @@
+"""The verbs `list` and `check`, on the study's files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from retort.atomic import write_text
+from retort.cli.base import argument, config_of, verb
+from retort.cost.cluster import read_cluster
+from retort.errors import RetortError
+from retort.plan.settings_cells import check_settings_cells
+from retort.plan.value_lines import Value, values
+from retort.registry import unknown
+from retort.sources.folders import absent_in_folders
+from retort.sources.run_sources import unpinned
+from retort.specs import catalogue, mappings
+from retort.specs.config import ROOT, Config
+from retort.specs.schemas import current_files
+from retort.study.cells import expand
+from retort.study.load import check_files, open_written, read, with_every_paper
+from retort.study.reading import required
+from retort.study.scaled_study import scale_study
+from retort.study.study import Study
+
+
+def _lines(title: str, entries: dict[str, str]) -> list[str]:
+    width = max((len(name) for name in entries), default=0)
+    return [f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), ""]
+
+
+def _lists(study: Study) -> dict[str, dict[str, str]]:
+    exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
+    return {
+        "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
+        "mappings": {
+            name: catalogue.summary_of(f"mappings.py: '{name}'", mappings.mappings[name].__doc__)
+            for name in mappings.mappings
+        },
+        "tasks": {name: task.title for name, task in study.tasks.items()},
+        "students": {
+            **{name: teacher.title for name, teacher in study.teachers.items()},
+            **{name: student.title for name, student in study.students.items()},
+        },
+        "tables": exhibits,
+    }
+
+
+@verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
+def list_everything(arguments: argparse.Namespace) -> int:
+    """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
+    study, problems = read(config_of(arguments))
+    lists = _lists(study)
+    if arguments.what and arguments.what not in lists:
+        raise unknown("list", arguments.what, lists)
+    for title, entries in lists.items():
+        if arguments.what in (None, title):
+            print("\n".join(_lines(title, entries)))
+    if problems:
+        print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
+    return 0
+
+
+def _refuse(problems: list[str]) -> int:
+    """Print problems and their number, and return the exit status."""
+    print("\n".join(problems))
+    print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
+    return 1
+
+
+@verb(
+    "check",
+    argument("--data", action="store_true", help="find the files of all tasks, models and corpora"),
+)
+def check_everything(arguments: argparse.Namespace) -> int:
+    """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
+    config = config_of(arguments)
+    read_cluster(config.cluster)  # for its errors
+    whole, problems = check_files(config, check_settings_cells)
+    if not problems:
+        study, problems = read(config)
+    if problems:
+        return _refuse(problems)
+    needed = required(study)
+    lacking = [absence.line(study) for absence in absent_in_folders(study, needed)]
+    if arguments.data:
+        from retort.cli.inventory import report
+
+        return max(report(study), _refuse(lacking) if lacking else 0)
+    if lacking:
+        return _refuse(lacking)
+    for line in unpinned(study, needed):
+        print(line)
+    cells = expand(study)
+    scores = {(cell.student, cell.task, cell.seed) for cell in cells}
+    papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"
+    print(
+        f"{papers}, {len(whole.exhibits)} tables and figures, {len(whole.students)} students, "
+        f"{len(whole.tasks)} tasks: no problem"
+    )
+    print(
+        f"{config.file} runs {', '.join(study.papers)} at scale {config.scale} in {config.resolved_precision()}: "
+        f"{len(cells)} cells read {len(scores)} scores"
+    )
+    return 0
+
+
+# The verb `show`, which prints a student's settings with their origins.
+
+
+def student_called(study: Study, name: str) -> str:
+    """Return the full name of a student, from its full or its short name.
+
+    Raises:
+        RetortError: no student or more than one has this name.
+    """
+    if name in study.students:
+        return name
+    short = {full: full.removeprefix(f"{study.paper_of(full)}-") for full in study.students}
+    matches = [full for full, own in short.items() if own == name]
+    if not matches:
+        raise unknown("student", name, {*short, *short.values()})
+    if len(matches) > 1:
+        raise RetortError(f"{len(matches)} papers have a student '{name}'", f"write {' or '.join(matches)}")
+    return matches[0]
+
+
+def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
+    """Yield the settings of a student, a line each: key, value, origin.
+
+    Args:
+        config: the configuration, with every paper that may be asked for.
+        name: the full or short name of a student.
+        task: the task; empty for the settings shared by all tasks.
+
+    Raises:
+        RetortError: the student or the task is unknown.
+    """
+    written, study = open_written(config), open_written(config)
+    scale_study(study)
+    full = student_called(study, name)
+    if task and task not in study.tasks:
+        raise unknown("task", task, study.tasks)
+    yield f"{full}{f' on {task}' if task else ''}, scale {config.scale}: {study.students[full].title}"
+    if full in study.not_run:
+        yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
+    yield ""
+    yield from _table(values(written, study, full, task))
+
+
+def _table(rows: list[Value]) -> list[str]:
+    texts = [(row.key, _text(row.value), row.origin) for row in rows]
+    widths = [max(len(text[column]) for text in texts) for column in (0, 1)]
+    return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for key, value, origin in texts]
+
+
+def _text(value: object) -> str:
+    """Return a value as YAML writes it, on one line."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return f"[{', '.join(map(_text, value))}]" if isinstance(value, list | tuple) else str(value)
+
+
+@verb(
+    "show",
+    argument("student", help="a student, by its full name or by its name inside its paper"),
+    argument("task", nargs="?", default="", help="the settings on this task (default: those that hold on every task)"),
+)
+def show_student(arguments: argparse.Namespace) -> int:
+    """Print the settings of a student, each with the file and line that it comes from."""
+    print("\n".join(lines(with_every_paper(config_of(arguments)), arguments.student, arguments.task)))
+    return 0
+
+
+# The verb `pin`, which asks the Hugging Face hub for commits.
+
+
+@verb(
+    "pin",
+    argument("source", nargs="*", help="sources of the hub (default: all that have no commit)"),
+    argument("--revision", help="branch, tag or commit to ask for (default: the branch that the file names)"),
+    argument("--renew", action="store_true", help="replace commits that the files name"),
+)
+def pin_sources(arguments: argparse.Namespace) -> int:
+    """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
+    from retort.sources.pinning import pin
+
+    study, _ = read(config_of(arguments))
+    for line in pin(study, arguments.source, arguments.revision, arguments.renew):
+        print(line)
+    return 0
+
+
+# The verb `schemas`, which writes the JSON schemas of the YAML files.
+
+
+@verb("schemas", argument("--check", action="store_true", help="write nothing; the exit status is 1 if one is old"))
+def write_schemas(arguments: argparse.Namespace) -> int:
+    """Write workflow/schemas, by which editors check YAML files, and name them in the first lines of these files."""
+    texts = current_files()
+    old = [path for path in texts if not path.is_file() or path.read_bytes() != texts[path].encode()]
+    for path in old:
+        print(f"{path.relative_to(ROOT)}: {'not current; run `retort schemas`' if arguments.check else 'written'}")
+        if not arguments.check:
+            write_text(path, texts[path])
+    return int(bool(old) and arguments.check)

@@ -1,0 +1,89 @@
+"""The verbs `published` and `audit`, on the numbers that papers print."""
+
+from __future__ import annotations
+
+import argparse
+
+from retort.cli.base import argument, config_of, verb
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.study.load import open_study, open_whole, with_every_paper
+
+
+@verb(
+    "published",
+    argument("what", choices=["check", "cells", "show"], help="count, list every value as CSV, or show a table"),
+    argument("table", nargs="?", default="", help="with show: paper/table"),
+)
+def published_numbers(arguments: argparse.Namespace) -> int:
+    """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names.
+
+    `check` also fails on a deviation that names no cell and no setting.
+    """
+    from retort.judgement import deviations
+    from retort.tables import published
+
+    study = open_whole(config_of(arguments))
+    if arguments.what == "check":
+        print("\n".join(published.counts(study)))
+        problems = deviations.unknown_names(study)
+        print("\n".join(problems) or "every deviation names a cell or a setting")
+        return 1 if problems else 0
+    if arguments.what == "cells":
+        print(published.cells_csv(study), end="")
+    else:
+        print(published.show(study, arguments.table))
+    return 0
+
+
+@verb("audit")
+def audit_papers(arguments: argparse.Namespace) -> int:
+    """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
+    from retort.audit import as_text, audit
+
+    print(as_text(audit(open_whole(config_of(arguments)))))
+    return 0
+
+
+# The verb `compare`, which compares two rows of a table.
+
+
+@verb(
+    "compare",
+    argument("table", help="paper/table"),
+    argument("row", help="the label of a row"),
+    argument("other", help="the label of the row that it is compared with"),
+)
+def compare_two(arguments: argparse.Namespace) -> int:
+    """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
+    from retort.judgement.paired_rows import compare_rows
+
+    study = open_study(with_every_paper(config_of(arguments)))
+    print("\n".join(compare_rows(study, arguments.table, arguments.row, arguments.other)))
+    return 0
+
+
+# The verb `record`, which stores the numbers of a run of ours.
+
+
+@verb("record", argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"))
+def record_run(arguments: argparse.Namespace) -> int:
+    """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
+    from retort.tables.recorded_cells import record
+    from retort.tables.recordings import record_scale
+
+    config = config_of(arguments)
+    study, every = open_study(config), with_every_paper(config).papers or []
+    if arguments.paper not in every:
+        raise unknown("paper", arguments.paper, every)
+    if arguments.paper not in study.papers:
+        raise RetortError(
+            f"{config.file} runs {', '.join(study.papers)} at scale {config.scale}, and not '{arguments.paper}'",
+            "name the configuration of the run with --config",
+        )
+    if study.papers[arguments.paper].ours:
+        written = record(study, arguments.paper)
+    else:
+        written = [record_scale(study, arguments.paper)]
+    print(f"recorded in {', '.join(written)}")
+    return 0

@@ -1,0 +1,165 @@
+"""The number and length of rows that jobs read: from encoded data where it exists, else from the study's YAML files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from retort.data.encoded import Encoded
+from retort.data.epochs import epoch_batches
+from retort.errors import RetortError
+from retort.settings import TaskSettings
+from retort.specs.corpus import Component
+from retort.specs.protocol import Schedule
+from retort.specs.source import HubSource
+from retort.specs.task_files import UNKNOWN
+from retort.study.study import Study
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The number of rows of a split, or of blocks of a corpus, and their mean length in tokens."""
+
+    count: int
+    length: float
+
+
+class Volume:
+    """The rows of a study's data and their lengths; it also collects what had to be assumed.
+
+    Args:
+        study: the study.
+        results: the folder of results whose encoded data is counted; None to use the study's files alone.
+
+    Attributes:
+        longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
+        uncounted: tasks whose number of rows is assumed, because only reading them tells it.
+        unread: corpus -> the tokens that it is assumed to have, None without any information; only for corpora whose
+            size matters, because a schedule counts epochs.
+        splits: (task, split, model) -> its rows, for splits that were asked for.
+        padded: (task, model, batch size, grouping, maximum length) -> padded rows, for schedules that were asked for.
+    """
+
+    def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
+        self.study, self.results = study, results
+        self.longest: dict[str, int] = {}
+        self.uncounted: set[str] = set()
+        self.unread: dict[str, float | None] = {}
+        self.splits: dict[tuple[str, str, str], Rows] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
+
+    def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
+        """Return the rows of a task's split, encoded with the tokenizer of a model.
+
+        Where the task is not encoded yet, every row is assumed to have the maximum length.
+        """
+        key = (task, split, model)
+        if key not in self.splits:
+            file = self._rows_file(task, model)
+            encoded = _count_encoded(file, settings.encoded_splits(split)) if file else None
+            self.splits[key] = encoded or self._expected(task, split)
+        return self.splits[key]
+
+    def _file(self, address: str) -> Path | None:
+        """Return the path of a file of results; None if it is not there, or if results are not read."""
+        path = self.results / address if self.results else None
+        return path if path and path.is_file() else None
+
+    def _rows_file(self, task: str, model: str) -> Path | None:
+        return self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+
+    def _padded(self, task: str, model: str, split: str, schedule: Schedule) -> float | None:
+        """Return the mean tokens of an encoded row with its padding; None if the split is not encoded."""
+        file = self._rows_file(task, model)
+        if file is None:
+            return None
+        pass  # imported late: it imports pyarrow, which most plans do not need
+
+        return padded_length(file.parent, split, schedule)
+
+    def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
+        """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
+
+        Args:
+            task: the name of the task.
+            settings: its settings.
+            model: the model whose tokenizer encodes it.
+            schedule: the schedule, which says how rows are put into batches.
+        """
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
+        if key not in self.padded:
+            rows = self.split(task, settings, settings.train_split, model)
+            length = min(rows.length, schedule.max_length or rows.length)
+            padded = self._padded(task, model, settings.train_split, schedule)
+            self.padded[key] = Rows(rows.count, length if padded is None else padded)
+        return self.padded[key]
+
+    def _expected(self, task: str, split: str) -> Rows:
+        spec = self.study.tasks[task]
+        self.longest[task] = spec.max_length
+        if spec.split:
+            drawn = {"dev": spec.split.dev, "test": spec.split.test}
+            self.uncounted |= set() if split in drawn else {task}
+            return Rows(drawn.get(split, UNKNOWN), spec.max_length)
+        return Rows(spec.splits[split].most(spec.subsets), spec.max_length)
+
+    def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
+        """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
+        file = self._file(f"corpora/{corpus}/{self.study.tokenizer_of(model)}/corpus.json")
+        spec = self.study.corpora[corpus]
+        if file:
+            return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
+        if spec.blocks:
+            return Rows(spec.blocks, spec.block)
+        tokens = self._tokens(corpus, model)
+        if schedule.epochs is not None:
+            self.unread[corpus] = tokens
+        return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
+
+    def tokens(self, corpus: str, model: str) -> float:
+        """Return the tokens of the texts of a corpus; those of `UNKNOWN` blocks if nothing is known of their size."""
+        spec = self.study.corpora[corpus]
+        if spec.blocks:
+            return spec.blocks * spec.block
+        return self._tokens(corpus, model) or UNKNOWN * spec.block
+
+    def _tokens(self, corpus: str, model: str) -> float | None:
+        """Return the tokens of a corpus, from the words of its sources; None if the study's files lack a number."""
+        tokens_per_word = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
+        words = [self._words(component) for component in self.study.corpora[corpus].components]
+        return None if tokens_per_word is None or None in words else tokens_per_word.value * sum(filter(None, words))
+
+    def _words(self, component: Component) -> float | None:
+        source = self.study.sources[component.source]
+        size = source.size if isinstance(source, HubSource) else None
+        return component.sample * size.words if size else None
+
+
+def _count_encoded(file: Path, names: list[str]) -> Rows | None:
+    """Return the rows that an encoded task's `rows.json` counts under these names; None if a name is absent."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
+    return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))
+
+
+# The mean length of an encoded task's rows in batches, where each is padded to the longest row of its batch.
+
+
+def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:
+    """Return the mean tokens of a row of an encoded split in the batches of an epoch; None if it cannot be read."""
+    try:
+        lengths = Encoded.load(folder, split).lengths
+    except RetortError:  # the job that reads the split reports it
+        return None
+    return mean_padded(lengths, schedule) if len(lengths) else None
+
+
+def mean_padded(lengths: np.ndarray, schedule: Schedule) -> float:
+    """Return the mean tokens of rows of these lengths, (rows,), in the batches of an epoch."""
+    cut = np.minimum(lengths, schedule.max_length or lengths.max())
+    by_length = cut if schedule.group_by_length else None
+    batches = epoch_batches(len(cut), schedule.batch_size, seed=1, epoch=0, lengths=by_length)
+    return sum(len(batch) * int(cut[batch].max()) for batch in batches) / len(cut)

@@ -1,1 +1,0 @@
-"""Data made from a seed, in the original formats: rows of tasks, texts of corpora, models with random weights."""

@@ -1,0 +1,254 @@
+"""Where the values of a student's job come from: the line of a YAML file, a default, or the scale."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort.plan import resolve
+from retort.specs import catalogue
+from retort.specs.base import Settings
+from retort.specs.loading import Problems
+from retort.specs.protocol import Protocol
+from retort.specs.student import Stage, Student, Term
+from retort.specs.yaml_reader import read_yaml
+from retort.study import questions
+from retort.study.load_paper import student_entries
+from retort.study.questions import fitted_on, layer_pairs
+from retort.study.reading import of_folder
+from retort.study.study import Study
+
+KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from
+Step = str | int  # a key of a mapping, or the index of a list's entry
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a job and its origin.
+
+    Args:
+        key: dotted keys, such as 'stages.1.terms.1.weight'; entries of lists count from 1.
+        value: the value as the job uses it.
+        origin: 'file:line', 'default of ...' or the scale.
+    """
+
+    key: str
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True)
+class YamlContent:
+    """The content of a YAML file, or of one entry of it; each key knows its line."""
+
+    path: Path
+    content: Any
+
+    def line(self, *steps: Step) -> str:
+        """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
+        content, line = self.content, 0
+        for step in steps:
+            if isinstance(content, dict) and step in content:
+                line = next(getattr(key, "line", line) for key in content if key == step)
+            elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
+                return ""
+            content = content[step]
+        return f"{relative_to_here(self.path)}:{line}"
+
+
+def relative_to_here(path: Path) -> str:
+    """Return a path relative to the current folder if it lies below it, else unchanged; Snakemake prints paths so."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield every value of nested mappings, and of lists of mappings, with the steps that lead to it."""
+    if isinstance(content, dict) and content:
+        for key, value in content.items():
+            yield from leaves(value, *steps, key)
+    elif isinstance(content, list) and any(isinstance(entry, dict) for entry in content):
+        for index, entry in enumerate(content):
+            yield from leaves(entry, *steps, index)
+    else:
+        yield steps, content
+
+
+def dotted(*steps: Step) -> str:
+    """Return steps as dotted keys; entries of lists count from 1."""
+    return ".".join(str(step + 1) if isinstance(step, int) else step for step in steps)
+
+
+class Origins:
+    """The values of the jobs of one student, with their origins.
+
+    Args:
+        study: the study as its files have it.
+        name: the full name of a student.
+        task: the task; empty for the settings that hold on every task.
+    """
+
+    def __init__(self, study: Study, name: str, task: str) -> None:
+        self.study, self.name, self.task = study, name, task
+
+    @functools.cached_property
+    def entry(self) -> YamlContent:
+        """The student's entry in its students.yaml, families expanded."""
+        path = self.study.files["students", self.name]
+        entries = student_entries(path, Problems(self.study.folder), marked=True)
+        return YamlContent(path, entries[self.name.removeprefix(f"{path.parent.name}-")][1])
+
+    def file(self, folder: str, name: str) -> YamlContent:
+        """Return the file of a task, corpus, model or protocol."""
+        path = self.study.files[folder, name]
+        return YamlContent(path, read_yaml(path, marked=True))
+
+    def values(self, study: Study) -> Iterator[Value]:
+        """Yield every value of the student's jobs, with its origin in the study as written.
+
+        Args:
+            study: the study that the values are taken from, as written or after its scale was applied.
+        """
+        student = study.students[self.name]
+        protocol = study.protocols[student.protocol]
+        yield from self._architecture(student)
+        for index, stage in enumerate(student.stages):
+            yield from self._stage(study, student, stage, index)
+        if student.distilled_on == "corpus":
+            yield from self._fine_tuning(student, protocol)
+        yield Value("seeds", protocol.seeds, self._protocol(student).line("seeds"))
+        yield from self._teacher(study, student)
+        for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
+            yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
+        if self.task:
+            yield from self._file_values(
+                "tasks", self.task, study.tasks[self.task], "read", "reader", "splits", "submission"
+            )
+        needed = questions.of_student(study, self.name) | (questions.of_task(study, self.task) if self.task else set())
+        for name in sorted(of_folder("sources", needed)):
+            yield self._place(study, name)
+
+    def _place(self, study: Study, name: str) -> Value:
+        """Return where the files of a source come from."""
+        source, written = study.sources[name], self.file("sources", name)
+        is_local = source.location(study.config) == "local"
+        origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
+        return Value(f"sources.{name}", source.place(study.config), origin)
+
+    def _value(self, written: YamlContent, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
+        key = key or dotted(*steps)
+        return Value(key, value, written.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
+
+    def _protocol(self, student: Student) -> YamlContent:
+        return self.file("protocols", student.protocol)
+
+    def _architecture(self, student: Student) -> Iterator[Value]:
+        fields = ("teacher", "protocol", "architecture", "initialisation", "version")
+        for steps, value in leaves(student.model_dump(include=set(fields))):
+            if value not in (None, False):
+                yield self._value(self.entry, steps, value)
+
+    def _stage(self, study: Study, student: Student, stage: Stage, index: int) -> Iterator[Value]:
+        at: tuple[Step, ...] = ("stages", index)
+        yield self._value(self.entry, (*at, "data"), stage.data)
+        for number, term in enumerate(stage.terms):
+            if self.task not in term.not_on:
+                yield from self._term(study, student, term, (*at, "terms", number))
+        data = self.task if stage.data == "task" else stage.data
+        changes = {(*at, "schedule"): stage.schedule, (*at, "tasks", self.task): stage.tasks.get(self.task, {})}
+        protocol = study.protocols[student.protocol]
+        yield from self._schedule(f"{dotted(*at)}.schedule", student.protocol, protocol, data, stage, changes)
+        for field in ("steps_factor", "teacher_dropout"):
+            yield self._value(self.entry, (*at, field), getattr(stage, field))
+
+    def _term(self, study: Study, student: Student, term: Term, at: tuple[Step, ...]) -> Iterator[Value]:
+        objective = catalogue.objectives()[term.objective]
+        yield self._value(self.entry, (*at, "objective"), term.objective)
+        yield Value(dotted(*at, "version"), objective.version, f"code of objective '{term.objective}'")
+        if term.mapping is not None:
+            depth = study.model_of(student.teacher).architecture.layers
+            pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
+            yield Value(dotted(*at, "pairs"), [list(pair) for pair in pairs], self.entry.line(*at, "mapping"))
+        yield self._value(self.entry, (*at, "weight"), term.weight)
+        for option, value in {**objective.options, **term.options}.items():
+            origin = self.entry.line(*at, "options", option) or f"default of objective '{term.objective}'"
+            yield Value(dotted(*at, "options", option), value, origin)
+
+    def _schedule(
+        self,
+        where: str,
+        name: str,
+        protocol: Protocol,
+        data: str,
+        stage: Stage | None = None,
+        changes: Mapping[tuple[Step, ...], Settings] | None = None,
+    ) -> Iterator[Value]:
+        """Yield the fields of a schedule; the origin of each is the last change that sets it.
+
+        Args:
+            where: the dotted keys of the schedule.
+            name: the name of the protocol.
+            protocol: the protocol.
+            data: the task or corpus; empty for neither.
+            stage: the stage whose schedule it is, which may multiply its length; None for fine-tuning.
+            changes: the stage's changes, by the steps that lead to them in the student's entry.
+        """
+        changes, file = changes or {}, self.file("protocols", name)
+        factor = stage.steps_factor if stage else 1.0
+        for field, value in protocol.for_task(data, *changes.values()):
+            if value is None and field in ("steps", "epochs"):
+                continue
+            origins = [file.line("schedule", field), file.line("tasks", data, field)]
+            origins += [self.entry.line(*steps, field) for steps in changes]
+            last = ([origin for origin in origins if origin] or [f"default of '{field}'"])[-1]
+            if factor != 1 and field in ("steps", "epochs"):
+                value = max(1, round(value * factor)) if field == "steps" else value * factor
+                last += f", times {factor:g}"
+            yield Value(f"{where}.{field}", value, last)
+
+    def _fine_tuning(self, student: Student, protocol: Protocol) -> Iterator[Value]:
+        yield from self._schedule("finetuning", student.protocol, protocol, self.task)
+        grid = protocol.grid_of(self.task)
+        steps: tuple[Step, ...] = ("grids", self.task) if self.task in protocol.grids else ("grid",)
+        for field, value in grid or ():
+            yield self._value(self._protocol(student), (*steps, field), value, f"finetuning.grid.{field}")
+
+    def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
+        teacher, path = study.teachers[student.teacher], self.study.files["teachers", student.teacher]
+        own = student.teacher.removeprefix(f"{path.parent.name}-")
+        source = YamlContent(path, read_yaml(path, marked=True)["teachers"][own])
+        for field in ("model", "protocol", "seed", "version"):
+            yield self._value(source, (field,), getattr(teacher, field), f"teacher.{field}")
+        on_task = student.distilled_on == "task"
+        trained_on = None if on_task else fitted_on(study, self.name)  # the corpus of a new masked-LM head
+        if trained_on or (on_task and resolve.reads_teacher(student)):
+            protocol = study.protocols[teacher.protocol]
+            yield from self._schedule("teacher.schedule", teacher.protocol, protocol, trained_on or self.task)
+        yield from self._file_values("models", teacher.model, study.models[teacher.model])
+
+    def _file_values(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
+        """Yield the values in the file of a task, corpus or model, except title, sample and the skipped fields."""
+        source = self.file(folder, name)
+        content = spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)
+        for steps, value in leaves(content):
+            yield self._value(source, steps, value, f"{folder}.{name}.{dotted(*steps)}")
+
+
+def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
+    """Return the values of a student's jobs.
+
+    Args:
+        written: the study as its files have it.
+        study: the same study after its scale was applied.
+        name: the full name of a student.
+        task: the task; empty for the settings that hold on every task.
+    """
+    origins = Origins(written, name, task)
+    as_written = {value.key: value.value for value in origins.values(written)}
+    scale = f"scale '{study.config.scale}'"
+    return [
+        value if value.value == as_written.get(value.key) else Value(value.key, value.value, scale)
+        for value in origins.values(study)
+    ]

@@ -1,0 +1,250 @@
+"""Find the distinct trainings of a plan: it is enough to run one of each kind to find what cannot be trained."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import shutil
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort import machine
+from retort.checksums import digest_of
+from retort.cost.jobs import Job
+from retort.engine.attempts import failure
+from retort.plan.plan import Plan
+from retort.rehearsal.in_process import described_paths, params_of, run_job
+from retort.specs.student import Initialisation, Term
+from retort.specs.task import Task
+from retort.study.cells import score_address
+from retort.study.questions import seeds_of
+from retort.study.study import Study
+
+
+def distinct_trainings(plan: Plan) -> list[str]:
+    """Return the results of one training for each distinct combination, in the order of the plan.
+
+    - The combination of a distillation: objectives with options and mappings of each stage, initialisation, family of
+      the model, and on a task the type of the task.
+    - The combination of a fine-tuning: initialisation of a student that is not distilled, family, and type of the task.
+      Also, each task is learnt at least once.
+    """
+    study, chosen, met = plan.study, list[str](), set[Hashable]()
+    for student, task in plan.pairs:
+        if keys := _training(plan, student, task) - met:
+            met |= keys
+            chosen.append(_score(study, student, task))
+    finetuned = {address.split("/")[2] for address in chosen}
+    distilled = sorted(plan.task_agnostic, key=lambda student: student not in finetuned)  # these are trained anyway
+    for student in distilled:
+        if (key := _distillation(study, student)) not in met:
+            met.add(key)
+            chosen.append(f"results/students/{student}/model")
+    return chosen
+
+
+def _training(plan: Plan, student: str, task: str) -> set[Hashable]:
+    """Return the combinations that a training on a task covers; none for a teacher, which students need anyway."""
+    study = plan.study
+    if student in plan.task_specific:
+        return {(*_distillation(study, student), _type(study.tasks[task]))}
+    if student not in plan.task_agnostic:
+        return set()
+    published = not study.students[student].stages
+    start = _start(study.students[student].initialisation) if published else None
+    return {(family(study, student), _type(study.tasks[task]), start), task}
+
+
+def family(study: Study, student: str) -> str:
+    """Return the family of the models of a student and its teacher."""
+    model = study.teachers[study.students[student].teacher].model
+    return study.scale.miniature.family(model) if study.scale.miniature else model
+
+
+def _score(study: Study, student: str, task: str) -> str:
+    return score_address(student, task, seeds_of(study, student)[0])
+
+
+def _distillation(study: Study, name: str) -> tuple[Hashable, ...]:
+    student = study.students[name]
+    stages = tuple((stage.data == "task", *map(_term, stage.terms)) for stage in student.stages)
+    return stages, _start(student.initialisation), family(study, name)
+
+
+def _term(term: Term) -> tuple[str, ...]:
+    mapping = term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping or {}), "")
+    return term.objective, mapping, json.dumps(term.options, sort_keys=True)
+
+
+def _start(start: Initialisation) -> tuple[str, ...]:
+    """Return the given keys of an initialisation, and the model whose layers are taken."""
+    return (*sorted(key for key, value in start.model_dump().items() if value), start.of)
+
+
+def _type(task: Task) -> tuple[Hashable, ...]:
+    return task.task_type, bool(task.subsets), len(task.labels)
+
+
+# Run the jobs of a plan in this process, so that nothing is imported twice and a short training takes little time.
+#
+# A file notes what each job was made from when it ran. So a rehearsal that was stopped goes on where it was.
+
+
+NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
+UNFINISHED = "-"  # the digest of a job that has begun
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A job that has run.
+
+    Args:
+        job: the job.
+        seconds: its CPU time.
+        peak: the peak memory of the process during the job, in MB; without /proc, the peak since the process began.
+        failed: whether it failed.
+    """
+
+    job: Job
+    seconds: float
+    peak: float
+    failed: bool
+
+
+def run(jobs: Iterable[Job], config: dict[str, Any]) -> Iterator[Ran | None]:
+    """Run jobs, and yield what each took; None for a job that was done already, and one whose inputs are not there.
+
+    Args:
+        jobs: the jobs, each after those that it depends on.
+        config: the configuration that their scripts read.
+    """
+    notes, lost = _read_notes(), set[str]()
+    for job in jobs:
+        outputs = described_paths(job)
+        if lost.intersection(job.needs):
+            lost.update(outputs)
+            yield None
+        elif notes.get(job.key) == (origin := _origin(job)) and all(map(os.path.exists, outputs)):
+            yield None
+        else:
+            _note(job, UNFINISHED)
+            ran = _run(job, outputs, config)
+            lost.update(outputs if ran.failed else ())
+            _note(job, UNFINISHED if ran.failed else origin)
+            yield ran
+
+
+def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
+    """Run a job, with its standard error in its log."""
+    for path in outputs:
+        _remove(Path(path))
+    gc.collect()  # models have reference cycles
+    gc.freeze()  # leave imported modules out of later collections, which would take a second each
+    machine.reset_max_rss()
+    begun = time.process_time()
+    Path(job.key).parent.mkdir(parents=True, exist_ok=True)
+    with open(job.key, "a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
+        made = run_job(job, config) and all(map(os.path.exists, outputs))
+    return Ran(job, time.process_time() - begun, machine.max_rss_mb(), not made)
+
+
+def _remove(path: Path) -> None:
+    """Remove an output of an earlier run of a job: a file or a folder."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _origin(job: Job) -> str:
+    """Return a digest of what a job is made from: its params, and the times of change of its inputs."""
+    times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.needs) if path.exists()}
+    return digest_of([params_of(job), times])
+
+
+def _read_notes() -> dict[str, str]:
+    """Return job -> digest of what it was made from."""
+    lines = NOTES.read_text(encoding="utf-8").splitlines() if NOTES.is_file() else []
+    return {key: digest for digest, _, key in (line.partition(" ") for line in lines)}
+
+
+def _note(job: Job, digest: str) -> None:
+    """Note what a job was made from; a line that is cut off when the process is killed counts for no job."""
+    with open(NOTES, "a", encoding="utf-8") as stream:
+        stream.write(f"{digest} {job.key}\n")
+
+
+# Print the progress of a rehearsal: a bar on a terminal, a line for each failure, and a summary.
+
+
+WIDTH = 30  # characters of the bar
+CLEAR_LINE = "\r\033[K"  # clears a terminal's line
+EVERY = 60  # seconds between two lines without a terminal
+
+
+class Progress:
+    """Print the progress of a rehearsal to standard error.
+
+    Args:
+        total: the number of jobs.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total, self.begun, self.printed = total, time.monotonic(), time.monotonic()
+        self.passed = 0  # jobs that have run, were done already, or could not run
+        self.ran: list[Ran] = []
+        self.on_terminal = sys.stderr.isatty()
+
+    @property
+    def failed(self) -> int:
+        """The number of jobs that failed."""
+        return sum(ran.failed for ran in self.ran)
+
+    def __call__(self, ran: Ran | None) -> None:
+        """Print the state of the rehearsal after a job that has run, and a line if it failed."""
+        self.passed += 1
+        if ran is None:
+            return
+        self.ran.append(ran)
+        if ran.failed:
+            why = failure(ran.job.key) or "without a word"
+            self._print(f"failed: {ran.job.name}: {why[:160]}\n  look at {Path(ran.job.key).absolute()}")
+        if self.on_terminal:
+            print(f"{CLEAR_LINE}{self._state()}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self.printed > EVERY:
+            self.printed = time.monotonic()
+            self._print(self._state())
+
+    def end(self) -> None:
+        """End the line of the bar, so that further output begins on a new line."""
+        if self.on_terminal and self.ran:
+            print(file=sys.stderr, flush=True)
+
+    def _print(self, line: str) -> None:
+        print(f"{CLEAR_LINE}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
+
+    def _state(self) -> str:
+        bar = "#" * (WIDTH * self.passed // self.total)
+        left = (time.monotonic() - self.begun) / len(self.ran) * (self.total - self.passed) / 60
+        return f"[{bar:<{WIDTH}}] {self.passed} of {self.total} jobs, {self.failed} failed, {left:.0f} min left"
+
+
+def summary(jobs: list[Ran]) -> Iterator[str]:
+    """Yield a line for each kind of job with their number and CPU time, and one with the peak memory."""
+    by_kind = defaultdict[str, list[Ran]](list)
+    for ran in jobs:
+        by_kind[ran.job.rule.kind].append(ran)
+    width = max(map(len, by_kind), default=0)
+    yield f"{'rule':<{width}}  jobs  CPU seconds  longest"
+    for kind, done in sorted(by_kind.items(), key=lambda item: -sum(ran.seconds for ran in item[1])):
+        seconds = [ran.seconds for ran in done]
+        yield f"{kind:<{width}}  {len(done):>4}  {sum(seconds):>11.1f}  {max(seconds):>7.1f}"
+    if jobs:
+        yield f"The process held {max(ran.peak for ran in jobs):,.0f} MB at most."

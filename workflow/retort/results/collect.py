@@ -1,0 +1,242 @@
+"""Read score and profile files and compute the cells of tables; a file made with other settings is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from retort.errors import RetortError
+from retort.plan import resolve
+from retort.results.score_files import Record, check_score, read_record
+from retort.results.tidy import AGAIN, INCOMPLETE, Status
+from retort.settings.card import difference
+from retort.study import questions
+from retort.study.cells import score_address
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
+
+Scores = dict[tuple[str, str, int], Record]
+Key = TypeVar("Key")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _read(path: Path | str, expected: Any, address: Record) -> Record:
+    """Read a result file; check its checksum, and that its address and settings are those of the study.
+
+    Raises:
+        RetortError: the file is damaged, belongs to another address, or was made with other settings.
+    """
+    record = read_record(path)
+    settings = record["settings"]
+    for key, value in address.items():
+        if record.get(key) != value:
+            raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
+    differs = difference(settings, expected)
+    if differs:
+        where, recorded, required = differs
+        raise RetortError(
+            f"{path} was made with other settings: {where} is {_short(recorded)} in it "
+            f"and {_short(required)} in the study",
+            AGAIN,
+        )
+    return record
+
+
+def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
+    """Read score files and return them by (student, task, seed).
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, does not belong at its address, or does not
+            follow from the answers beside it.
+    """
+    scores: Scores = {}
+    expected: dict[tuple[str, str], Any] = {}
+    for path in map(Path, paths):
+        student, task = path.parent.parent.name, path.parent.name
+        number, known = path.stem.removeprefix("seed-"), student in study.students or student in study.teachers
+        if not (known and task in study.tasks and number.isdecimal()):
+            raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
+        seed = int(number)
+        if (student, task) not in expected:
+            settings = resolve.score(study, student, task)
+            expected[student, task] = settings.as_json(), settings.task
+        score_settings, task_settings = expected[student, task]
+        record = _read(path, score_settings, {"student": student, "task": task, "seed": seed})
+        check_score(path, record, task_settings)
+        scores[student, task, seed] = record
+    return scores
+
+
+def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record]:
+    """Read profile files and return them by student.
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, or does not belong at its address.
+    """
+    profiles = {}
+    for path in map(Path, paths):
+        if path.stem not in study.students and path.stem not in study.teachers:
+            raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
+        profiles[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
+    return profiles
+
+
+def summary(values: list[float]) -> dict[str, Any]:
+    """Return `mean` (None without values), sample `std` (None below two values) and number `n` of some values."""
+    return {
+        "mean": statistics.mean(values) if values else None,
+        "std": statistics.stdev(values) if len(values) > 1 else None,
+        "n": len(values),
+    }
+
+
+def value_of(record: Record, metric: str) -> float | None:
+    """Return a score times 100; None if training diverged, the metric is not defined, or the rows have no labels.
+
+    Raises:
+        RetortError: the score has no such metric.
+    """
+    if record["status"] != Status.OK:
+        return None
+    if metric not in record["metrics"]:
+        if record.get("unlabelled"):
+            return None
+        name = score_address(record["student"], record["task"], record["seed"])
+        raise RetortError(f"{name} has no metric '{metric}'", AGAIN)
+    value = 100 * float(record["metrics"][metric])
+    return value if math.isfinite(value) else None
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+
+
+def failures(study: Study, paths: Iterable[str]) -> list[str]:
+    """Return the reason for each of some results that a job of this run failed to make."""
+    failed = study.config.run_sources.failed
+    return [failed[path] for path in paths if path in failed]
+
+
+def sample_note(records: Iterable[Record]) -> str:
+    """Return a note with the rows of each sample that scores were measured on; empty if all data was used."""
+    rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
+    counts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
+    return f"measured on a sample: {counts}" if rows else ""
+
+
+def without_value(status: Status, reason: str = "") -> dict[str, Any]:
+    """Return the fields of a cell without a value of ours."""
+    return {**summary([]), "status": status, "reason": reason}
+
+
+def not_run(study: Study, student: str) -> dict[str, Any]:
+    """Return the fields of a cell whose student this scale does not run, with the reason if the study gives one."""
+    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured for a cell.
+
+    Args:
+        fields: the fields of its tidy line: mean, std, n, status, reason, ...
+        by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
+    """
+
+    fields: dict[str, Any]
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+
+
+def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
+    """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
+    if not runs(study, student, task):
+        return Measured(not_run(study, student))
+    if why := questions.missing_for(study, student, task):
+        return Measured(without_value(Status.MISSING, why))
+    seeds = seeds_of(study, student)
+    records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
+    values = {seed: value_of(record, metric) for seed, record in records.items()}
+    good = {seed: value for seed, value in values.items() if value is not None}
+    steps = sorted(record["step"] for record in records.values() if record["status"] == "diverged")
+    absent = [seed for seed in seeds if seed not in records]
+    failed = failures(study, (score_address(student, task, seed) for seed in absent))
+    undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
+    fields = {**summary(list(good.values())), "note": sample_note(records.values())}
+    status, reason = Status.MISSING, ""
+    if steps:
+        some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
+        status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
+    elif failed:
+        status, reason = Status.FAILED, failed[0]
+    elif absent:
+        reason = f"{_seeds(absent)} of {len(seeds)}"
+    elif any(records[seed].get("unlabelled") for seed in undefined):
+        reason = "the rows have no labels"
+    elif undefined:
+        reason = f"not defined for {_seeds(undefined)}"
+    else:
+        return Measured({**fields, "status": Status.OK}, good)
+    return Measured({**fields, "status": status, "reason": reason, "mean": None, "std": None})
+
+
+def mean_of(cells: Iterable[Measured]) -> Measured:
+    """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
+
+    Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
+    mislead.
+    """
+    cells = list(cells)
+    if not cells or any(cell.fields["mean"] is None for cell in cells):
+        return Measured(without_value(Status.MISSING, INCOMPLETE))
+    seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
+    if not seeds:
+        return Measured(without_value(Status.MISSING, "its cells have no seed in common"))
+    by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
+    note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
+    return Measured({**summary(list(by_seed.values())), "status": Status.OK, "note": note}, by_seed)
+
+
+def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
+    """Return what was measured for a cell of scores: the mean over its tasks, which may be one.
+
+    Args:
+        study: the study.
+        scores: the scores that have been run.
+        student: the student or teacher.
+        scored: the (task, metric) pairs of the cell.
+    """
+    cells = {(task, metric): measure_score(study, scores, student, task, metric) for task, metric in scored}
+    run = keep_run(study, cells)
+    first = next(iter(run.values()), None)
+    if first and (len(cells) == 1 or first.fields["status"] is Status.NOT_RUN):  # `keep_run` found none that is run
+        return first
+    return with_note(mean_of(run.values()), subset_note(cells, run, "task", [task for task, _ in run]))
+
+
+def keep_run(study: Study, cells: Mapping[Key, Measured]) -> dict[Key, Measured]:
+    """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
+    if not study.scale.replacements:
+        return dict(cells)
+    return {key: cell for key, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
+
+
+def subset_note(cells: Sized, run: Sized, noun: str, names: Iterable[str]) -> str:
+    """Return a note that names the tasks or columns behind a mean; empty if the mean is over all cells."""
+    among = ", ".join(dict.fromkeys(names))
+    return f"the mean of {among}: this scale runs no other {noun} of it" if len(run) < len(cells) else ""
+
+
+def with_note(mean: Measured, note: str) -> Measured:
+    """Return a mean with a note put before its own; unchanged if it has no value."""
+    if mean.fields["status"] is not Status.OK:
+        return mean
+    return replace(mean, fields={**mean.fields, "note": "; ".join(filter(None, (note, mean.fields["note"])))})

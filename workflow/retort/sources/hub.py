@@ -1,0 +1,259 @@
+"""Files of one commit of the Hugging Face hub, downloaded by `huggingface_hub` and checked against the hub's listing.
+
+`HF_ENDPOINT` and the token stored by `hf auth login` are used. The library writes only to the state folder of the job,
+and only checked files are moved to the source's folder. Complete files are kept, and a file whose connection was cut is
+resumed; a file that was incomplete when the job was killed is downloaded anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import glob
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from retort.data.builders import CARD
+from retort.data.files import sha256
+from retort.errors import UNWRITABLE, NoAnswer, RetortError
+from retort.sources.package_index import redact, redact_all
+from retort.specs.source import FirstRows, Hub, HubFiles
+
+MANIFEST = ".manifest.json"
+PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+
+
+def library() -> Any:
+    """Return huggingface_hub with network access on; jobs.py turns it off in every stage, as only downloads need it."""
+    import huggingface_hub
+    import huggingface_hub.constants
+    import huggingface_hub.errors
+    import huggingface_hub.utils
+
+    huggingface_hub.constants.HF_HUB_OFFLINE = False
+    huggingface_hub.constants.HF_HUB_DISABLE_XET = True  # it keeps a cache and logs in the user's home
+    huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it asks for a list of agents and keeps it there too
+    huggingface_hub.utils.disable_progress_bars()  # type: ignore[attr-defined]
+    return huggingface_hub
+
+
+def _api() -> Any:
+    return library().HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+
+
+@contextlib.contextmanager
+def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
+    """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
+    errors = library().errors
+    try:
+        yield
+    except RetortError:
+        raise
+    except errors.GatedRepoError as error:
+        raise RetortError(f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`") from error
+    except errors.RevisionNotFoundError as error:
+        raise RetortError(
+            f"{hub.repository} has no commit or branch {revision}", "`retort pin` asks for one"
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise RetortError(
+            f"the hub has no {hub.repo_type} {hub.repository}", "is it private? `hf auth login`"
+        ) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise NoAnswer(
+            f"{hub.repository} at {revision}: no answer from {redact(_api().endpoint)}: {redact_all(reason)}",
+            "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
+        ) from error
+
+
+def commit_of(hub: Hub) -> str:
+    """Ask the hub for the current commit of the branch and return it.
+
+    Raises:
+        RetortError: the hub has no such repository or branch, or gives no answer.
+    """
+    with as_retort_error(hub, hub.branch):
+        info = _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.branch)
+    return str(info.sha)
+
+
+def listing(hub: HubFiles) -> dict[str, Any]:
+    """Return the files of the commit that match the patterns: path -> `huggingface_hub`'s `RepoFile`, sorted by path.
+
+    The card of a data set is one of them, as it says which files make a split.
+
+    Raises:
+        RetortError: no commit is given, a pattern matches no file, a file is pickled or code, or a model has no
+            safetensors.
+    """
+    if hub.commit is None:
+        raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
+    with as_retort_error(hub, hub.commit):
+        # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
+        _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
+        tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
+        by_path = {file.path: file for file in tree if hasattr(file, "blob_id")}
+    chosen = {CARD} & set(by_path) if hub.repo_type == "dataset" else set()
+    for pattern in hub.files:
+        matched = fnmatch.filter(by_path, pattern)
+        if not matched:
+            raise _no_match(hub, pattern, sorted(by_path))
+        chosen.update(matched)
+    _check_allowed(hub, sorted(chosen))
+    return {path: by_path[path] for path in sorted(chosen)}
+
+
+def _no_match(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
+    """Return the error for a pattern that matches no file of the commit."""
+    what = f"{hub.repository} at {str(hub.commit)[:12]} holds no {pattern}"
+    if pattern.endswith(".safetensors"):
+        return RetortError(
+            f"{what}, and pickled weights are never read",
+            "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
+        )
+    if hub.repo_type == "dataset" and (scripts := [path for path in paths if path.endswith(".py")]):
+        return RetortError(
+            f"{what}, and its script {scripts[0]} is never run",
+            "pin the hub's own conversion: `branch: refs/convert/parquet`",
+        )
+    return RetortError(what, f"it holds {', '.join(paths[:12]) or 'nothing'}")
+
+
+def _check_allowed(hub: HubFiles, paths: list[str]) -> None:
+    """Raise an error if a file is pickled, is code or has a path outside its repository."""
+    origin = f"{hub.repository} at {str(hub.commit)[:12]}"
+    for path in paths:
+        if path.endswith(PICKLED):
+            raise RetortError(f"{origin}: {path} is pickled and never read", "name the safetensors file in 'files'")
+        if path.endswith(".py"):
+            raise RetortError(f"{origin}: {path} is code and never run", "name the files of data in 'files'")
+        if ".." in path.split("/") or path.startswith("/"):
+            raise RetortError(f"{origin}: {path} leaves its repository", "name the files of data in 'files'")
+
+
+def _download(hub: HubFiles, paths: list[str], state: Path) -> None:
+    """Download files to the folder `state` and compare each with the hub's listing; delete damaged ones."""
+    patterns = [path.translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
+    where: dict[str, Any] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
+    for part in state.rglob("*.incomplete"):
+        part.unlink()  # of a job that was killed: the library never resumes it
+    with as_retort_error(hub, str(hub.commit)):
+        library().snapshot_download(
+            hub.repository, **where, allow_patterns=patterns, endpoint=os.environ.get("HF_ENDPOINT")
+        )
+        damaged = _api().verify_repo_checksums(hub.repository, **where).mismatches
+    for file in damaged:
+        (state / file["path"]).unlink()
+    for file in damaged:
+        raise RetortError(
+            f"{hub.repository} at {str(hub.commit)[:12]}: {file['path']} came as {file['actual'][:12]}..., and the "
+            f"hub's listing says {file['expected'][:12]}...",
+            "the download is damaged; it was thrown away, run again",
+        )
+
+
+def fetch(hub: HubFiles, output: Path, state: Path) -> int:
+    """Download the files of the commit to `output`, with a manifest of their checksums; return the number of files.
+
+    Args:
+        hub: the repository, its commit and the patterns of its files.
+        output: the folder to fill.
+        state: the folder that holds files until all are downloaded; deleted at the end.
+
+    Raises:
+        RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
+    """
+    files = listing(hub)
+    _download(hub, list(files), state)
+    sums = {}
+    for path, file in files.items():
+        sums[path] = {"bytes": file.size, "sha256": file.lfs.sha256 if file.lfs else sha256(state / path)}
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(state / path, output / path)
+    manifest = {"repository": hub.repository, "commit": hub.commit, "files": sums}
+    (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    shutil.rmtree(state)
+    return len(files)
+
+
+# Stream the first rows of a data set of the hub: a corpus with a limit needs a part of Wikipedia, not all of it.
+#
+# The library `datasets` downloads only the parts of Parquet files that hold the text column of these rows. They are not
+# checked, as the hub has checksums of whole files only (hub.py compares those). A job that was killed begins again.
+
+
+def stream(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[str]]:
+    """Yield the texts of a Parquet file of the commit, a list for each row group, which is read when it is needed.
+
+    Args:
+        hub: the repository and its commit.
+        path: the file in the repository.
+        column: the column that holds the texts.
+        state: the folder for the library's locks.
+
+    Raises:
+        RetortError: the hub gives no answer, or the file has no such column.
+    """
+    library()
+    import datasets
+
+    datasets.config.HF_HUB_OFFLINE = False  # as in hub.library()
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    with as_retort_error(hub, str(hub.commit)):
+        groups = datasets.load_dataset(
+            "parquet",
+            data_files=f"hf://datasets/{hub.repository}@{hub.commit}/{glob.escape(path)}",
+            columns=[column],
+            split="train",
+            streaming=True,
+            cache_dir=str(state),
+        ).reshard()
+        if column not in groups.features:
+            raise RetortError(f"{hub.repository}: {path} has no column '{column}'", "name it in the corpus's options")
+        for number in range(groups.num_shards):
+            # read to its end: the library's thread would outlive a reader that is left in the middle of a group
+            yield [row[column] or "" for row in groups.shard(groups.num_shards, number)]
+
+
+def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> int:
+    """Write the first rows to files with the same names as on the hub, and a manifest; return the number of files.
+
+    Args:
+        hub: the repository and its commit.
+        first: the files, the column of their texts, and after how many characters reading stops.
+        output: the folder to fill.
+        state: the folder for the library's locks; deleted at the end.
+
+    Raises:
+        RetortError: the hub gives no answer, or a file is not there or has no such column.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    paths = [path for path in listing(hub.model_copy(update={"files": first.files})) if path.endswith(".parquet")]
+    schema = pyarrow.schema([(first.column, pyarrow.string())])
+    characters, rows = 0, dict[str, int]()
+    for path in paths:
+        if characters >= first.characters:
+            break
+        rows[path] = 0
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        with parquet.ParquetWriter(output / path, schema) as writer:
+            for texts in stream(hub, path, first.column, state):
+                writer.write_table(pyarrow.table([texts], schema))
+                rows[path] += len(texts)
+                characters += sum(map(len, texts))
+                if characters >= first.characters:
+                    break
+    manifest = {"repository": hub.repository, "commit": hub.commit, "characters": characters, "first_rows": rows}
+    (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    shutil.rmtree(state, ignore_errors=True)
+    return len(rows)

@@ -1,0 +1,93 @@
+"""Pinning: ask the hub for the commit of a branch once, and write it into the source's YAML file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+
+from retort.atomic import flush, replacing
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.sources.hub import commit_of
+from retort.specs.source import HubSource
+from retort.specs.yaml_reader import read_yaml
+from retort.study.study import Study
+
+ASK = "write the keys of 'hub' a line each, under 'hub:'"
+
+
+def _set_key(text: str, key: str, value: str) -> str:
+    """Return the YAML text with `hub.<key>` set and every other character unchanged.
+
+    Raises:
+        RetortError: 'hub' is not written as a block with one key per line.
+    """
+    block = re.search(r"^[ \t]*hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
+    first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
+    if block is None or first is None:
+        raise RetortError("'hub' is not a block", ASK)
+    indent, inside = first.group(1), block.group(1)
+    line = re.compile(rf"^({indent}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
+    if line.search(inside):
+        inside = line.sub(lambda match: f"{match.group(1)} {value}{match.group(2) or ''}", inside, count=1)
+    else:
+        inside = f"{indent}{key}: {value}\n{inside}"
+    return text[: block.start(1)] + inside + text[block.end(1) :]
+
+
+def write(path: Path, commit: str, note: str) -> None:
+    """Write the commit, with a note of where it was read, into the source's YAML file; all else stays unchanged.
+
+    Raises:
+        RetortError: 'hub' in the file is not a block, or the new text does not read back as the same values.
+    """
+    text = path.read_text(encoding="utf-8")
+    for key, value in (("found", note), ("commit", commit)):
+        text = _set_key(text, key, value)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+        content = read_yaml(part)
+        hub = content.get("hub") or content["source"]["hub"]  # the source may stand in a task's file
+        if (hub.get("commit"), hub.get("found")) != (commit, note):
+            raise RetortError(f"{path.name}: could not write the commit", ASK)
+        flush(part)  # the file is the user's
+
+
+def note(branch: str) -> str:
+    """Return the note beside a commit: on which day the hub gave it, and for which branch."""
+    return f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
+
+
+def _select(study: Study, names: list[str], renew: bool) -> list[str]:
+    """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
+    hub_sources = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
+    for name in names:
+        if name not in hub_sources:
+            raise unknown("source of the hub", name, hub_sources)
+        if hub_sources[name].hub.commit and not renew:
+            raise RetortError(f"{name} is pinned to {hub_sources[name].hub.commit}", "--renew asks for a newer commit")
+    return names or [name for name in hub_sources if renew or not hub_sources[name].hub.commit]
+
+
+def pin(study: Study, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
+    """Pin sources of the hub to a commit and return one line for each that says what was written.
+
+    Args:
+        study: the study whose source files are changed.
+        names: the sources to pin; an empty list means every hub source that has no commit.
+        branch: the branch to ask for instead of the one in the file.
+        renew: also replace commits that the files name.
+
+    Raises:
+        RetortError: a source is unknown or already pinned, or the hub gives no answer; sources before it stay pinned.
+    """
+    lines = []
+    for name in _select(study, names, renew):
+        source = study.sources[name]
+        assert isinstance(source, HubSource)
+        hub = source.hub.model_copy(update={"branch": branch} if branch else {})
+        commit = commit_of(hub)
+        write(study.files["sources", name], commit, note(hub.branch))
+        lines.append(f"{name}: {hub.repository} at {commit}")
+    return lines

@@ -1,0 +1,391 @@
+"""Turn the errors of pydantic into one line for each mistake: the key, what is wrong, what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from retort.errors import RetortError, printable
+from retort.registry import nearest, unknown
+from retort.specs.base import Name
+from retort.specs.yaml_reader import read_yaml
+
+Keys = tuple[str, ...]
+# the beginning of an error's type -> what a value should have been
+TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+# pattern -> what a text must be, in words
+PATTERNS = {
+    r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
+    r"^\S+$": "a name without spaces",
+    r"^[0-9a-f]{64}$": "64 hexadecimal digits",
+    r"^[0-9a-f]{40}$": "40 hexadecimal digits",
+    r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
+}
+
+
+@dataclass(frozen=True)
+class _Mistake:
+    """An error of pydantic.
+
+    Args:
+        keys: the keys that lead to the value, as the file has them; entries of a list count from 1.
+        members: (keys that lead to a union, the member of the union that the error is about), outermost first.
+        item: the error.
+    """
+
+    keys: Keys
+    members: tuple[tuple[Keys, str], ...]
+    item: ErrorDetails
+
+
+def readable(error: ValidationError, content: Any = None, where: str = "") -> list[str]:
+    """Return one line for each mistake.
+
+    Args:
+        error: what pydantic found.
+        content: what was validated; None if that is not known, as for a schedule that was put together.
+        where: the key of the content in its file; empty for the whole file.
+    """
+    mistakes = [_locate(item, content) for item in error.errors(include_url=False)]
+    texts = [_text(mistake) for mistake in mistakes if not _is_rival(mistake, mistakes)]
+    above = (where,) if where else ()
+    return [
+        ": ".join(filter(None, (".".join((*above, *keys)), text))) for keys, text in (*texts, *_undecided(mistakes))
+    ]
+
+
+def _locate(item: ErrorDetails, content: Any) -> _Mistake:
+    """Return an error with its location split into keys of the file and pydantic's names of union members."""
+    keys: list[str] = []
+    members: list[tuple[Keys, str]] = []
+    here, is_known = content, content is not None
+    *_, last = [None, *range(len(item["loc"]))]
+    for position, entry in enumerate(item["loc"]):
+        if isinstance(entry, int) and isinstance(here, (list, tuple)):
+            keys.append(str(entry + 1))
+            here = here[entry] if entry < len(here) else None  # a list that is too short
+        elif isinstance(here, dict) and entry in here:
+            keys.append(str(entry))
+            here = here[entry]
+        elif not is_known:
+            keys.append(str(entry + 1 if isinstance(entry, int) else entry))
+        elif item["type"] == "missing" and position == last:
+            keys.append(str(entry))
+        elif entry != "[key]":  # of an error in a key
+            members.append((tuple(keys), str(entry)))
+    return _Mistake(tuple(keys), tuple(members), item)
+
+
+def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]]]:
+    """Return the unions with no member that accepts the value: keys -> member -> its mistakes.
+
+    Left out are unions whose member follows from a key of the value, such as `kind`: only that member has mistakes.
+    """
+    unions: dict[Keys, dict[str, list[_Mistake]]] = {}
+    for mistake in mistakes:
+        for keys, member in mistake.members:
+            unions.setdefault(keys, {}).setdefault(member, []).append(mistake)
+    return {keys: members for keys, members in unions.items() if len(members) > 1}
+
+
+def _is_rival(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
+    """Return whether the mistake can be dropped, because another member of its union is nearer to the value."""
+    for keys, members in _unions(mistakes).items():
+        ways = [way for way in mistake.members if way[0] == keys]
+        if ways and ways[0][1] != _nearest_member(keys, members):
+            return True
+    return False
+
+
+def _nearest_member(keys: Keys, members: dict[str, list[_Mistake]]) -> str | None:
+    """Return the member of a union with the deepest mistake in the value; None if no member has its type."""
+    depths = {member: max(len(mistake.keys) for mistake in mistakes) for member, mistakes in members.items()}
+    deepest = max(depths, key=lambda member: depths[member])
+    return deepest if depths[deepest] > len(keys) else None
+
+
+def _undecided(mistakes: list[_Mistake]) -> list[tuple[Keys, str]]:
+    """Return the keys and the text of each union whose value has the type of no member."""
+    texts = []
+    for keys, members in _unions(mistakes).items():
+        if _nearest_member(keys, members) is None:
+            items = [mistake.item for rivals in members.values() for mistake in rivals]
+            types = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
+            texts.append((keys, f"give {' or '.join(types)}, not {items[0]['input']!r}"))
+    return texts
+
+
+def _type_of(item: ErrorDetails) -> str:
+    """Return what the value should have been, by the type of the error."""
+    return TYPES.get(item["type"].split("_")[0], item["msg"].removeprefix("Input should be "))
+
+
+def _text(mistake: _Mistake) -> tuple[Keys, str]:
+    return TEXTS.get(mistake.item["type"], _plain)(mistake)
+
+
+def _plain(mistake: _Mistake) -> tuple[Keys, str]:
+    item = mistake.item
+    text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
+    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
+        return mistake.keys, text  # the value is too long to print, and its type is right
+    return mistake.keys, f"{text}, not {_describe(item['input'])}"
+
+
+def _describe(value: Any) -> str:
+    """Return a value for a message; mappings and lists are not printed in full."""
+    kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
+    return kinds.get(type(value), repr(value))
+
+
+def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a value that is no list or no mapping."""
+    return mistake.keys, f"give {_type_of(mistake.item)}, not {_describe(mistake.item['input'])}"
+
+
+def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
+    keys, text = _plain(mistake)
+    value = mistake.item["input"]
+    is_number = isinstance(value, str) and re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", value, re.IGNORECASE)
+    return keys, text + "; write the number without quotes" * bool(is_number)
+
+
+def _own_message(mistake: _Mistake) -> tuple[Keys, str]:
+    return mistake.keys, mistake.item["msg"].removeprefix("Value error, ")
+
+
+def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
+    keys, text = _plain(mistake)
+    is_bool = isinstance(mistake.item["input"], bool)
+    return keys, text + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
+
+
+def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
+    pattern = mistake.item["ctx"]["pattern"]
+    words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
+    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {pattern}{words}"
+
+
+def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a key, such as `kind`, whose value names no member of a union."""
+    context = mistake.item["ctx"]
+    key = context["discriminator"].strip("'")
+    return (*mistake.keys, key), str(unknown(key, context["tag"], re.findall(r"'(.*?)'", context["expected_tags"])))
+
+
+def _no_kind(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a missing or misspelt key, such as `kind`, that names a member of a union."""
+    key = mistake.item["ctx"]["discriminator"].strip("'")
+    near = nearest(key, map(str, mistake.item["input"])) if isinstance(mistake.item["input"], dict) else None
+    if near is None:
+        return (*mistake.keys, key), "Field required"
+    return (*mistake.keys, near), str(unknown("key", near, [key]))
+
+
+TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
+    "missing": _own_message,
+    "value_error": _own_message,
+    "unknown_key": _own_message,
+    "no_source": _own_message,
+    "string_type": _not_text,
+    "int_type": _quoted_number,
+    "float_type": _quoted_number,
+    "list_type": _wrong_container,
+    "tuple_type": _wrong_container,
+    "dict_type": _wrong_container,
+    "model_type": _wrong_container,
+    "model_attributes_type": _wrong_container,
+    "string_pattern_mismatch": _wrong_pattern,
+    "union_tag_invalid": _wrong_kind,
+    "union_tag_not_found": _no_kind,
+}
+
+
+# Load YAML files as models; collect the problems of all files instead of raising errors.
+
+
+Result = TypeVar("Result")
+Change = Callable[[Path, Any], Any]
+_NAMES: TypeAdapter[str] = TypeAdapter(Name)
+
+
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    """Return the validator of a model; it is cached, because a study has hundreds of entries of few models."""
+    return TypeAdapter(model)
+
+
+def _unchanged(path: Path, content: Any) -> Any:
+    return content
+
+
+class Problems:
+    """A list of error messages, each beginning with the name of its file.
+
+    Args:
+        folder: the folder of the study; file names are printed relative to its parent.
+
+    Attributes:
+        lines: the messages.
+        unread: names of files and entries that could not be read; `*` stands for an unknown part of a name.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+        self.unread: set[str] = set()
+
+    def add(self, path: Path | str, what: object) -> None:
+        """Add one message about a file."""
+        name = path
+        if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
+            name = path.relative_to(self.folder.parent)
+        line = printable(f"{name}: {what}")  # keys and names stand in it
+        if line not in self.lines:  # the students of a family share their mistakes
+            self.lines.append(line)
+
+    def attempt(self, path: Path | str, where: str, action: Callable[..., Result], *arguments: Any) -> Result | None:
+        """Call an action and return its result; on an error, add the error to the messages and return None."""
+        try:
+            return action(*arguments)
+        except ValidationError as error:
+            for line in readable(error, None, where):
+                self.add(path, line)
+        except RetortError as error:
+            self.add(path, f"{where}{': ' if where else ''}{error}")
+        return None
+
+    def validate(self, path: Path | str, where: str, model: Any, content: Any, context: object = None) -> Any:
+        """Return the content as a model; on an error, add one message for each mistake and return None.
+
+        Args:
+            path: the file.
+            where: the key of the content in the file; empty for the whole file.
+            model: the model.
+            content: what the file holds there.
+            context: the names that the file can use, for fields that name a student or teacher.
+        """
+        try:
+            return _adapter(model).validate_python(content, context=context)
+        except ValidationError as error:
+            for line in readable(error, {} if content is None else content, where):
+                self.add(path, line)
+        return None
+
+    def is_unread(self, name: str) -> bool:
+        """Return whether a file or entry of this name could not be read, and so has a problem already."""
+        return any(fnmatchcase(name, pattern) for pattern in self.unread)
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a table or figure unchanged if it can be used in a file path.
+
+    Raises:
+        RetortError: the name is not "table" or "figure" followed by small letters, digits and single dashes.
+    """
+    if not re.fullmatch(r"(table|figure)[a-z0-9]*(-[a-z0-9]+)*", name):
+        raise RetortError(f"'{name}' is not a name such as table1, table5-acl or figure2", "rename the file")
+    return name
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a path exists; a broken link counts, as reading it adds a problem."""
+    return path.exists() or path.is_symlink()
+
+
+def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = _unchanged) -> Any:
+    """Load one file as a model; if it fails, add its problems and return None.
+
+    Args:
+        path: the file.
+        model: the model.
+        problems: the list to which problems are added.
+        context: the names that the file can use, for fields that name a student or teacher.
+        change: called with the file and its content, before it is validated; returns the content to validate.
+    """
+    before = len(problems.lines)
+    content = problems.attempt(path, "", read_yaml, path)
+    if len(problems.lines) == before:
+        value = problems.validate(path, "", model, change(path, content), context)
+    else:
+        value = None
+    if value is None:
+        problems.unread.add(path.stem)
+    return value
+
+
+def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, Any]:
+    """Return the entries of a file that maps names to entries, without those that only hold YAML anchors.
+
+    Args:
+        path: the file.
+        problems: the list to which problems are added.
+        marked: make the keys of mappings know their lines.
+    """
+    content = problems.attempt(path, "", _mapping, path, marked)
+    if content is None:
+        problems.unread.add(f"{path.parent.name}-*")
+    return {key: entry for key, entry in (content or {}).items() if str(key)[:1] != "_"}
+
+
+def _mapping(path: Path, marked: bool) -> dict[Any, Any]:
+    """Return the content of a file that holds a mapping.
+
+    Raises:
+        RetortError: the file cannot be read, is empty, or holds something else.
+    """
+    content = read_yaml(path, marked)
+    if not isinstance(content, dict):
+        raise RetortError("is empty" if content is None else "holds no mapping", "this file maps names to entries")
+    return content
+
+
+def named(path: Path, model: Any, problems: Problems) -> dict[str, Any]:
+    """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
+    models = {}
+    for name, entry in entries(path, problems).items():
+        safe = checked_entry_name(path, name, problems)
+        value = problems.validate(path, str(name), model, entry)
+        if safe is not None and value is not None:
+            models[safe] = value
+        else:
+            problems.unread.add(str(name))
+    return models
+
+
+def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
+    """Return the name of an entry unchanged if it can be used in a file path; else add a problem and return None."""
+    return problems.attempt(path, "", _NAMES.validate_python, name)
+
+
+def folder(path: Path, model: Any, problems: Problems, change: Change = _unchanged) -> dict[str, Any]:
+    """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added.
+
+    `change` is called with each file and its content, before it is validated; it returns the content to validate.
+    """
+    models = {}
+    for file in sorted(path.glob("*.yaml")):
+        if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
+            problems.unread.add(file.stem)
+            continue
+        value = one(file, model, problems, change=change)
+        if value is not None:
+            models[file.stem] = value
+    return models
