@@ -36,9 +36,8 @@ check: install ## linters, types and the fast tests: no workflow, no guide, noth
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest -n 2
 
-report: run ## the study, Snakemake's own report (reports/snakemake.zip), and an archive of the run (reports/ro-crate.zip)
+report: run ## the study, and Snakemake's own report (reports/snakemake.zip)
 	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --report reports/snakemake.zip
-	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) -- reports/ro-crate.zip
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
 	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

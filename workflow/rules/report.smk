@@ -71,21 +71,3 @@ rule make_audit:
         **rule_of["make_audit"].params,
     script:
         "../scripts/make_audit.py"
-
-
-rule make_crate:
-    """Pack the run as an RO-Crate for an archive; only when it is asked for by name."""
-    input:
-        **rule_of["make_crate"].inputs,
-    output:
-        **rule_of["make_crate"].outputs,
-    log:
-        rule_of["make_crate"].log,
-    wildcard_constraints:
-        **rule_of["make_crate"].constraints,
-    conda:
-        "../../envs/tables.yaml"
-    params:
-        **rule_of["make_crate"].params,
-    script:
-        "../scripts/make_crate.py"

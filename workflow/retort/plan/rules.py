@@ -353,12 +353,6 @@ class Rules(Mapping[str, Rule]):
             },
             {"missing": ran.missing, "failed": ran.failures},
         )
-        yield Rule(
-            "make_crate",
-            {"zip": "reports/ro-crate.zip"},
-            {"index": "reports/index.html", "pages": [*pages.pages, *pages.printed], "tables": pages.tidy},
-            {"folder": str(self.plan.config.folder)},
-        )
 
 
 def _shown(path: str, part: str, noun: str) -> Any:
