@@ -161,7 +161,7 @@ def peak(
     """
     with as_on_a_gpu() as meter:
         student, teacher = (_model(size, vocabulary, head, outputs) for size in sizes)
-        build.prepare(student, schedule)
+        build.prepare(student, schedule.freeze, schedule.dropout)
         loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)), DATA)
         read, taught = Recorder(student, loss.needs("student")), Recorder(teacher.eval(), loss.needs("teacher"))
         weights = optim.parameters(student, loss).values()

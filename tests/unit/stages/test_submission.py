@@ -12,7 +12,7 @@ import pytest
 from retort.checksums import Maker
 from retort.engine.job import Job
 from retort.errors import RetortError
-from retort.models import build
+from retort.models import build, weights
 from retort.plan import params
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
@@ -99,7 +99,7 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
     where = {name: tmp_path / name for name in ("mnli", "glue-diagnostic")}
     write_sample(study.tasks["mnli"], "local", where)
     settings = params.predictions(study)["mnli"]
-    build.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
+    weights.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
     to, encoded = str(tmp_path / "answers.json"), str(tmp_path / "encoded")
     tokenized = params.test_sets(study, next(iter(study.tokenizers)), "mnli")
     assert tokenized.task == settings.task

@@ -14,7 +14,7 @@ import torch
 from retort.data.encoded import Encoded
 from retort.data.encoding import SplitWriter, Tokeniser, encode_task
 from retort.engine.job import Job
-from retort.models import build
+from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.models.stored_activations import StoredActivations
 from retort.plan import resolve
@@ -154,7 +154,7 @@ def test_logits_are_starts_and_ends(model: Any, tiny: Encoded) -> None:
 def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, encoder: Path, tmp_path: Path) -> None:
     from retort.data.batches import collate
 
-    build.save(model, encoder, tmp_path / "teacher", "a card")
+    weights.save(model, encoder, tmp_path / "teacher", "a card")
     study = open_study(Config(papers=["tiny"], study=str(STUDY), precision="float32"))
     teacher = resolve.teacher(study, "tiny-teacher", "mood").model_copy(update={"task": TASK})
     settings = ActivationSettings(teacher=teacher, activations=[("logits", None), ("hidden", 2)], stage=1)

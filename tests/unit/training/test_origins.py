@@ -13,7 +13,7 @@ import torch
 from retort.checksums import sealed
 from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.models.cards import trained
+from retort.models.weights import trained
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.plain import plain
 from retort.provenance import device_name

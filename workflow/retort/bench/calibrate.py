@@ -20,7 +20,7 @@ from retort.cost import losses, work
 from retort.engine import forkserver
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.models.attention_forms import ATTENTION
+from retort.models.encoders import ATTENTION
 from retort.objectives.relation_forms.choice import relation_divergence, token_weights
 from retort.provenance import environment
 from retort.settings import TermSettings

@@ -17,7 +17,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 from retort import machine
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.models.attention_forms import ATTENTION
+from retort.models.encoders import ATTENTION
 from retort.models.recorder import Recorder
 from retort.objectives import WeightedSum, compose, objectives
 from retort.objectives.base import TrainingRows

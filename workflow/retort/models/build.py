@@ -1,15 +1,14 @@
-"""Load Hugging Face encoders, from safetensors only, and save them so that AutoModel loads them."""
+"""Build encoders of transformers: from a folder, whose weights are safetensors alone, or with random weights."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -21,20 +20,11 @@ from transformers import (
 from transformers.utils import logging
 
 from retort.batch import Shape
+from retort.checksums import remedy_of_model
 from retort.errors import RetortError
-from retort.models.attention_forms import ATTENTION
-from retort.models.recorder import embeddings_of, family_of
-from retort.models.weights import (
-    DISTILBERT,
-    as_bert,
-    check_complete,
-    check_finite,
-    check_shapes,
-    reading_weights,
-    weights_as_bert,
-)
+from retort.models.encoders import ATTENTION, DISTILBERT, as_bert, embeddings_of, family_of, weights_as_bert
+from retort.models.weights import is_noted
 from retort.specs.model import Architecture
-from retort.specs.protocol import Schedule
 
 logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -49,15 +39,6 @@ HEADS: dict[str, Any] = {
     "masked-lm": AutoModelForMaskedLM,
     "span": AutoModelForQuestionAnswering,
 }
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",  # BERT
-    "vocab.json",  # RoBERTa
-    "merges.txt",
-    "sentencepiece.bpe.model",  # XLM-R
-)
 SIZES = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
@@ -98,10 +79,10 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     overrides: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
-    with reading_weights(folder):
+    with _reading_weights(folder):
         is_distilbert = _read_config(folder).model_type == DISTILBERT
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
-    check_finite(folder, model)
+    _check_finite(folder, model)
     return model
 
 
@@ -116,11 +97,13 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -
         trust_remote_code=False,
         local_files_only=True,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # `check_shapes` refuses them, with their names
+        ignore_mismatched_sizes=True,  # refused below, with their names
         **overrides,
     )
-    check_shapes(folder, loading["mismatched_keys"])
-    check_complete(folder, model, loading["missing_keys"])
+    for name, *shapes in sorted(loading["mismatched_keys"]):
+        held, right = (" x ".join(map(str, shape)) for shape in shapes)
+        raise _damaged(folder, f"holds {name} of {held} numbers, not {right}")
+    _check_complete(folder, model, loading["missing_keys"])
     return model
 
 
@@ -132,16 +115,74 @@ def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, Any]) -
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION)
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
-    check_complete(folder, encoder, lacks)  # DistilBERT has no pooler: a missing one is right
+    _check_complete(folder, encoder, lacks)  # DistilBERT has no pooler: a missing one is right
     if unknown:
         raise RetortError(f"{folder}/model.safetensors does not hold a {DISTILBERT}", f"it holds {unknown[0]}")
     return model
 
 
+@contextlib.contextmanager
+def _reading_weights(folder: Path | str) -> Iterator[None]:
+    """Turn the errors of libraries about damaged weights into a `RetortError`.
+
+    Raises:
+        RetortError: the block could not read the weights.
+    """
+    try:
+        yield
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise _damaged(folder, f"cannot be read ({reason})") from error
+
+
+def _damaged(folder: Path | str, what: str) -> RetortError:
+    return RetortError(f"{folder}/model.safetensors {what}", remedy_of_model(folder))
+
+
+def _check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> None:
+    """Check that a folder holds all weights of the embeddings and layers of a model.
+
+    A missing pooler or head is allowed, and starts at random.
+
+    Args:
+        folder: the folder.
+        model: the model.
+        missing: the names of the model's weights that the folder lacks.
+
+    Raises:
+        RetortError: a missing weight belongs to the embeddings or to a layer.
+    """
+    prefix, weights = f"{model.base_model_prefix}.", {name for name, _ in model.named_parameters()}
+    # poolers and heads of all families have other names
+    lacks = sorted(
+        name
+        for name in weights.intersection(missing)
+        if name.removeprefix(prefix).startswith(("embeddings", "encoder"))
+    )
+    if lacks:
+        count = f"{len(lacks)} weight{'s' * (len(lacks) != 1)}"
+        raise _damaged(folder, f"lacks {count} of the encoder, such as {lacks[0]}")
+
+
+def _check_finite(folder: Path | str, model: torch.nn.Module) -> None:
+    """Check that all weights of a model are finite, unless a note says that their training diverged.
+
+    Raises:
+        RetortError: a weight is NaN or infinite.
+    """
+    with torch.no_grad():
+        # a fast test first: a finite sum has only finite summands; but a sum of finite ones may overflow
+        bad = (name for name, weight in model.named_parameters() if not weight.sum().isfinite())
+        bad = (name for name in bad if not model.get_parameter(name).isfinite().all())
+        name = next(bad, None)
+    if name is not None and not is_noted(folder):
+        raise _damaged(folder, f"holds NaN or infinity in {name}")
+
+
 def has_masked_lm(folder: Path | str) -> bool:
     """Return whether the weights of a folder have a masked-LM head."""
     names = family_of(_config(folder)).masked_lm
-    with reading_weights(folder), safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+    with _reading_weights(folder), safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
         return any(key.split(".")[0] in names for key in weights.keys())  # noqa: SIM118 - not a dictionary
 
 
@@ -181,7 +222,10 @@ def blank(
     """
     config, sizes = _config(model_folder), sizes_of(architecture)
     if sizes["embedding"] != sizes["hidden"] and not hasattr(config, SIZES["embedding"]):
-        config = _with_narrow_embeddings(config)
+        family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
+        positions = config.max_position_embeddings - family.first_position  # RoBERTa has unused ones before it
+        kept |= {"max_position_embeddings": positions, "tokenizer_class": family.tokenizer}
+        config = ElectraConfig(**kept)
     for name, key in SIZES.items():
         if hasattr(config, key):
             setattr(config, key, sizes[name])
@@ -194,13 +238,6 @@ def blank(
 def sizes_of(architecture: Architecture) -> dict[str, int]:
     """Return the sizes of an architecture by the keys of SIZES."""
     return {"embedding": architecture.hidden, **architecture.model_dump()}
-
-
-def _with_narrow_embeddings(config: Any) -> ElectraConfig:
-    """Return an ELECTRA config with the same vocabulary, tokenizer and number of positions."""
-    family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
-    positions = config.max_position_embeddings - family.first_position  # RoBERTa has unused ones before the first token
-    return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)  # type: ignore[call-arg]
 
 
 def check_shape(
@@ -241,35 +278,21 @@ def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:
     return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, num_labels)
 
 
-def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str) -> None:
-    """Write weights (safetensors), config, tokenizer and model card to the folder `output`."""
-    model.save_pretrained(str(output), safe_serialization=True)
-    for name in TOKENIZER_FILES:
-        if (Path(tokenizer_folder) / name).is_file():
-            shutil.copyfile(Path(tokenizer_folder) / name, Path(output) / name)
-    (Path(output) / "README.md").write_text(card)
+def prepare(model: Any, frozen: Sequence[str] = (), dropout: float | None = None) -> None:
+    """Freeze some modules of a model, unfreeze all others, and set the probability of every dropout.
 
-
-def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
-    """Set the probability of every dropout of the model; None restores the original ones."""
+    Args:
+        model: the model.
+        frozen: any of 'embeddings' and 'encoder'.
+        dropout: the probability; None restores the original ones.
+    """
+    model.requires_grad_(True)  # an earlier stage may have frozen other modules
+    if "embeddings" in frozen:
+        for module in embeddings_of(model):
+            module.requires_grad_(False)
+    if "encoder" in frozen:
+        model.base_model.requires_grad_(False)
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             own = module.__dict__.setdefault("own_p", module.p)  # the original one, which a later stage may restore
-            module.p = own if probability is None else probability
-
-
-def prepare(model: Any, schedule: Schedule) -> None:
-    """Freeze the parts of the model that the schedule freezes, and set its dropout."""
-    freeze(model, schedule.freeze)
-    set_dropout(model, schedule.dropout)
-
-
-def freeze(model: Any, modules: Sequence[str]) -> None:
-    """Freeze the modules 'embeddings' or 'encoder', if they are listed, and unfreeze all others."""
-    model.requires_grad_(True)  # an earlier stage may have frozen other modules
-    for name in modules:
-        if name == "embeddings":
-            for module in embeddings_of(model):
-                module.requires_grad_(False)
-        if name == "encoder":
-            model.base_model.requires_grad_(False)
+            module.p = own if dropout is None else dropout

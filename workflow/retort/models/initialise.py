@@ -11,7 +11,7 @@ from torch import nn
 
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, has_masked_lm, load
-from retort.models.recorder import embeddings_of, heads_on, layers_of
+from retort.models.encoders import embeddings_of, heads_on, layers_of
 from retort.settings import DistillationSettings, ModelSettings
 from retort.specs.model import Architecture
 
@@ -88,8 +88,8 @@ def take_heads(student: Any, source: Any) -> None:
     tied = {id(weight) for module in embeddings_of(student) for weight in module.parameters()}
     theirs = heads_on(source)
     for name, mine in heads_on(student).items():
-        if name in theirs and _have_same_shapes(mine, theirs[name]):
-            weights = theirs[name].state_dict()
+        weights = theirs[name].state_dict() if name in theirs else {}
+        if {key: w.shape for key, w in mine.state_dict().items()} == {key: w.shape for key, w in weights.items()}:
             for key, weight in mine.named_parameters():
                 if id(weight) not in tied:
                     weight.copy_(weights[key])
@@ -122,11 +122,6 @@ def with_pooler(
     return encoder
 
 
-def _have_same_shapes(module: nn.Module, other: nn.Module) -> bool:
-    """Return whether both modules have weights of the same names and shapes."""
-    return {k: v.shape for k, v in module.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
-
-
 def initialise(
     settings: DistillationSettings, vocabulary: int, folders: StartFolders, head: str, num_labels: int
 ) -> nn.Module:
@@ -144,22 +139,15 @@ def initialise(
     """
     start, architecture = settings.initialisation, settings.architecture
     if folders.parent is not None:
-        # the parent may have any number of attention heads: no weight depends on it, and `_from_parent` sets the own
+        # the parent may have any number of attention heads: no weight depends on it, and the student has its own
         check_shape(folders.parent, architecture, vocabulary, any_heads=True)
-        return _from_parent(folders.parent, folders.teacher, head, num_labels, architecture.heads)
+        student = load(folders.parent, head, num_labels, architecture.heads)
+        if head == "masked-lm" and folders.teacher is not None and not has_masked_lm(folders.parent):
+            take_heads(student, load(folders.teacher, head, num_labels))
+        return student
     student = blank(folders.model, architecture, head, num_labels)  # random, where no layers are copied
     if start.layers is not None:
         source_folder = folders.teacher if start.of == "teacher" else folders.model
         assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
         take_layers(student, load(source_folder, head, num_labels), start.layers, start.new_heads)
-    return student
-
-
-def _from_parent(
-    parent_folder: Path | str, teacher_folder: Path | str | None, head: str, num_labels: int, heads: int
-) -> nn.Module:
-    """Load the parent with `heads` attention heads and a head; take a missing masked-LM head from the teacher."""
-    student = load(parent_folder, head, num_labels, heads)
-    if head == "masked-lm" and teacher_folder is not None and not has_masked_lm(parent_folder):
-        take_heads(student, load(teacher_folder, head, num_labels))
     return student

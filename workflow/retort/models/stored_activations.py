@@ -33,22 +33,7 @@ def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
     return all(file_of(folder, key).is_file() for key in basis(keys))
 
 
-class Store:
-    """The array of one activation on disk, open for writing."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-        self.nbytes = array.nbytes
-
-    def write(self, indices: np.ndarray, values: Tensor) -> None:
-        """Write the values (tokens, width) or (rows, num_labels) at these indices of the array."""
-        if self.array.dtype == np.uint16:
-            self.array[indices] = values.to(torch.bfloat16).view(torch.uint16).numpy()  # the bits of bfloat16
-        else:
-            self.array[indices] = values.float().numpy()
-
-
-def create(folder: Path, key: Key, length: int, width: int, precision: str) -> Store:
+def create(folder: Path, key: Key, length: int, width: int, precision: str) -> np.ndarray:
     """Create the array (length, width) of an activation on disk.
 
     Logits are always stored in float32: they are small, and they are all that a stage on the output reads.
@@ -61,7 +46,7 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
     size = length * width * dtype.itemsize
     if shutil.disk_usage(folder).free < size:  # a write to a memory map on a full disk kills the process silently
         raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
-    return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=dtype, shape=(length, width)))
+    return np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=dtype, shape=(length, width))
 
 
 @torch.no_grad()
@@ -79,28 +64,20 @@ def store_activations(
         device: 'cpu' or 'cuda'.
     """
     recorder = Recorder(network, keys)
-    stores: dict[Key, Store] = {}
+    arrays: dict[Key, np.ndarray] = {}
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for numbers, batch in in_order(rows, 64):
+            places, mask = positions(rows, numbers.numpy())
             for key, value in recorder(batch.to(device)).items():
                 per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
-                kept = value[batch.attention_mask] if per_token else value
-                if key not in stores:
+                kept = (value[batch.attention_mask] if per_token else value).cpu()
+                if key not in arrays:
                     length = int(rows.offsets[-1]) if per_token else len(rows)
-                    stores[key] = create(output, key, length, kept.shape[-1], precision)
-                indices = token_indices(rows, numbers.numpy()) if per_token else numbers.numpy()
-                stores[key].write(indices, kept.cpu())
-    return len(stores), sum(store.nbytes for store in stores.values())
-
-
-def token_indices(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
-    """Return the indices of the rows' tokens in the flat arrays of a split, which hold one row after another."""
-    return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
-
-
-def copy_to(tensor: Tensor, device: torch.device) -> Tensor:
-    """Copy a CPU tensor to a device; do not wait for a copy to a GPU, which is from pinned memory."""
-    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+                    arrays[key] = create(output, key, length, kept.shape[-1], precision)
+                as_bits = arrays[key].dtype == np.uint16
+                kept = kept.to(torch.bfloat16).view(torch.uint16) if as_bits else kept.float()
+                arrays[key][places[mask] if per_token else numbers.numpy()] = kept.numpy()
+    return len(arrays), sum(array.nbytes for array in arrays.values())
 
 
 class StoredActivations:
@@ -145,5 +122,7 @@ class StoredActivations:
                 tensor = tensor.view(torch.bfloat16)
             if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
-            caught[key] = copy_to(tensor, batch.input_ids.device)
+            device = batch.input_ids.device
+            # do not wait for a copy to a GPU, which is from pinned memory
+            caught[key] = tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
         return derive(self.keys, caught, self.heads, batch.attention_mask)

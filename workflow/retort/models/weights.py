@@ -1,164 +1,106 @@
-"""Check the weights in a folder: they can be read, form a complete encoder, and are finite."""
+"""What a job leaves of a model: weights, config, tokenizer and card; and a note if the training diverged.
+
+The weights of a diverged training are those before the step at which it diverged. A job that would train such a model
+further raises `Diverged` with the same step, so that its cells say `diverged`.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor, zeros
-from transformers import BertConfig
+from torch import nn
 
 from retort.atomic import write_json
-from retort.checksums import remedy_of_model
-from retort.errors import Diverged, RetortError
-
-FILE = "model.safetensors"
-ENCODER = ("embeddings", "encoder")  # modules of every family; poolers and heads may be new
-
-
-@contextlib.contextmanager
-def reading_weights(folder: Path | str) -> Iterator[None]:
-    """Turn the errors of libraries about damaged weights into a `RetortError`.
-
-    Raises:
-        RetortError: the block could not read the weights.
-    """
-    try:
-        yield
-    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise RetortError(f"{_file(folder)} cannot be read ({reason})", remedy_of_model(folder)) from error
-
-
-def check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> None:
-    """Check that a folder holds all weights of the embeddings and layers of a model.
-
-    A missing pooler or head is allowed, and starts at random.
-
-    Args:
-        folder: the folder.
-        model: the model.
-        missing: the names of the model's weights that the folder lacks.
-
-    Raises:
-        RetortError: a missing weight belongs to the embeddings or to a layer.
-    """
-    prefix, parameters = f"{model.base_model_prefix}.", {name for name, _ in model.named_parameters()}
-    lacks = sorted(
-        name
-        for name in parameters.intersection(missing)
-        if name.removeprefix(prefix).partition(".")[0].startswith(ENCODER)
-    )
-    if lacks:
-        count = f"{len(lacks)} weight{'s' * (len(lacks) != 1)}"
-        raise RetortError(f"{_file(folder)} lacks {count} of the encoder, such as {lacks[0]}", remedy_of_model(folder))
-
-
-def check_shapes(folder: Path | str, differing: Iterable[tuple[str, Iterable[int], Iterable[int]]]) -> None:
-    """Check that the weights of a folder have the shapes that its config.json and the head require.
-
-    Args:
-        folder: the folder.
-        differing: (name, shape, required shape) of each weight with another shape.
-
-    Raises:
-        RetortError: there is such a weight.
-    """
-    for name, held, right in sorted(differing):
-        sizes = [" x ".join(map(str, shape)) for shape in (held, right)]
-        raise RetortError(
-            f"{_file(folder)} holds {name} of {sizes[0]} numbers, not {sizes[1]}", remedy_of_model(folder)
-        )
-
-
-def check_finite(folder: Path | str, model: torch.nn.Module) -> None:
-    """Check that all weights of a model are finite, unless a note says that their training diverged.
-
-    Args:
-        folder: the folder that the weights were read from.
-        model: the model.
-
-    Raises:
-        RetortError: a weight is NaN or infinite.
-    """
-    with torch.no_grad():
-        # a fast test first: a finite sum has only finite summands; but a sum of finite ones may overflow
-        bad = (name for name, weight in model.named_parameters() if not weight.sum().isfinite())
-        bad = (name for name in bad if not model.get_parameter(name).isfinite().all())
-        name = next(bad, None)
-    if name is not None and not is_noted(folder):
-        raise RetortError(f"{_file(folder)} holds NaN or infinity in {name}", remedy_of_model(folder))
-
-
-def _file(folder: Path | str) -> Path:
-    return Path(folder) / FILE
-
-
-# Read the weights of a DistilBERT as those of a BERT: they are the same under other names.
-
-
-# DistilBERT (Sanh et al., 2019): a BERT without token type embeddings and without a pooler.
-NAMES = {
-    "transformer.layer": "encoder.layer",
-    "q_lin": "self.query",
-    "k_lin": "self.key",
-    "v_lin": "self.value",
-    "out_lin": "output.dense",
-    "sa_layer_norm": "attention.output.LayerNorm",
-    "ffn.lin1": "intermediate.dense",
-    "ffn.lin2": "output.dense",
-    "output_layer_norm": "output.LayerNorm",
-}
-SIZES = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "dim",
-         "intermediate_size": "hidden_dim", "hidden_act": "activation", "hidden_dropout_prob": "dropout",
-         "attention_probs_dropout_prob": "attention_dropout", "vocab_size": "vocab_size",
-         "max_position_embeddings": "max_position_embeddings", "pad_token_id": "pad_token_id",
-         "initializer_range": "initializer_range"}  # fmt: skip
-DISTILBERT = "distilbert"
-
-
-def as_bert(config: Any) -> Any:
-    """Return a DistilBERT config as the BERT config of the same model; any other config unchanged."""
-    if config.model_type != DISTILBERT:
-        return config
-    return BertConfig(**{ours: getattr(config, theirs) for ours, theirs in SIZES.items()})
-
-
-def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
-    """Return the weights of a DistilBERT's encoder under BERT's names.
-
-    The embeddings of the `types` token types are zeros, so that they add nothing. A masked-LM head is left out: its
-    layers differ from BERT's.
-    """
-    weights = {}
-    for name, weight in load_file(str(Path(folder) / "model.safetensors")).items():
-        ours = name.removeprefix(f"{DISTILBERT}.")
-        if ours.split(".")[0] in ("embeddings", "transformer"):
-            for theirs, bert in NAMES.items():
-                ours = ours.replace(f"{theirs}.", f"{bert}.")
-            weights[ours] = weight.float()  # published weights may be in 16 bits
-    embeddings = weights["embeddings.word_embeddings.weight"]  # (vocabulary, width)
-    return {**weights, "embeddings.token_type_embeddings.weight": zeros(types, embeddings.shape[1])}
-
+from retort.engine.job import Job, this_code
+from retort.errors import Diverged
+from retort.provenance import environment
+from retort.settings import Settings
+from retort.settings.card import section
 
 NOTE = "diverged.json"
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",  # BERT
+    "vocab.json",  # RoBERTa
+    "merges.txt",
+    "sentencepiece.bpe.model",  # XLM-R
+)
 
 
-def note_divergence(folder: Path | str, diverged: Diverged) -> None:
-    """Write a note beside the weights of a student that its training diverged."""
-    write_json(Path(folder) / NOTE, {"step": diverged.step})
+def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str) -> None:
+    """Write weights (safetensors), config, tokenizer and model card to the folder `output`."""
+    model.save_pretrained(str(output), safe_serialization=True)
+    for name in TOKENIZER_FILES:
+        if (Path(tokenizer_folder) / name).is_file():
+            shutil.copyfile(Path(tokenizer_folder) / name, Path(output) / name)
+    (Path(output) / "README.md").write_text(card)
+
+
+def save_with_card(
+    job: Job,
+    settings: Settings,
+    model: nn.Module,
+    tokenizer_folder: Path | str,
+    output: Path | str,
+    title: str,
+    origins: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Save a model with the tokenizer of a folder, and a model card: a README.md in the format of model hubs.
+
+    Args:
+        job: the job, whose device the card names, and all other code behind the model: code that made an input of it,
+            or trained a part of it.
+        settings: the settings of the job.
+        model: the model.
+        tokenizer_folder: the folder of the tokenizer.
+        output: the folder to write.
+        title: the title of the card.
+        origins: how the steps of its training were taken, see `Checkpoint.origins`.
+    """
+    if not job.writes:
+        return
+    origin = environment(job.device, 1)
+    words = sorted(maker.words for maker in (job.ancestors | job.resumed_from) - {this_code()})
+    about = "other code has made a part of it, or of what it was made from"
+    mixed = f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
+    card = f"""---
+library_name: transformers
+tags: [retort, distillation]
+---
+
+# {title}
+
+Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
+{mixed}
+Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
+
+It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
+alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
+
+{trained(origins)}{section(settings)}"""
+    save(model, tokenizer_folder, output, card)
+
+
+def trained(origins: Sequence[Mapping[str, Any]]) -> str:
+    """Return the section of a card that shows how the steps of a training were taken; '' if unknown."""
+    return f"## Training\n\n```json\n{json.dumps(origins, indent=1)}\n```\n\n" if any(origins) else ""
 
 
 def note_result(folder: Path | str, result: object) -> None:
     """Write a note beside the weights of a training if its result is a divergence."""
     if isinstance(result, Diverged):
-        note_divergence(folder, result)
+        write_json(Path(folder) / NOTE, {"step": result.step})
+
+
+def is_noted(folder: Path | str) -> bool:
+    """Return whether a note beside the weights in a folder says that their training diverged."""
+    return (Path(folder) / NOTE).is_file()
 
 
 def check_not_diverged(*folders: Path | str | None) -> None:
@@ -167,11 +109,5 @@ def check_not_diverged(*folders: Path | str | None) -> None:
     Raises:
         Diverged: one of them did, at the step that the error has.
     """
-    for folder in (folder for folder in folders if folder):
-        if is_noted(folder):
-            raise Diverged(json.loads((Path(folder) / NOTE).read_text(encoding="utf-8"))["step"])
-
-
-def is_noted(folder: Path | str) -> bool:
-    """Return whether a note beside the weights in a folder says that their training diverged."""
-    return (Path(folder) / NOTE).is_file()
+    for folder in (folder for folder in folders if folder and is_noted(folder)):
+        raise Diverged(json.loads((Path(folder) / NOTE).read_text(encoding="utf-8"))["step"])

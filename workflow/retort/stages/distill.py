@@ -16,10 +16,10 @@ from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
 from retort.models import build, weights
-from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
+from retort.models.weights import save_with_card
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import (
     Activations,
@@ -188,7 +188,7 @@ def _save(
     encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.origins)
     if diverged := student.diverged:
-        weights.note_divergence(output, diverged)
+        weights.note_result(output, diverged)
         student.job.say(
             f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate"
         )

@@ -10,7 +10,7 @@ from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.errors import Diverged
 from retort.models import build, weights
-from retort.models.cards import save_with_card
+from retort.models.weights import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at

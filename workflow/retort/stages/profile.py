@@ -12,7 +12,7 @@ from retort.bench.latency import further_latencies, latency
 from retort.checksums import sealed
 from retort.engine.job import Job
 from retort.models import build
-from retort.models.recorder import embeddings_of, heads_on
+from retort.models.encoders import embeddings_of, heads_on
 from retort.provenance import environment, memory
 from retort.settings import ProfileSettings
 

@@ -8,9 +8,9 @@ from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
 from retort.models import build
-from retort.models.cards import save_with_card
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
+from retort.models.weights import save_with_card
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score

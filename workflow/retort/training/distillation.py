@@ -99,7 +99,7 @@ class Student:
     def loss(self, number: int, teacher_and_data: TeacherAndData) -> WeightedSum:
         """Prepare the student for the stage with this number, and return the loss of the stage."""
         stage = self.settings.stages[number - 1]
-        build.prepare(self.network, stage.schedule)
+        build.prepare(self.network, stage.schedule.freeze, stage.schedule.dropout)
         torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
         rows = TrainingRows(teacher_and_data.rows(stage), teacher_and_data.labels)
         own = build.shape_of(self.network, self.num_labels)

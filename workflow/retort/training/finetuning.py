@@ -98,8 +98,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
 
 def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: TeacherHeadSettings) -> TrainingRun:
     """Return a training run that fits the masked-LM head of a model on a corpus; freeze the encoder."""
-    build.freeze(model, ["encoder"])
-    build.set_dropout(model, 0.0)
+    build.prepare(model, ["encoder"], 0.0)
     schedule, probability = settings.schedule, settings.corpus.masking.probability
     loss = single_loss("masked-lm", build.shape_of(model, settings.model.vocabulary))
     recorder = Recorder(model, {LOGITS})
@@ -134,7 +133,7 @@ def fine_tuning(
         seed: seed of the order of the batches and of dropout.
         best: the metric on dev that decides which epoch's weights are kept; None to keep the last weights.
     """
-    build.prepare(model, schedule)
+    build.prepare(model, schedule.freeze, schedule.dropout)
     rows = training_rows(encoded_folder, settings.task)
     run = supervised(model, rows, schedule, settings.task, seed)
     if best:

@@ -14,8 +14,8 @@ from retort.data.batches import collate
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build
-from retort.models.recorder import Recorder
-from retort.models.stored_activations import StoredActivations, create
+from retort.models.recorder import Key, Recorder, basis
+from retort.models.stored_activations import StoredActivations, create, store_activations
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -26,28 +26,22 @@ def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precis
     )  # fmt: skip
     given = collate(rows, np.array([2, 0, 1]))
     model: Any = build.load(encoder, "classification", 2).eval()
-    keys = {("hidden", 2), ("queries", 1), ("keys", 1), ("logits", None)}
+    keys: set[Key] = {("hidden", 2), ("scores", 1), ("logits", None)}
     with torch.no_grad():
-        live = Recorder(model, keys | {("scores", 1)})(given)
-    for key in keys:
-        value = live[key]
-        store = create(tmp_path, key, 3 if key[0] == "logits" else 11, value.shape[-1], precision)
-        order = given.rows.numpy()
-        places = order if key[0] == "logits" else np.concatenate([np.arange(*rows.offsets[[r, r + 1]]) for r in order])
-        store.write(places, value if key[0] == "logits" else value[given.attention_mask])
-    stored = StoredActivations(tmp_path, rows, {("hidden", 2), ("scores", 1), ("logits", None)}, heads=3)
+        live = Recorder(model, keys)(given)
+    numbers = 4 if precision == "float32" else 2  # bytes
+    expected = (4, 3 * 11 * 24 * numbers + 3 * 2 * 4)  # hidden states, queries, keys; and logits, in float32
+    assert store_activations(model, rows, basis(keys), tmp_path, precision, "cpu") == expected
+    stored = StoredActivations(tmp_path, rows, keys, heads=3)
     read = stored(given)
     for number in range(3):  # a part of a batch is padded as the whole
-        assert all(
-            torch.equal(x, read[key][number : number + 1]) for key, x in stored(given.part(number, number + 1)).items()
-        )
-    close = {"atol": 1e-6, "rtol": 1e-5} if precision == "float32" else {"atol": 0.05, "rtol": 0.02}
-    torch.testing.assert_close(
-        read["hidden", 2][given.attention_mask].float(), live["hidden", 2][given.attention_mask], **close
-    )
-    torch.testing.assert_close(read["logits", None], live["logits", None])
-    real = (given.attention_mask[:, None, :, None] & given.attention_mask[:, None, None, :]).expand(-1, 3, -1, -1)
-    torch.testing.assert_close(read["scores", 1][real].float(), live["scores", 1][real], **close)
+        part = stored(given.part(number, number + 1))
+        assert all(torch.equal(x, read[key][number : number + 1]) for key, x in part.items())
+    mask = given.attention_mask
+    pairs = (mask[:, None, :, None] & mask[:, None, None, :]).expand(-1, 3, -1, -1)
+    close = {"atol": 1e-5, "rtol": 1e-5} if precision == "float32" else {"atol": 0.05, "rtol": 0.02}
+    for key, real in ((("hidden", 2), mask), (("scores", 1), pairs), (("logits", None), ...)):
+        torch.testing.assert_close(read[key][real].float(), live[key][real], **close)
 
 
 def test_recorded_activations_of_other_rows_are_refused(tmp_path: Path) -> None:

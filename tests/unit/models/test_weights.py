@@ -7,7 +7,7 @@ from pathlib import Path
 from retort.checksums import Maker
 from retort.engine.job import this_code
 from retort.models import build
-from retort.models.cards import save_with_card
+from retort.models.weights import save_with_card
 from retort.specs.model import Architecture
 
 from tests.job_settings import distillation_settings

@@ -1,4 +1,4 @@
-"""Tests of attention: the plain form equals PyTorch's fused one, and trainings in bfloat16 on a CPU use it."""
+"""Tests of attention, whose plain form equals PyTorch's fused one, and of a DistilBERT that is read as a BERT."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from unittest import mock
 
 import pytest
 import torch
-from retort.models import attention_forms, build
+from retort.models import build, encoders
+from retort.specs.model import Architecture
 from torch import Tensor
 from torch.nn import functional as F
+from transformers import DistilBertConfig, DistilBertForMaskedLM, DistilBertModel
 
 from tests.tiny.make import make_family
 
@@ -47,7 +49,7 @@ def fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scalin
 @pytest.mark.parametrize("padded", [True, False])
 def test_the_plain_form_equals_the_fused_one(length: int, padded: bool, scaling: float | None) -> None:
     inputs, mask = draw(length, torch.float64), mask_of(length) if padded else None
-    ours = output_and_gradients(attention_forms.plain, inputs, mask, scaling=scaling)
+    ours = output_and_gradients(encoders.plain, inputs, mask, scaling=scaling)
     right = output_and_gradients(fused, inputs, mask, scaling=scaling)
     for own, expected in zip(ours, right, strict=True):
         torch.testing.assert_close(own, expected, atol=1e-12, rtol=1e-12)
@@ -57,7 +59,7 @@ def test_in_bfloat16_the_plain_form_differs_by_rounding_alone() -> None:
     """Its scores are rounded to bfloat16, whose numbers are 2^-7 apart, relative to their size."""
     inputs, mask = draw(33, torch.bfloat16), mask_of(33)
     exact = output_and_gradients(fused, tuple(x.detach().double().requires_grad_() for x in inputs), mask)
-    found = output_and_gradients(attention_forms.plain, inputs, mask)
+    found = output_and_gradients(encoders.plain, inputs, mask)
     for own, right in zip(found, exact, strict=True):
         assert float((own.detach().double() - right.detach()).norm() / right.detach().norm()) < 2**-7
 
@@ -66,40 +68,38 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     query, key, _ = draw(16, torch.float64)
     identity = torch.eye(16, dtype=torch.float64).expand(ROWS, HEADS, 16, 16)  # as values: the output is the weights
     torch.manual_seed(1)
-    weights = attention_forms.plain(query, key, identity, None)
-    dropped = [attention_forms.plain(query, key, identity, None, dropout=0.25) for _ in range(400)]
+    weights = encoders.plain(query, key, identity, None)
+    dropped = [encoders.plain(query, key, identity, None, dropout=0.25) for _ in range(400)]
     share = torch.stack([(each == 0).double().mean() for each in dropped]).mean()
     assert float(share) == pytest.approx(0.25, abs=0.005)
     torch.testing.assert_close(torch.stack(dropped).mean(0), weights, atol=0.05, rtol=0.2)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "trains", "length", "dropout", "expected"),
+    ("dtype", "device", "trains", "length", "dropout", "expected"),
     [
-        (torch.bfloat16, True, 8, 0.0, True),
-        (torch.bfloat16, True, attention_forms.LONGEST + 1, 0.0, False),
-        (torch.bfloat16, True, attention_forms.LONGEST + 1, 0.1, True),
-        (torch.bfloat16, False, 8, 0.0, False),
-        (torch.float32, True, 8, 0.1, False),
+        (torch.bfloat16, "cpu", True, 8, 0.0, True),
+        (torch.bfloat16, "cpu", True, encoders.LONGEST + 1, 0.0, False),
+        (torch.bfloat16, "cpu", True, encoders.LONGEST + 1, 0.1, True),
+        (torch.bfloat16, "cpu", False, 8, 0.0, False),
+        (torch.bfloat16, "meta", True, 8, 0.0, False),  # another device than a CPU
+        (torch.float32, "cpu", True, 8, 0.1, False),
     ],
 )
-def test_which_form_runs(dtype: torch.dtype, trains: bool, length: int, dropout: float, expected: bool) -> None:
-    inputs = tuple(tensor.detach().requires_grad_(trains) for tensor in draw(length, dtype))
-    with mock.patch.object(attention_forms, "plain", wraps=attention_forms.plain) as plain:
-        attention_forms.context_of(*inputs, None, dropout)
+def test_which_form_runs(
+    dtype: torch.dtype, device: str, trains: bool, length: int, dropout: float, expected: bool
+) -> None:
+    inputs = tuple(tensor.detach().to(device).requires_grad_(trains) for tensor in draw(length, dtype))
+    with mock.patch.object(encoders, "plain", wraps=encoders.plain) as plain:
+        encoders.context_of(*inputs, None, dropout)
     assert plain.called == expected
-
-
-def test_on_a_gpu_the_fused_form_runs() -> None:
-    query = mock.Mock(requires_grad=True, dtype=torch.bfloat16, device=torch.device("cuda"), shape=(1, 1, 8, 8))
-    assert not attention_forms._plain_is_faster(query, 0.1)
 
 
 def test_a_model_trains_with_the_plain_form_and_predicts_with_the_fused_one(tmp_path: Path) -> None:
     make_family(tmp_path, "bert")
     model: Any = build.load(tmp_path)
     ids = torch.arange(5, 13)[None]
-    with mock.patch.object(attention_forms, "plain", wraps=attention_forms.plain) as plain:
+    with mock.patch.object(encoders, "plain", wraps=encoders.plain) as plain:
         with torch.autocast("cpu", torch.bfloat16):
             model.train()(input_ids=ids)
         assert plain.call_count == model.config.num_hidden_layers
@@ -108,8 +108,18 @@ def test_a_model_trains_with_the_plain_form_and_predicts_with_the_fused_one(tmp_
         assert plain.call_count == model.config.num_hidden_layers
 
 
-def test_a_saved_model_names_no_attention_of_ours(tmp_path: Path) -> None:
-    """Elsewhere, transformers must load it without this package."""
-    make_family(tmp_path / "made", "bert")
-    build.save(build.load(tmp_path / "made"), tmp_path / "made", tmp_path / "saved", "# A card\n")
-    assert attention_forms.ATTENTION not in (tmp_path / "saved" / "config.json").read_text()
+@pytest.mark.parametrize("published", [DistilBertModel, DistilBertForMaskedLM])
+@pytest.mark.parametrize("head", build.HEADS)
+def test_a_distilbert_is_read_as_a_bert_with_the_same_hidden_states(published: Any, head: str, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30, "max_position_embeddings": 16}
+    published(DistilBertConfig(**sizes, initializer_range=0.5)).save_pretrained(tmp_path)
+    input_ids = torch.tensor([[2, 7, 9, 3, 0], [2, 11, 8, 29, 3]])
+    mask = (input_ids != 0).long()
+    types = torch.tensor([[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]])
+    with torch.no_grad():
+        theirs = DistilBertModel.from_pretrained(tmp_path).eval()(input_ids, mask).last_hidden_state
+        model: Any = build.load(tmp_path, head, num_labels=2).eval()
+        ours = model.base_model(input_ids, mask, token_type_ids=types).last_hidden_state
+    assert torch.allclose(ours[mask.bool()], theirs[mask.bool()], atol=1e-6)
+    build.check_shape(tmp_path, Architecture(layers=2, heads=3, hidden=12, intermediate=20), vocabulary=30)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.errors import RetortError
-from retort.models import build
-from retort.models.recorder import FAMILIES, MODULES, Key, Recorder
+from retort.models import build, weights
+from retort.models.encoders import ATTENTION, FAMILIES
+from retort.models.recorder import MODULES, Key, Recorder
 from retort.specs.model import Architecture
 
 from tests.tiny.make import make_family
@@ -33,7 +33,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for kind in KINDS[len(FAMILIES) :]:
         like = home / kind.split(" ")[0]
         torch.manual_seed(1)
-        build.save(build.blank(like, NARROW), like, home / kind, "# A card\n")
+        weights.save(build.blank(like, NARROW), like, home / kind, "# A card\n")
     return {kind: home / kind for kind in KINDS}
 
 
@@ -60,105 +60,72 @@ def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
     return {"input_ids": ids, "attention_mask": given.attention_mask.long(), **types}
 
 
-def untouched(folder: Path, given: Batch) -> Any:
-    """Return what transformers outputs with its own options for hidden states and attentions."""
-    model: Any = build.load(folder).eval()
-    model.set_attn_implementation("eager")
-    with torch.no_grad():
-        return model(**inputs(model, given), output_hidden_states=True, output_attentions=True)
-
-
-def read(folder: Path, keys: set[Key], given: Batch) -> dict[Key, torch.Tensor]:
-    """Return the activations of the folder's model."""
-    with torch.no_grad():
-        return Recorder(build.load(folder).eval(), keys)(given)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> None:
-    given = batch()
-    whole = untouched(folders[kind], given)
-    keys: set[Key] = {
-        ("embeddings", None),
-        *((activation, layer) for activation in ("hidden", "cls") for layer in range(DEPTH + 1)),
-    }
-    found = read(folders[kind], keys, given)
-    assert len(whole.hidden_states) == DEPTH + 1
+def test_activations_of_every_layer(folders: dict[str, Path], kind: str) -> None:
+    """They equal what transformers outputs with its own options, and what its modules make of each other."""
+    given, layers = batch(), range(1, DEPTH + 1)
+    real = given.attention_mask
+    model: Any = build.load(folders[kind]).eval()
+    keys: set[Key] = {("embeddings", None), ("hidden", 0), ("cls", 0)}
+    keys |= {(activation, layer) for activation in (*MODULES, "cls", "scores", "undropped-context") for layer in layers}
+    with torch.no_grad():
+        found = Recorder(model, keys)(given)
+        made: dict[Key, torch.Tensor] = {}
+        for layer, block in enumerate(model.encoder.layer, start=1):
+            below, own = found["hidden", layer - 1], block.attention.self
+            made |= {("queries", layer): own.query(below), ("keys", layer): own.key(below)}
+            made["values", layer] = own.value(below)
+            attended = block.attention.output(found["context", layer], below)
+            made["ffn", layer] = block.intermediate(attended)
+            made["hidden", layer] = block.output(found["ffn", layer], attended)
+        model.set_attn_implementation("eager")
+        whole = model(**inputs(model, given), output_hidden_states=True, output_attentions=True)
+    for key, expected in made.items():
+        torch.testing.assert_close(found[key], expected, **CLOSE)
     for layer, states in enumerate(whole.hidden_states):
-        torch.testing.assert_close(found["hidden", layer][given.attention_mask], states[given.attention_mask], **CLOSE)
+        torch.testing.assert_close(found["hidden", layer][real], states[real], **CLOSE)
         torch.testing.assert_close(found["cls", layer], states[:, 0], **CLOSE)
     assert torch.equal(found["embeddings", None], found["hidden", 0])
+    for layer, attention in enumerate(whole.attentions, start=1):
+        masked = found["scores", layer].masked_fill(~real[:, None, None, :], -torch.inf)
+        torch.testing.assert_close(masked.softmax(-1), attention, **CLOSE)
+        values = found["values", layer].unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
+        context = (attention @ values).transpose(1, 2).flatten(-2)[real]
+        for activation in ("context", "undropped-context"):
+            torch.testing.assert_close(found[activation, layer][real], context, **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_normalised_words_and_attention_outputs_without_dropout(folders: dict[str, Path], kind: str) -> None:
-    given, keys = batch(), {("context", DEPTH), ("undropped-context", DEPTH), ("words", None)}
-    model: Any = build.load(folders[kind]).eval()
-    found = read(folders[kind], keys, given)
-    real = given.attention_mask
-    torch.testing.assert_close(found["undropped-context", DEPTH][real], found["context", DEPTH][real], **CLOSE)
-    embeddings = model.embeddings
+def test_words_and_attention_outputs_have_no_dropout(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    model: Any = build.load(folders[kind])
+    embeddings, real = model.embeddings, given.attention_mask
     words = embeddings.word_embeddings.weight[given.input_ids]
     centred = words - words.mean(-1, keepdim=True)
     scaled = centred / (words.var(-1, correction=0, keepdim=True) + embeddings.LayerNorm.eps).sqrt()
     expected = scaled * embeddings.LayerNorm.weight + embeddings.LayerNorm.bias
-    torch.testing.assert_close(found["words", None][real], expected[real], **CLOSE)
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.5
+    build.prepare(model.train(), dropout=0.5)
     torch.manual_seed(5)
-    dropped = Recorder(model.train(), {("queries", 1), ("context", 1), ("undropped-context", 1), ("words", None)})(
-        given
-    )
-    assert not torch.allclose(dropped["context", 1][real], dropped["undropped-context", 1][real], atol=1e-3)
-    torch.testing.assert_close(dropped["words", None], found["words", None])
-    alone = Recorder(model, {("words", None)})(given)
-    torch.testing.assert_close(alone["words", None], found["words", None])
+    found = Recorder(model, {("context", 1), ("undropped-context", 1), ("words", None)})(given)
+    assert not torch.allclose(found["context", 1][real], found["undropped-context", 1][real], atol=1e-3)
+    for words in (found["words", None], Recorder(model, {("words", None)})(given)["words", None]):
+        torch.testing.assert_close(words[real], expected[real], **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind: str) -> None:
+@pytest.mark.parametrize(
+    ("head", "positions"), [("classification", None), ("masked-lm", None), ("masked-lm", torch.tensor([1, 8, 13]))]
+)
+def test_logits_are_those_of_the_untouched_model(
+    folders: dict[str, Path], kind: str, head: str, positions: torch.Tensor | None
+) -> None:
     given = batch()
-    whole = untouched(folders[kind], given)
-    found = read(folders[kind], {("scores", layer) for layer in range(1, DEPTH + 1)}, given)
-    for layer, attention in enumerate(whole.attentions, start=1):
-        masked = found["scores", layer].masked_fill(~given.attention_mask[:, None, None, :], -torch.inf)
-        torch.testing.assert_close(masked.softmax(-1), attention, **CLOSE)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], kind: str) -> None:
-    given = batch()
-    attentions = untouched(folders[kind], given).attentions
-    model: Any = build.load(folders[kind]).eval()
-    for layer in range(1, DEPTH + 1):
-        block = model.encoder.layer[layer - 1]
-        names = {"queries": "query", "keys": "key", "values": "value"}
-        with torch.no_grad():
-            keys: set[Key] = {("hidden", layer - 1), *((activation, layer) for activation in MODULES)}
-            found = read(folders[kind], keys, given)
-            for activation, name in names.items():
-                own = getattr(block.attention.self, name)(found["hidden", layer - 1])
-                torch.testing.assert_close(found[activation, layer], own, **CLOSE)
-            values = found["values", layer].unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
-            context = (attentions[layer - 1] @ values).transpose(1, 2).flatten(-2)
-            torch.testing.assert_close(
-                found["context", layer][given.attention_mask], context[given.attention_mask], **CLOSE
-            )
-            attended = block.attention.output(found["context", layer], found["hidden", layer - 1])
-            torch.testing.assert_close(found["ffn", layer], block.intermediate(attended), **CLOSE)
-            torch.testing.assert_close(found["hidden", layer], block.output(found["ffn", layer], attended), **CLOSE)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("head", ["classification", "masked-lm"])
-def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind: str, head: str) -> None:
-    given = batch()
+    given.positions = positions
     model: Any = build.load(folders[kind], head, 2).eval()
     with torch.no_grad():
         expected = model(**inputs(model, given)).logits
         found = Recorder(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
-    torch.testing.assert_close(found, expected, **CLOSE)
+    torch.testing.assert_close(found, expected if positions is None else expected.flatten(0, 1)[positions], **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,17 +154,6 @@ def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
         assert (weight.grad is None) == (weights[1][name].grad is None), name
         if weight.grad is not None:
             torch.testing.assert_close(weight.grad, weights[1][name].grad)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_masked_lm_logits_are_those_of_the_chosen_positions(folders: dict[str, Path], kind: str) -> None:
-    given = batch()
-    model: Any = build.load(folders[kind], "masked-lm").eval()
-    given.positions = torch.tensor([1, 8, 13])
-    with torch.no_grad():
-        found = Recorder(model, {("logits", None)})(given)["logits", None]
-        expected = model(**inputs(model, given)).logits.flatten(0, 1)[given.positions]
-    torch.testing.assert_close(found, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -230,12 +186,12 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
 @pytest.mark.parametrize("length", [7, 32])
 def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], kind: str, length: int) -> None:
     """Padding with 0 gives the same values as the model's own padding id (RoBERTa: 1), up to all 32 positions."""
-    right = untouched(folders[kind], batch(length))
-    short = untouched(folders[kind], batch())
-    found = read(folders[kind], {("hidden", DEPTH)}, batch(length))["hidden", DEPTH]
-    torch.testing.assert_close(found, right.last_hidden_state, **CLOSE)
-    real = batch(length).attention_mask
-    torch.testing.assert_close(found[real], short.last_hidden_state[batch().attention_mask], **CLOSE)
+    model: Any = build.load(folders[kind]).eval()
+    with torch.no_grad():
+        right, short = (model(**inputs(model, given)).last_hidden_state for given in (batch(length), batch()))
+        found = Recorder(model, {("hidden", DEPTH)})(batch(length))["hidden", DEPTH]
+    torch.testing.assert_close(found, right, **CLOSE)
+    torch.testing.assert_close(found[batch(length).attention_mask], short[batch().attention_mask], **CLOSE)
 
 
 def ends_in_embeddings(model: Any) -> bool:
@@ -253,13 +209,14 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
     for head, kinds in heads.items():
         torch.manual_seed(3)
         student: Any = build.blank(folders[kind], NARROW.model_copy(update={"layers": 2}), head, 2).eval()
-        build.save(student, folders[kind], tmp_path / head, "# A card\n")
+        weights.save(student, folders[kind], tmp_path / head, "# A card\n")
         loaded = kinds.from_pretrained(tmp_path / head).eval()
         with torch.no_grad():
             mine, theirs = (
                 m(given.input_ids, attention_mask=given.attention_mask.long())[0] for m in (student, loaded)
             )
         assert torch.equal(mine, theirs)
+        assert ATTENTION not in (tmp_path / head / "config.json").read_text()  # transformers loads it without us
         assert head != "masked-lm" or (ends_in_embeddings(student) and ends_in_embeddings(loaded))
         own = Tokenizer.from_file(str(folders[kind] / "tokenizer.json")).encode("glad day", "song").ids
         assert AutoTokenizer.from_pretrained(tmp_path / head)("glad day", "song")["input_ids"] == own
@@ -270,17 +227,9 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
 def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, part: str, frozen: str) -> None:
     """Freezing the embeddings freezes all below layer 1; a masked-LM head on a frozen part is still trained."""
     model: Any = build.load(folders[kind], "masked-lm")
-    build.freeze(model, [part])
+    build.prepare(model, [part])
     given = batch()
     given.positions = torch.tensor([1])
     Recorder(model, {("logits", None)})(given)["logits", None].square().sum().backward()
     expected = {id(weight) for name, weight in model.base_model.named_parameters() if name.startswith(frozen)}
     assert {id(weight) for weight in model.parameters() if weight.grad is None} == expected
-
-
-def test_a_family_that_is_not_known(encoder: Path, tmp_path: Path) -> None:
-    from transformers import GPT2Config
-
-    GPT2Config().save_pretrained(tmp_path)
-    with pytest.raises(RetortError, match="no family of encoders is called 'gpt2'; there are: bert, electra"):
-        build.check_shape(tmp_path, {"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 30522)

@@ -1,0 +1,333 @@
+"""Tests of models that are built or loaded: their sizes, and what is wrong with the files of a folder in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.checksums import remedy_of_model
+from retort.data.text_tokenizer import CorpusTokenizer
+from retort.data.tokenizers import read_tokenizer
+from retort.errors import Diverged, RetortError
+from retort.models import build, weights
+from retort.models.encoders import FAMILIES
+from retort.models.initialise import check_published
+from retort.models.recorder import MODULES, Key, Recorder
+from retort.settings import ModelSettings
+from retort.specs.model import Architecture
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import AutoConfig, DistilBertConfig, DistilBertModel
+
+from tests.tiny.make import family_config, make_encoder, make_family
+
+VOCABULARY = {"bert": 30522, "roberta": 50265, "xlm-roberta": 250002}
+BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
+HALF = BASE.model_copy(update={"layers": 6})
+SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
+DEEP = SMALL.model_copy(update={"layers": 12})
+NARROW = DEEP.model_copy(update={"embedding": 128})
+FOUR = Architecture(layers=4, heads=12, hidden=576, intermediate=768)
+THREE = Architecture(layers=3, heads=12, hidden=384, intermediate=1024)
+
+# family, architecture, exact parameters with the pooler
+TEACHERS = [
+    ("bert", BASE, 109_482_240),
+    ("bert", LARGE, 335_141_888),
+    ("roberta", BASE, 124_645_632),
+    ("roberta", LARGE, 355_359_744),
+    ("xlm-roberta", BASE, 278_043_648),
+    ("xlm-roberta", LARGE, 559_890_432),
+]
+# family, architecture, millions of parameters as printed, where
+PRINTED = [
+    ("bert", BASE, (109, 110), "MiniLMv2 table 1, MLKD-BERT table 1; Udagawa et al. table 1, teacher"),
+    ("roberta", BASE, (125,), "MiniLMv2 table 1"),
+    ("xlm-roberta", BASE, (277,), "MiniLMv2 table 5, Udagawa et al. table 1"),
+    ("bert", HALF, (66, 67.0), "MiniLMv2 table 1, Udagawa et al. table 1, 6L-DistilBERT; MLKD-BERT table 1, 6 layers"),
+    ("roberta", HALF, (81,), "MiniLMv2 table 1"),
+    ("xlm-roberta", HALF, (234,), "Udagawa et al. table 1, 6L-DistilBERT"),
+    ("bert", SMALL, (22, 23), "MiniLMv2 table 1; Udagawa et al. table 1, 6L"),
+    ("roberta", SMALL, (30,), "MiniLMv2 table 1"),
+    ("xlm-roberta", SMALL, (107, 106), "MiniLMv2 table 5; Udagawa et al. table 1, 6L"),
+    ("xlm-roberta", DEEP, (117,), "MiniLMv2 table 5"),
+    ("bert", NARROW, (25,), "MiniLMv2 table 9, 12x384 with embeddings of 128"),
+    ("bert", FOUR, (27,), "Udagawa et al. table 1, 4L"),
+    ("xlm-roberta", FOUR, (153,), "Udagawa et al. table 1, 4L"),
+    ("bert", THREE, (16,), "Udagawa et al. table 1, 3L"),
+    ("xlm-roberta", THREE, (100,), "Udagawa et al. table 1, 3L"),
+    ("bert", Architecture(layers=4, heads=12, hidden=312, intermediate=1200), (14.5,), "MLKD-BERT table 1, 4 layers"),
+    ("bert", BASE.model_copy(update={"layers": 4}), (52.2,), "MLKD-BERT table 1, DistilBERT of 4 layers"),
+]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds only the configurations of the published base models, by family."""
+    home = tmp_path_factory.mktemp("published")
+    for family, size in VOCABULARY.items():
+        own = {} if family == "bert" else {"max_position_embeddings": 514, "type_vocab_size": 1}
+        AutoConfig.for_model(family, vocab_size=size, **own).save_pretrained(home / family)
+    return home
+
+
+def built(folder: Path, architecture: Architecture) -> Any:
+    """Build the encoder on the meta device: shapes without values."""
+    with torch.device("meta"):
+        return build.blank(folder, architecture)
+
+
+@pytest.mark.parametrize(("family", "architecture", "parameters"), TEACHERS)
+def test_teachers_have_the_published_size(
+    published: Path, family: str, architecture: Architecture, parameters: int
+) -> None:
+    assert sum(weight.numel() for weight in built(published / family, architecture).parameters()) == parameters
+
+
+@pytest.mark.parametrize(("family", "architecture", "printed", "where"), PRINTED)
+def test_parameters_are_those_that_the_papers_print(
+    published: Path, family: str, architecture: Architecture, printed: tuple[float, ...], where: str
+) -> None:
+    """The numbers match the printed millions, which are rounded or truncated, with or without the pooler."""
+    sizes = {name: weight.numel() for name, weight in built(published / family, architecture).named_parameters()}
+    without_pooler = sum(size for name, size in sizes.items() if not name.startswith("pooler"))
+    for millions in printed:
+        assert without_pooler // 10**6 <= millions <= -(-sum(sizes.values()) // 10**6), where
+
+
+@pytest.mark.parametrize("architecture", [DEEP, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("family", VOCABULARY)
+def test_every_activation_has_a_module(published: Path, family: str, architecture: Architecture) -> None:
+    keys: set[Key] = {("embeddings", None), ("hidden", 0)}
+    keys |= {(activation, layer) for activation in (*MODULES, "scores", "cls") for layer in range(1, 13)}
+    recorder = Recorder(built(published / family, architecture), keys)
+    assert len(recorder.handles) == 1 + len(MODULES) * 12  # the embeddings are layer 0
+
+
+@pytest.mark.parametrize(("architecture", "first"), [(DEEP, 2), (NARROW, 0)], ids=["wide", "narrow"])
+def test_a_student_of_a_roberta_teacher_has_its_vocabulary_and_positions(
+    published: Path, architecture: Architecture, first: int
+) -> None:
+    config = built(published / "xlm-roberta", architecture).config
+    assert (config.vocab_size, config.type_vocab_size, config.pad_token_id) == (250002, 1, 1)
+    assert config.max_position_embeddings - first == 512  # RoBERTa counts from its padding token
+
+
+SHAPE = {"layers": 4, "heads": 3, "hidden": 21, "intermediate": 50}
+
+
+def described(**changes: Any) -> ModelSettings:
+    """Return the settings of the tiny encoder of a family, with changes."""
+    source = {"local": "encoder", "sha256": "0" * 64}
+    given = {"architecture": SHAPE, "vocabulary": 90, "positions": 32, "version": 1, "source": source}
+    return ModelSettings.model_validate({**given, **changes})
+
+
+@pytest.mark.parametrize(("family", "vocabulary"), [("bert", 90), ("roberta", 300), ("xlm-roberta", 300)])
+def test_the_described_model_is_right(family: str, vocabulary: int, tmp_path: Path) -> None:
+    family_config(family).save_pretrained(tmp_path)
+    check_published(tmp_path, described(vocabulary=vocabulary))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"architecture": {**SHAPE, "layers": 6}}, "num_hidden_layers is 4; the study says layers: 6"),
+        ({"architecture": {**SHAPE, "heads": 7}}, "num_attention_heads is 3; the study says heads: 7"),
+        ({"architecture": {**SHAPE, "hidden": 24}}, "hidden_size is 21; the study says hidden: 24"),
+        ({"architecture": {**SHAPE, "intermediate": 51}}, "intermediate_size is 50; the study says intermediate: 51"),
+        ({"vocabulary": 91}, "vocab_size is 90; the study says vocabulary: 91"),
+        ({"positions": 64}, "it takes 32 tokens; the study says positions: 64"),
+    ],
+)
+def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str, tmp_path: Path) -> None:
+    family_config("bert").save_pretrained(tmp_path)
+    with pytest.raises(RetortError) as caught:
+        check_published(tmp_path, described(**changes))
+    assert str(caught.value).endswith(f"config.json: {line}")
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (None, "holds no config.json; a model is config.json, model.safetensors, tokenizer.json"),
+        ("{", "config.json cannot be read"),
+        ("[]", "config.json cannot be read"),
+        (json.dumps({"model_type": "nothing"}), "config.json cannot be read"),
+        (json.dumps({"hidden_size": 21}), "config.json cannot be read"),
+        (json.dumps({"model_type": "gpt2"}), "no family of encoders is called 'gpt2'; there are: bert, electra"),
+    ],
+)
+def test_a_config_that_cannot_be_read(content: str | None, line: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(RetortError) as caught:
+        check_published(tmp_path, described())
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_usual_number_of_positions_changes_no_settings() -> None:
+    assert "positions" not in described(positions=512).as_json()
+    assert described(positions=32).as_json()["positions"] == 32
+
+
+def test_weights_that_are_not_safetensors_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(RetortError, match="weights are read as safetensors only"):
+        build.load(tmp_path)
+
+
+Weights = dict[str, Tensor]
+Change = Callable[[Weights], Weights]
+
+
+def without(part: str) -> Change:
+    """Return a function that leaves out the weights whose names contain a part."""
+    return lambda weights: {name: weight for name, weight in weights.items() if part not in name}
+
+
+def changed(part: str, change: Callable[[Tensor], Tensor]) -> Change:
+    """Return a function that changes the weights whose names contain a part."""
+    return lambda weights: {name: change(weight) if part in name else weight for name, weight in weights.items()}
+
+
+def with_one(value: float) -> Callable[[Tensor], Tensor]:
+    """Return a function that sets the last number of a tensor."""
+
+    def change(weight: Tensor) -> Tensor:
+        weight.view(-1)[-1] = value
+        return weight
+
+    return change
+
+
+def old_names(weights: Weights) -> Weights:
+    """Return the weights of layer normalisation by the names that BERT's first files give them."""
+    new = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    return {name.replace(key, new[key]): w for name, w in weights.items() for key in new if key in name} | {
+        name: weight for name, weight in weights.items() if "LayerNorm" not in name
+    }
+
+
+def rewrite(folder: Path, change: Change) -> None:
+    """Change the weights of a folder."""
+    weights = {name: weight.clone() for name, weight in load_file(folder / "model.safetensors").items()}
+    save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
+
+
+def line_of(folder: Path, head: str = "classification") -> str:
+    """Return the line with which the weights of a folder are refused."""
+    with pytest.raises(RetortError) as refused:
+        build.load(folder, head, 2)
+    line = str(refused.value)
+    assert "\n" not in line
+    assert line.startswith(f"{folder}/model.safetensors ")
+    assert line.endswith(remedy_of_model(folder))
+    return line
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("head", list(build.HEADS))
+def test_a_layer_or_the_embeddings_are_never_random(family: str, head: str, tmp_path: Path) -> None:
+    make_family(tmp_path, family)
+    rewrite(tmp_path, without(".layer.1."))
+    assert "model.safetensors lacks 16 weights of the encoder, such as " in line_of(tmp_path, head)
+    make_family(tmp_path, family)
+    rewrite(tmp_path, without("position_embeddings"))
+    assert "lacks 1 weight of the encoder" in line_of(tmp_path, head)
+
+
+WHOLE: dict[str, Change] = {
+    "no pooler": without("pooler"),
+    "unused weights": lambda weights: weights | {"fit_dense.weight": torch.zeros(2), "cls.a.bias": torch.zeros(3)},
+    "16 bits": changed("", Tensor.half),
+    "old names": old_names,
+    "a sum that overflows": changed("attention.self.query.bias", lambda weight: torch.full_like(weight, 3e38)),
+}
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("change", WHOLE)
+def test_what_published_models_lack_or_hold_besides_is_accepted(family: str, change: str, tmp_path: Path) -> None:
+    make_family(tmp_path, family)
+    rewrite(tmp_path, WHOLE[change])
+    for head in build.HEADS:
+        assert {weight.dtype for weight in build.load(tmp_path, head, 2).parameters()} == {torch.float32}
+
+
+DAMAGE: dict[str, tuple[Change, str]] = {
+    "NaN": (changed("layer.0.output.dense.bias", with_one(float("nan"))), "holds NaN or infinity in bert.encoder"),
+    "infinite": (changed("layer.0.output.dense.bias", with_one(float("-inf"))), "holds NaN or infinity in bert.enc"),
+    "another shape": (changed("word", lambda weight: weight[:-1].clone()), " of 89 x 24 numbers, not 90 x 24; delete"),
+    "no weights": (lambda weights: {}, " weights of the encoder, such as "),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_weights(damage: str, tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    change, words = DAMAGE[damage]
+    rewrite(tmp_path, change)
+    assert words in line_of(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff" * 64, None])
+def test_a_file_that_holds_no_weights(content: bytes | None, tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-9] if content is None else content)
+    assert "model.safetensors cannot be read (" in line_of(tmp_path)
+    with pytest.raises(RetortError, match=r"model\.safetensors cannot be read"):
+        build.has_masked_lm(tmp_path)
+
+
+def test_a_damaged_distilbert(tmp_path: Path) -> None:
+    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
+    for change, words in (
+        (without("layer.1."), "lacks 16 weights of the encoder, such as encoder.layer.1."),
+        (without("word_embeddings"), "cannot be read ('embeddings.word_embeddings.weight')"),
+        (changed("layer.1", with_one(float("nan"))), "holds NaN or infinity in "),
+    ):
+        DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
+        rewrite(tmp_path, change)
+        assert words in line_of(tmp_path, "none")
+
+
+def test_weights_of_a_training_that_diverged_may_be_anything(tmp_path: Path) -> None:
+    """What starts from them counts as diverged; that is a result, and no damage."""
+    make_encoder(tmp_path)
+    rewrite(tmp_path, changed("layer.0", with_one(float("nan"))))
+    weights.note_result(tmp_path, "measured")
+    assert "NaN" in line_of(tmp_path)
+    weights.note_result(tmp_path, Diverged(3))
+    build.load(tmp_path)
+    rewrite(tmp_path, without("layer.1."))
+    assert "lacks" in line_of(tmp_path)
+
+
+TOKENIZER_FILES = {
+    "tokenizer.json": ["[]", "", "{", "null", '{"model": 3}', "\udcff"],
+    "special_tokens_map.json": ["[3]", "", "{", "3", "\udcff"],
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [(name, text) for name, texts in TOKENIZER_FILES.items() for text in texts]
+)
+def test_a_damaged_tokenizer(file: str, content: str, tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    CorpusTokenizer.load(tmp_path)
+    (tmp_path / file).write_bytes(content.encode(errors="surrogateescape"))
+    places = {CorpusTokenizer.load: tmp_path} | ({read_tokenizer: tmp_path / file} if file == "tokenizer.json" else {})
+    for read, place in places.items():
+        with pytest.raises(RetortError) as refused:
+            read(place)
+        assert str(refused.value).startswith(f"{tmp_path}/{file} cannot be read (")
+        assert file != "tokenizer.json" or str(refused.value).endswith(remedy_of_model(tmp_path))
+        assert "\n" not in str(refused.value)
