@@ -20,6 +20,7 @@ FACTS = {
     "qa": {"sizes": {"dev": 10}, "source": "counted"},
 }
 ACC = {"label": "Coin", "task": "coin", "metric": "accuracy"}
+MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 COMMON = {"title": "T", "question": "Q?", "split": "dev", "runs": 1}
 
 

@@ -1,27 +1,49 @@
 """The input and output of the audit's checks.
 
-A check goes through printed numbers and returns those that cannot be right, or cannot both be right. A finding says
-what is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. The page of the
+A check goes through printed numbers and finds those that cannot be right, or cannot both be right. A finding says what
+is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. The page of the
 audit prints the first line of a check's docstring, without "Check that", as the heading of its findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from retort.formatters import condition
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Architecture
 from retort.specs.paper import Facts, Statement
-from retort.specs.printed import AVERAGE, Number
+from retort.specs.printed import AVERAGE, OF_A_MODEL, Number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
 
 TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come out slightly larger
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Group items by a key; keys and items keep their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A number that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
+
+    paper: str
+    where: str
+    printed: str
+    other: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -40,6 +62,11 @@ class Entry:
         return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
 
     @property
+    def is_score(self) -> bool:
+        """Whether it is a score on a task."""
+        return bool(self.cell.task) and self.cell.metric not in OF_A_MODEL
+
+    @property
     def measure(self) -> tuple[str, ...]:
         """What is measured, as a key: entries of one model with the same key should have the same number."""
         cell = self.cell
@@ -48,6 +75,14 @@ class Entry:
             metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}
             return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
         return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, cell.timing)
+
+    def finding(self, other: str, why: str) -> Finding:
+        """Return the finding that this number would have to be another one."""
+        return Finding(self.paper, self.where, self.number.text, other, why)
+
+    def place_beside(self, other: Entry) -> str:
+        """Return where it is printed, with its paper if `other` is of another one."""
+        return self.where if self.paper == other.paper else f"{self.paper}, {self.where}"
 
 
 def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
@@ -64,17 +99,6 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
             cell = replace(cell, tasks=tasks)
         entries.append(Entry(paper, name, cell, number, table.published_runs))
     return entries
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A number that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
-
-    paper: str
-    where: str
-    printed: str
-    other: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -126,22 +150,28 @@ class Printed:
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
         """Group the entries by (paper, table, row), and in each row by column."""
-        rows: dict[tuple[str, str, str], dict[str, Entry]] = {}
-        for entry in self.entries:
-            rows.setdefault((entry.paper, entry.table, entry.cell.row), {})[entry.cell.column] = entry
-        return rows
+        rows = grouped(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
+        return {key: {entry.cell.column: entry for entry in row} for key, row in rows.items()}
+
+    def in_rows(self) -> Iterator[tuple[Entry, dict[str, Entry]]]:
+        """Yield each entry with its row, row by row."""
+        for row in self.rows().values():
+            yield from ((entry, row) for entry in row.values())
 
 
-Check = Callable[[Printed], CheckResult]
-checks: Registry[Check] = Registry("check")
+# for each item or group of items that a check looks at: how many items, and what is wrong with them
+Looked = Iterator[tuple[int, Finding | None]]
+checks: Registry[Callable[[Printed], Looked]] = Registry("check")
+
+
+def by_table(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """Group entries by (paper, table)."""
+    return grouped(entries, lambda entry: (entry.paper, entry.table))
 
 
 def by_column(entries: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
     """Group entries by (paper, table, column)."""
-    columns: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in entries:
-        columns.setdefault((entry.paper, entry.table, entry.cell.column), []).append(entry)
-    return columns
+    return grouped(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
 
 
 def span(entries: list[Entry]) -> str:
@@ -170,13 +200,8 @@ def _builds(study: Study) -> dict[str, Build]:
 
 def _merge(findings: list[Finding]) -> list[Finding]:
     """Merge findings with the same two numbers and the same reason into one that names all places."""
-    places: dict[tuple[str, ...], list[Finding]] = {}
-    for finding in findings:
-        numbers = sorted((finding.printed, finding.other))
-        places.setdefault((finding.paper, *numbers, finding.why), []).append(finding)
-    return [
-        replace(same[0], where="; ".join(dict.fromkeys(finding.where for finding in same))) for same in places.values()
-    ]
+    alike = grouped(findings, lambda one: (one.paper, *sorted((one.printed, one.other)), one.why))
+    return [replace(same[0], where="; ".join(dict.fromkeys(one.where for one in same))) for same in alike.values()]
 
 
 def printed(study: Study) -> Printed:
@@ -195,11 +220,16 @@ def printed(study: Study) -> Printed:
     )
 
 
+def look(check: str, everything: Printed) -> CheckResult:
+    """Run one check."""
+    looked = list(checks[check](everything))
+    return CheckResult(sum(count for count, _ in looked), _merge([finding for _, finding in looked if finding]))
+
+
 def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
     everything = printed(study)
-    results = {name: checks[name](everything) for name in checks}
-    return {name: CheckResult(result.count, _merge(result.findings)) for name, result in results.items()}
+    return {name: look(name, everything) for name in checks}
 
 
 def as_text(results: dict[str, CheckResult]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retort.audit.base import CheckResult, Entry, Finding, Printed, by_column, checks
+from retort.audit.base import Entry, Finding, Looked, Printed, by_column, checks
 from retort.judgement.judge import Side, decide, published, recomputed
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
@@ -39,34 +39,49 @@ ON_AVERAGE = {  # comparison which says that one side is above the other -> how 
 
 
 @checks.register("metrics")
-def metrics(printed: Printed) -> CheckResult:
+def metrics(printed: Printed) -> Looked:
     """Check that a column's numbers are of the metric that its heading names."""
-    findings = []
-    columns = by_column(printed.entries)
-    for (paper, table, column), entries in columns.items():
-        spec = entries[0].cell.spec
-        if spec.because:
-            says = f"the heading {spec.printed}"
-            findings.append(Finding(paper, f"{label_of(table)}, {column}", says, str(spec.metric), spec.because))
-    return CheckResult(len(columns), findings)
+    for (paper, table, column), entries in by_column(printed.entries).items():
+        spec, where = entries[0].cell.spec, f"{label_of(table)}, {column}"
+        finding = Finding(paper, where, f"the heading {spec.printed}", str(spec.metric), spec.because)
+        yield 1, finding if spec.because else None
 
 
 @checks.register("sizes")
-def sizes(printed: Printed) -> CheckResult:
+def sizes(printed: Printed) -> Looked:
     """Check that a printed size of a data set is its size, rounded or cut."""
-    count, findings = 0, []
     for (paper, name), table in printed.tables.items():
         counted = table.counted()
         for cell in table.printed_cells():
             task, split = counted.get((cell.row, cell.column), ("", ""))
             size = printed.facts[task].sizes.get(split) if task else None  # type: ignore[call-overload]
-            if not cell.number or size is None:
-                continue
-            count += 1
-            if not cell.number.is_size(size):
+            if cell.number and size is not None:
                 where = f"{label_of(name)}, {cell.row}, {cell.column}"
-                findings.append(Finding(paper, where, cell.number.text, f"{size:,}", printed.facts[task].source))
-    return CheckResult(count, findings)
+                finding = Finding(paper, where, cell.number.text, f"{size:,}", printed.facts[task].source)
+                yield 1, None if cell.number.is_size(size) else finding
+
+
+@checks.register("texts")
+def texts(printed: Printed) -> Looked:
+    """Check that what a paper's text says and claims of its numbers is what its tables print.
+
+    A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
+    """
+    for paper, statements in printed.statements.items():
+        tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
+        side = published(tables)
+        with_recomputed = recomputed(side, tables)
+        for statement in statements:
+            verdict = decide(statement, side)
+            if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
+                continue
+            holds = verdict.holds or _holds(statement, with_recomputed)
+            yield 1, None if holds else _finding(paper, statement, verdict.result or verdict.numbers)
+
+
+def _holds(statement: Statement, side: Side) -> bool:
+    verdict = decide(statement, side)
+    return not isinstance(verdict, str) and verdict.holds is True
 
 
 def _finding(paper: str, statement: Statement, other: str) -> Finding:
@@ -76,68 +91,33 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
     return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why)
 
 
-def _holds(statement: Statement, side: Side) -> bool:
-    verdict = decide(statement, side)
-    return not isinstance(verdict, str) and verdict.holds is True
-
-
-@checks.register("texts")
-def texts(printed: Printed) -> CheckResult:
-    """Check that what a paper's text says and claims of its numbers is what its tables print.
-
-    A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
-    """
-    findings, count = [], 0
-    for paper in printed.statements:
-        tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
-        side = published(tables)
-        with_recomputed = recomputed(side, tables)
-        for statement in printed.statements[paper]:
-            verdict = decide(statement, side)
-            if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
-                continue
-            count += 1
-            if not (verdict.holds or _holds(statement, with_recomputed)):
-                findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
-    return CheckResult(count, findings)
-
-
 @checks.register("prose")
-def prose(printed: Printed) -> CheckResult:
+def prose(printed: Printed) -> Looked:
     """Check that the formulas and citations of a text are right, its metrics and conditions named."""
-    entries = [(paper, one) for paper, statements in printed.statements.items() for one in statements if one.but]
-    findings = [Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why) for paper, one in entries]
-    return CheckResult(len(entries), findings)
+    for paper, statements in printed.statements.items():
+        for one in (statement for statement in statements if statement.but):
+            yield 1, Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why)
 
 
 @checks.register("means")
-def means(printed: Printed) -> CheckResult:
+def means(printed: Printed) -> Looked:
     """Check that a claim that holds on average holds on more than half of the columns of that average."""
-    rows, findings, count = printed.rows(), [], 0
+    rows = printed.rows()
     for paper, statements in printed.statements.items():
-        for statement in statements:
-            for sides in _on_average(statement):
-                column = sides[0][0][2]
-                own, other = ([rows.get((paper, table, row), {}) for table, row, _ in side] for side in sides)
-                parts = own[0][column].cell.spec.mean_of if column in own[0] else []
-                if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
-                    continue
-                one, another = _best(own, column), _best(other, column)
-                if one.number.value <= another.number.value:
-                    continue
-                count += 1
-                won = sum(_best(own, part).number.value > _best(other, part).number.value for part in parts)
-                if 2 * won <= len(parts):
-                    where = f"{statement.where}, {label_of(one.table)}, {one.cell.row} above {another.cell.row}"
-                    says = f"{one.number.text} against {another.number.text} on average"
-                    won_on = f"above on {won} of {len(parts)} columns"
-                    findings.append(Finding(paper, where, says, won_on, statement.says))
-    return CheckResult(count, findings)
-
-
-def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
-    """Return the entry with the largest number in a column."""
-    return max((row[column] for row in rows), key=lambda entry: entry.number.value)
+        for statement, sides in ((one, sides) for one in statements for sides in _on_average(one)):
+            column = sides[0][0][2]
+            own, other = ([rows.get((paper, table, row), {}) for table, row, _ in side] for side in sides)
+            parts = own[0][column].cell.spec.mean_of if column in own[0] else []
+            if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
+                continue
+            one, another = _best(own, column), _best(other, column)
+            if one.number.value <= another.number.value:
+                continue
+            won = sum(_best(own, part).number.value > _best(other, part).number.value for part in parts)
+            where = f"{statement.where}, {label_of(one.table)}, {one.cell.row} above {another.cell.row}"
+            says = f"{one.number.text} against {another.number.text} on average"
+            finding = Finding(paper, where, says, f"above on {won} of {len(parts)} columns", statement.says)
+            yield 1, finding if 2 * won <= len(parts) else None
 
 
 def _on_average(statement: Statement) -> list[Sides]:
@@ -146,3 +126,8 @@ def _on_average(statement: Statement) -> list[Sides]:
         return []
     cells, than = ([key for group in side for key in group.keys] for side in (statement.cells, statement.than))
     return ON_AVERAGE[statement.compare](cells, than)
+
+
+def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
+    """Return the entry with the largest number in a column."""
+    return max((row[column] for row in rows), key=lambda entry: entry.number.value)
