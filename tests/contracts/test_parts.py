@@ -11,7 +11,7 @@ from retort.batch import Batch
 from retort.models.recorder import Key
 from retort.objectives import Term, WeightedSum, objectives
 from retort.objectives.compose import activations_of as read_by
-from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts, divide
+from retort.training.how.parts import Comparison, Division, backward_in_parts
 from torch import Tensor, nn
 
 from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of
@@ -52,7 +52,7 @@ def built(case: Case) -> WeightedSum:
     return WeightedSum([Term(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
 
 
-def steps(case: Case, positions: Tensor | None, division: Division, parts: int | None) -> list[Tensor]:
+def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list[Tensor]:
     """Take two steps of a loss, each of which changes its state; return values, gradients and the last state."""
     batch = dataclasses.replace(batch_of(case, LENGTHS["padded"]), positions=positions)
     batch.labels = batch.labels if positions is None else torch.tensor([4, -100, 0, 2])
@@ -65,9 +65,13 @@ def steps(case: Case, positions: Tensor | None, division: Division, parts: int |
     )
     results = []
     for _ in range(2):
-        given = batch if parts is None else divide(batch, parts)
-        value, values = division.backward(comparison, given, contextlib.nullcontext, loss.parameters())
-        results += [value, *values.values()]
+        divided = Division(micro_batch).divide(batch)
+        if divided.is_undivided:
+            value, values = comparison(batch)
+            value.backward()
+        else:
+            value, values = backward_in_parts(comparison, divided, contextlib.nullcontext, loss.parameters(), 1)
+        results += [value.detach(), *values.values()]
     read = read_by(loss.terms[0].instances[0], "student")
     gradients = [x.grad for (name, _), x in student.items() if name in read]
     assert all(gradient is not None for gradient in gradients)
@@ -76,15 +80,15 @@ def steps(case: Case, positions: Tensor | None, division: Division, parts: int |
     return [*results, *gradients, *learned, *state]
 
 
-@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("micro_batch", [1, 2])
 @pytest.mark.parametrize(("case", "positions"), MARKED, ids=str)
-def test_a_batch_may_be_computed_in_parts(case: Case, positions: Tensor | None, parts: int) -> None:
-    whole = steps(case, positions, UNDIVIDED, None)
-    for one, other in zip(whole, steps(case, positions, InParts(parts), parts), strict=True):
+def test_a_batch_may_be_computed_in_parts(case: Case, positions: Tensor | None, micro_batch: int) -> None:
+    whole = steps(case, positions, None)
+    for one, other in zip(whole, steps(case, positions, micro_batch), strict=True):
         torch.testing.assert_close(other, one, rtol=1e-10, atol=1e-12)
 
 
 def test_a_part_that_is_the_whole_batch_is_computed_as_ever() -> None:
-    case = Case("contrast", {"size": 6, "negatives": 5, "bank": 17})
-    whole = steps(case, None, UNDIVIDED, None)
-    assert all(torch.equal(one, other) for one, other in zip(whole, steps(case, None, InParts(3), 3), strict=True))
+    batch = batch_of(Case("contrast"), LENGTHS["padded"])
+    assert Division(3).divide(batch).parts[0] is batch
+    assert not Division(2).divide(batch).is_undivided

@@ -5,16 +5,15 @@ with job(snakemake) as running:
     from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
     from retort.stages.kept_seeds import each_seed
-    from retort.training.evaluate import ScoreToWrite
 
-    of, read = snakemake.wildcards, snakemake.input
-    for own, seed in each_seed(running, snakemake):
+    read = snakemake.input
+    for own, score, weights in each_seed(running, snakemake):
         distill_on_task(
             own,
             settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
-            score=ScoreToWrite(of.student, of.task, seed.number, seed.score, seed.answers),
+            score=score,
             encoded_folder=read.encoded,
             folders=StartFolders(read.teacher or None, read.model, read.tokenizer, next(iter(read.parent), None)),
             activations_folder=read.activations or None,
-            weights_folder=seed.weights,
+            weights_folder=weights,
         )

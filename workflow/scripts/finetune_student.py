@@ -4,16 +4,15 @@ with job(snakemake) as running:
     from retort.settings import FinetuneSettings
     from retort.stages.finetune import finetune_student
     from retort.stages.kept_seeds import each_seed
-    from retort.training.evaluate import ScoreToWrite
 
-    of, read = snakemake.wildcards, snakemake.input
-    for own, seed in each_seed(running, snakemake):
+    read = snakemake.input
+    for own, score, weights in each_seed(running, snakemake):
         finetune_student(
             own,
             settings=FinetuneSettings.model_validate(snakemake.params.settings),
-            score=ScoreToWrite(of.student, of.task, seed.number, seed.score, seed.answers),
+            score=score,
             student_folder=read.student,
             encoded_folder=read.encoded,
             trials_files=list(read.trials),
-            weights_folder=seed.weights,
+            weights_folder=weights,
         )

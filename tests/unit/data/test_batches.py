@@ -14,7 +14,7 @@ from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder, epoch_batches
-from retort.training.how.parts import divide
+from retort.training.how.parts import Division
 from torch.utils.data import Dataset
 
 from tests.corpora import build_blocks
@@ -121,7 +121,7 @@ def test_a_far_batch_is_drawn_without_those_before_it() -> None:
 @pytest.mark.parametrize("size", [2, 3])
 def test_parts_of_a_batch_are_its_rows_at_its_length(size: int) -> None:
     whole = TaskBatches(encoded(LENGTHS), 8, 1)[20]
-    parts = [divide(whole, None, rank, size).parts[0] for rank in range(size)]
+    parts = [Division(None, rank, size).divide(whole).parts[0] for rank in range(size)]
     for name, tensor in whole.tensors().items():
         assert torch.equal(torch.cat([part.tensors()[name] for part in parts]), tensor), name
 
@@ -135,7 +135,7 @@ def test_parts_of_a_masked_batch_keep_their_labels(corpus: Path, size: int) -> N
         return ids.view_as(batch.input_ids)
 
     whole = MaskedBatches(corpus, 0.15, 8, 1)[5]
-    parts = [divide(whole, None, rank, size).parts[0] for rank in range(size)]
+    parts = [Division(None, rank, size).divide(whole).parts[0] for rank in range(size)]
     assert torch.equal(torch.cat([part.input_ids for part in parts]), whole.input_ids)
     assert torch.equal(torch.cat([restored(part) for part in parts]), restored(whole))
 
@@ -181,7 +181,7 @@ def test_workers_change_no_byte(corpus: Path, maker: str, workers: int) -> None:
 
     direct = MAKERS[maker](corpus)
     state = torch.get_rng_state()
-    batches = list(load_batches(MAKERS[maker](corpus), 9, 32, "cpu", workers))
+    batches = [each.whole for each in load_batches(MAKERS[maker](corpus), Division().divide, 9, 32, "cpu", workers)]
     assert torch.equal(torch.get_rng_state(), state)  # the random state of dropout
     assert len(batches) == 23
     for number, batch in enumerate(batches, start=9):

@@ -31,7 +31,7 @@ from tests.corpora import build_blocks
 from tests.job_settings import schedule
 from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
-from tests.unit.training.test_training import short_after
+from tests.unit.training.runs import short_after
 
 HIDDEN = ("hidden", 2)
 

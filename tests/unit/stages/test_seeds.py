@@ -12,7 +12,7 @@ from retort.checksums import Maker, place_of, read, take
 from retort.engine.attempts import KEPT, position
 from retort.engine.job import job, this_code
 from retort.rehearsal.in_process import Described
-from retort.stages.kept_seeds import Seed, each_seed
+from retort.stages.kept_seeds import each_seed
 
 from tests.rule_job import rule_job
 
@@ -49,32 +49,36 @@ def seeds_job(*seeds: int, settings: str = "short", **more: Any) -> Described:
         log=[f"finetune_student.s.mood.{label}.log"],
         input=[str(MODEL), str(ACTIVATIONS)],
         output=outputs,
+        wildcards={"student": "s", "task": "mood"},
         params={"settings": {"schedule": settings}} | more,
     )
 
 
-def trained(asked: Described, fails_at: int = 0) -> list[Seed]:
-    """Run a job of seeds, and return those that it trains; each seed's score says under which job it was trained."""
-    done: list[Seed] = []
+def trained(asked: Described, fails_at: int = 0) -> dict[int, str | None]:
+    """Run a job of seeds, and return the seeds that it trains, with the folders for their weights.
+
+    The score of a seed says under which job it was trained.
+    """
+    done: dict[int, str | None] = {}
     with job(asked) as running:
-        for own, seed in each_seed(running, asked):
-            done.append(seed)
+        for own, score, weights in each_seed(running, asked):
+            done[score.seed] = weights
             own.checkpoints.mkdir(parents=True)
-            if seed.number == fails_at:
+            if score.seed == fails_at:
                 raise ZeroDivisionError
-            Path(seed.score).parent.mkdir(parents=True, exist_ok=True)
-            Path(seed.score).write_text(f"{seed.number} of {own.name}")
-            Path(seed.answers).write_text(f"answers of {seed.number}")
-            if seed.weights:
-                Path(seed.weights).mkdir(parents=True)
-                Path(seed.weights, "model").write_text(f"weights of {seed.number}")
+            Path(score.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(score.file).write_text(f"{score.seed} of {own.name}")
+            Path(score.answers).write_text(f"answers of {score.seed}")
+            if weights:
+                Path(weights).mkdir(parents=True)
+                Path(weights, "model").write_text(f"weights of {score.seed}")
                 own.resumed_from.add(OLD)
     return done
 
 
 def numbers(*seeds: int, **more: Any) -> list[int]:
     """Run a job of seeds, and return the numbers of those that it trains."""
-    return [seed.number for seed in trained(seeds_job(*seeds, **more))]
+    return list(trained(seeds_job(*seeds, **more)))
 
 
 def test_a_further_seed_is_trained_alone() -> None:
@@ -134,7 +138,7 @@ def test_other_settings_are_another_training_and_deleted_activations_are_not() -
 def test_a_seed_whose_weights_are_read_is_trained_for_them() -> None:
     folders = [f"results/students/s/mood/seed-{seed}" for seed in (1, 2)]
     weights: dict[str, Any] = {"outputs": {"weights": folders}, "reads_weights": [1]}
-    assert [seed.weights for seed in trained(seeds_job(1, 2, **weights))] == [folders[0], None]
+    assert trained(seeds_job(1, 2, **weights)) == {1: folders[0], 2: None}
     assert Path(folders[1]).is_dir()  # Snakemake expects it
     assert numbers(1, 2, **weights) == [1]
     found = read(Path(folders[0]))

@@ -22,7 +22,7 @@ from retort.stages.distill import distill_students, save_student
 from tests.job_settings import schedule
 from tests.rule_job import rule_job
 from tests.unit.stages.test_distill import corpus, published, resolved
-from tests.unit.training.test_training import short_after
+from tests.unit.training.runs import short_after
 
 __all__ = ["corpus", "published"]  # fixtures
 Students = dict[str, CorpusDistillationSettings]
@@ -162,8 +162,8 @@ def test_a_student_goes_on_alone_or_beside_others_whoever_began_it(
     assert same_as_alone(STEPS)
 
 
-def test_a_student_that_diverges_does_so_at_the_same_step_and_is_not_trained_again(
-    students: Students, published: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_student_that_diverges_does_so_at_the_same_step_and_its_companions_go_on(
+    students: Students, published: Path, corpus: Path
 ) -> None:
     stage = students["hidden"].stages[0]
     wild = stage.model_copy(update={"terms": [stage.terms[0].model_copy(update={"weight": 1e38})]})
@@ -171,15 +171,10 @@ def test_a_student_that_diverges_does_so_at_the_same_step_and_is_not_trained_aga
     each_alone(students, published, corpus)
     with pytest.raises(Interrupted, match="after step 1"):
         distilled(students, published, corpus, clock=short_after(1))
-    notes = Path("results/checkpoints/distilled.hidden/notes.jsonl").read_text()
-    assert '"diverged": 1' in notes
     assert "diverged at step 1, " in distilled(students, published, corpus)
-    assert Path("results/checkpoints/distilled.hidden/notes.jsonl").read_text() == notes
     for folder in ("alone", "distilled"):
         assert json.loads(Path("results", folder, "hidden/diverged.json").read_text()) == {"step": 1}
     assert same_as_alone({"logits", "relations"})
-    monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("a step was taken"))
-    assert "diverged at step 1, " in distilled({"hidden": students["hidden"]}, published, corpus)
 
 
 @pytest.mark.parametrize(("promised", "seen", "said"), [(1, 0, "a GPU, .* none"), (4, 2, "4 GPUs, .* 2")])
@@ -208,7 +203,7 @@ def test_a_student_that_cannot_begin_fails_alone(
     with job(rule_job(output=outputs)) as running:
         distill_students(running, students, [str(corpus)], folders, outputs)
     assert f"without relations: {why}\ndone: 2 students " in Path("rule.a.log").read_text()
-    assert not list(Path("results/checkpoints").iterdir())
+    assert not Path("results/checkpoints").exists()
     assert (saved("relations", outputs), saved("hidden", outputs)) == (1, 0)
     assert f"save_student(relations): {why}\n  log: save_student.relations.log\n" in capsys.readouterr().err
     assert not Path("results/students/relations").exists()

@@ -15,6 +15,7 @@ from retort.data.encoded import Encoded, RowCounts
 from retort.data.encoding import SplitWriter, Tokeniser, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
+from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve_data
@@ -27,9 +28,7 @@ from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import measure
 from retort.training.finetuning import supervised
-from retort.training.loop import train
-from retort.training.progress import Progress
-from retort.training.setup import head_of
+from retort.training.setup import head_of, train_in
 
 from tests.job_settings import schedule
 from tests.tiny.forms import write_sample
@@ -97,7 +96,7 @@ def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Pa
     model: Any = build.load(encoder, *head_of(task))
     before = {key: value.clone() for key, value in model.state_dict().items()}
     run = supervised(model, Encoded.load(to, spec.train_split), SCHEDULE, task, 1)
-    train(run, 1, Checkpoint(tmp_path / "state", {}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
+    train_in(Job("job", io.StringIO()), run, 1, "float32", Checkpoint(tmp_path / "state", {}, 1e9))
     run.close()
     assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
     found = measure(model, to, spec.evaluation_split, task, "float32", "cpu")

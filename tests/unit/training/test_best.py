@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from pathlib import Path
 
@@ -10,11 +9,9 @@ import pytest
 import torch
 from retort.training.checkpoint import Checkpoint
 from retort.training.finetuning import keep_best
-from retort.training.loop import TrainingRun, train
-from retort.training.progress import Progress
 from torch import nn
 
-from tests.unit.training.test_training import made, part
+from tests.unit.training.runs import Dropped, run_of, train
 
 ROWS = 20  # in batches of four: epochs end after steps 5 and 10, and the last step, 12, ends a part of one
 
@@ -32,23 +29,18 @@ class Scored:
         return next(self.scores)
 
 
-def run_to_the_end(run: TrainingRun, folder: Path, every_seconds: float = 1e9) -> None:
-    checkpoint = Checkpoint(folder, {"a": 1}, every_seconds)
-    train(run, 7, checkpoint, Progress("job", io.StringIO()), "float32", "cpu")
-
-
 def trained(folder: Path, scores: list[float], stop: int | None = None) -> tuple[nn.Module, Scored]:
     """Train for twelve steps; if `stop` is given, the run is killed at this step and goes on from its checkpoint."""
-    score = Scored(made(), scores)
+    score = Scored(Dropped(), scores)
     if stop:
-        killed = part(score.model, stop)
+        killed = run_of(score.model, stop)
         keep_best(killed, score.model, score, ROWS)
         with pytest.raises(KeyboardInterrupt):
-            run_to_the_end(killed, folder, 0.0)
-        score.model = made()
-    run = part(score.model)
+            train(killed, Checkpoint(folder, {}, 0.0))
+        score.model = Dropped()
+    run = run_of(score.model)
     keep_best(run, score.model, score, ROWS)
-    run_to_the_end(run, folder)
+    train(run, folder)
     return score.model, score
 
 
@@ -62,8 +54,8 @@ def test_the_last_weights_are_those_of_the_first_best_epoch(tmp_path: Path, scor
 
 
 def test_scoring_changes_no_step(tmp_path: Path) -> None:
-    plain = made()
-    run_to_the_end(part(plain), tmp_path / "plain")
+    plain = Dropped()
+    train(run_of(plain), tmp_path / "plain")
     model, _ = trained(tmp_path / "scored", [0.1, 0.2, 0.3])
     assert all(torch.equal(one, other) for one, other in zip(model.parameters(), plain.parameters(), strict=True))
 

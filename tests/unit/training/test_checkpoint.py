@@ -1,109 +1,87 @@
-"""Tests of when and how the state of a training is written: ahead of a limit, seldom enough, in little memory."""
+"""Tests of when and how the state of a training is written: seldom enough, in little memory, never half."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from retort.engine.attempts import NEVER, Clock, Interrupted
-from retort.training import checkpoint
-from retort.training import checkpoint as checkpoints
-from retort.training.checkpoint import Checkpoint, ReadCheckpoint, StoredTensors, are_due, write_groups, write_interval
-from retort.training.loop import train
+from retort.training import checkpoint as module
+from retort.training.checkpoint import Checkpoint, are_due, pack, write_interval
+from retort.training.random_state import RandomState
 
-from tests.unit.training.test_training import Dropped, made, part, progress, short_after
+from tests.unit.training.runs import Dropped, run_of, train
 
-
-def job(folder: Path, clock: Clock, workers: int = 0) -> Dropped:
-    """Train a model twice, as a job of two stages does, from where it was ended; return the model."""
-    model, checkpoint = made(), Checkpoint(folder, {}, 1e9)
-    for number in (1, 2):
-        if not checkpoint.past(number):
-            run = part(model)
-            run.number = number
-            train(run, 7, checkpoint, progress(), "float32", "cpu", workers, clock=clock)
-    return model
+STATE = {"weight.a": torch.ones(3)}
 
 
-def same(one: Dropped, other: Dropped) -> bool:
-    states = one.state_dict(), other.state_dict()
-    return all(torch.equal(x, states[1][name]) for name, x in states[0].items())
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize(("questions", "step"), [(5, 5), (12, 1), (17, 5)])  # in a stage, at its end, in the next
-def test_a_job_ahead_of_its_limit_writes_its_state_and_goes_on(
-    questions: int, step: int, workers: int, tmp_path: Path
-) -> None:
-    with pytest.raises(Interrupted, match=f"its time limit ended it after step {step}; its state is kept"):
-        job(tmp_path / "cut", short_after(questions), workers)
-    state = Checkpoint(tmp_path / "cut", {}, 1e9).state
-    assert state is not None
-    assert (state.run, state.step) == (1 if questions < 12 else 2, step)
-    assert same(job(tmp_path / "cut", NEVER), job(tmp_path / "whole", NEVER))
-
-
-def test_a_job_that_begins_ahead_of_its_limit_takes_a_step_each_time(tmp_path: Path) -> None:
-    for step in [*range(1, 12), *range(1, 12)]:
-        with pytest.raises(Interrupted, match=f"after step {step};"):
-            job(tmp_path / "cut", Clock(end=0.0))
-    assert same(job(tmp_path / "cut", Clock(end=0.0)), job(tmp_path / "whole", NEVER))
-
-
-def test_the_next_write_waits_fifty_times_as_long_as_those_of_a_job_take(
+def test_the_next_write_waits_sixty_times_as_long_as_those_of_a_job_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(folder: Path, name: str, tensors: dict[str, torch.Tensor]) -> dict[str, str]:
-        time.sleep(0.1)
-        return write_groups(folder, name, tensors)
-
-    monkeypatch.setattr(checkpoints, "write_groups", slow)
-    checkpoint = Checkpoint(tmp_path, {}, 2.0)
-    checkpoint.write(1, 1, {"weight": torch.ones(3)})
-    assert 5.0 <= write_interval([checkpoint]) < 20.0
+    digest = module.digest_of_file
+    monkeypatch.setattr(module, "digest_of_file", lambda path: time.sleep(0.1) or digest(path))
+    checkpoint, beside = Checkpoint(tmp_path, {}, 2.0), Checkpoint(tmp_path / "beside", {}, 2.0)
+    for each in (checkpoint, beside):
+        each.write(1, 1, STATE)
+    assert 6.0 <= write_interval([checkpoint]) < 20.0
     assert not are_due([checkpoint])
-    beside = Checkpoint(tmp_path / "beside", {}, 2.0)
-    beside.write(1, 1, {"weight": torch.ones(3)})
     assert write_interval([checkpoint, beside]) == write_interval([checkpoint]) + write_interval([beside])
 
 
 def test_the_setting_is_the_least_wait(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {}, 1e6)
-    checkpoint.write(1, 1, {"weight": torch.ones(3)})
+    checkpoint.write(1, 1, STATE)
     assert write_interval([checkpoint] * 8) == 1e6
     assert are_due([Checkpoint(tmp_path, {}, 0.0)])
-    assert not are_due([ReadCheckpoint(tmp_path, {}, 0.0)])
 
 
-def test_the_first_write_of_a_large_state_waits_too(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path, {}, 20.0)
-    checkpoint.expect({"small": torch.nn.Parameter(torch.ones(3))})
-    assert write_interval([checkpoint]) == 20.0
-    checkpoint.expect({"large": torch.nn.Parameter(torch.empty(335_000_000, device="meta"))})
-    assert write_interval([checkpoint]) > 600.0  # 4 GB
-    checkpoint.write(1, 1, {"weight": torch.ones(3)})
-    checkpoint.expect({"large": torch.nn.Parameter(torch.empty(335_000_000, device="meta"))})
-    assert write_interval([checkpoint]) == 20.0  # what was measured counts
+def test_a_process_that_does_not_write_leaves_no_file(tmp_path: Path) -> None:
+    reader = Checkpoint(tmp_path, {}, 0.0, writes=False)
+    reader.write(1, 1, STATE)
+    reader.note("done")
+    assert not are_due([reader])
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_state_is_written_in_groups_and_read_tensor_by_tensor(
+def test_a_state_is_written_in_groups_and_a_lost_one_makes_it_useless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoint, "GROUP", 100)
+    monkeypatch.setattr(module, "GROUP", 100)
     tensors = {"a": torch.arange(20.0), "b": torch.arange(5), "c": torch.rand(2, 2), "d": torch.rand(90)}
-    files = write_groups(tmp_path, "state", tensors)
-    assert [list(group) for group in checkpoint.groups(tensors)] == [["a"], ["b", "c"], ["d"]]
-    assert sorted(files) == sorted(path.name for path in tmp_path.iterdir())
-    stored = StoredTensors([tmp_path / name for name in files])
-    assert set(stored) == set(tensors)
-    assert all(torch.equal(stored[name], tensor) for name, tensor in tensors.items())
-
-
-def test_one_lost_group_makes_a_state_useless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "GROUP", 8)
-    Checkpoint(tmp_path, {}, 0.0).write(1, 4, {"a": torch.ones(4), "b": torch.ones(4)})
-    assert Checkpoint(tmp_path, {}, 0.0).state is not None
-    (tmp_path / "run-1-step-4.2.safetensors").unlink()
+    assert list(module.groups(tensors)) == [["a"], ["b", "c"], ["d"]]
+    Checkpoint(tmp_path, {}, 0.0).write(1, 4, tensors)
+    state = Checkpoint(tmp_path, {}, 0.0).state
+    assert state is not None
+    assert [file.name for file in state.files] == [f"run-1-step-4.{number}.safetensors" for number in (1, 2, 3)]
+    state.files[1].unlink()
     assert Checkpoint(tmp_path, {}, 0.0).state is None
+
+
+def test_state_of_other_settings_or_damaged_state_is_not_used(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(run_of(Dropped(), stop=5), Checkpoint(tmp_path, {"a": 1}, 0.0))
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is not None
+    assert Checkpoint(tmp_path, {"a": 2}, 1.0).state is None
+    next(tmp_path.glob("*.safetensors")).write_bytes(b"half a file")
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is None
+
+
+def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
+    Checkpoint(tmp_path, "mine", 1.0).note({"dev": 0.5})
+    with (tmp_path / "notes.jsonl").open("a") as stream:
+        stream.write('{"key": "half a line')
+    assert Checkpoint(tmp_path, "mine", 1.0).notes() == [{"dev": 0.5}]
+    assert Checkpoint(tmp_path, "others", 1.0).notes() == []
+
+
+def test_a_training_on_the_cpu_leaves_the_gpu_of_the_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin_to_use_gpu(*_: Any) -> None:
+        pytest.fail("it begins to use the GPU")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "_lazy_init", begin_to_use_gpu)
+    assert RandomState().cuda is None
+    module = torch.nn.Linear(1, 1)
+    assert "random.cuda" not in pack(dict(module.named_parameters()), {}, torch.optim.AdamW(module.parameters()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,15 @@ from retort.batch import Batch, Shape
 from retort.models.recorder import Recorder
 from retort.objectives import compose
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts, divide
+from retort.training.how.parts import Comparison, Division, backward_in_parts
 from retort.training.loader import load_batches
-from retort.training.loop import TrainingRun, train
-from retort.training.progress import Progress
+from retort.training.training_run import TrainingRun
 from torch import nn
 from torch.utils.data import Dataset
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
 
 from tests.job_settings import schedule
+from tests.unit.training.runs import state_of, train
 
 STEPS, ROWS, LENGTH, VOCABULARY = 4, 5, 9, 37
 MIXED = [  # means over tokens, over pairs of tokens and over examples; and two that need all examples at once
@@ -89,12 +88,12 @@ def distillation(terms: list[dict[str, Any]], masked: bool = False, dropout: flo
     )
 
 
-def trained(run: TrainingRun, folder: Path, division: Division, every: float = 1e9) -> dict[str, torch.Tensor]:
-    """Train a run, and return weights and buffers."""
-    train(run, 7, Checkpoint(folder, {}, every), Progress("job", io.StringIO()), "float32", "cpu", division=division)
-    return {
-        f"{number}.{name}": x for number, module in enumerate(run.modules) for name, x in module.state_dict().items()
-    }
+def trained(
+    run: TrainingRun, folder: Path, micro_batch: int | None = None, every: float = 1e9
+) -> dict[str, torch.Tensor]:
+    """Train a run with batches in parts, and return weights and buffers."""
+    train(run, Checkpoint(folder, {}, every), Division(micro_batch))
+    return state_of(run)
 
 
 def assert_close(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
@@ -107,17 +106,17 @@ def assert_close(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
 def test_parts_train_the_weights_of_the_whole_batch(
     terms: list[dict[str, Any]], masked: bool, micro_batch: int, tmp_path: Path
 ) -> None:
-    whole = trained(distillation(terms, masked), tmp_path / "whole", UNDIVIDED)
-    assert_close(whole, trained(distillation(terms, masked), tmp_path / "parts", InParts(micro_batch)))
+    whole = trained(distillation(terms, masked), tmp_path / "whole")
+    assert_close(whole, trained(distillation(terms, masked), tmp_path / "parts", micro_batch))
 
 
 def test_with_dropout_a_resumed_run_has_the_bytes_of_an_unbroken_one(tmp_path: Path) -> None:
-    whole = trained(distillation(MIXED, dropout=0.3), tmp_path / "whole", InParts(2))
+    whole = trained(distillation(MIXED, dropout=0.3), tmp_path / "whole", 2)
     cut = distillation(MIXED, dropout=0.3)
     cut.batches = [*map(Texts(False).__getitem__, range(2))]  # type: ignore[assignment]
     with pytest.raises(IndexError):
-        trained(cut, tmp_path / "cut", InParts(2), every=0.0)
-    again = trained(distillation(MIXED, dropout=0.3), tmp_path / "cut", InParts(2))
+        trained(cut, tmp_path / "cut", 2, every=0.0)
+    again = trained(distillation(MIXED, dropout=0.3), tmp_path / "cut", 2)
     assert all(torch.equal(x, again[name]) for name, x in whole.items())
 
 
@@ -136,7 +135,7 @@ def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
     for module in run.modules:
         module.train()
     loss, parameters = Comparison(comparison.loss, student, comparison.teacher), run.modules[0].parameters()
-    InParts(2).backward(loss, divide(Texts(False)[0], 2), contextlib.nullcontext, parameters)
+    backward_in_parts(loss, Division(2).divide(Texts(False)[0]), contextlib.nullcontext, parameters, 1)
     assert len(seen) == 6
     assert all(torch.equal(one, other) for one, other in zip(seen[:3], seen[3:], strict=True))
     assert not torch.equal(seen[0][:1], seen[1][:1])
@@ -144,13 +143,13 @@ def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("micro_batch", "rows"), [(None, [5]), (2, [1, 2, 2]), (3, [2, 3]), (9, [5])])
 def test_parts_have_nearly_equal_sizes(micro_batch: int | None, rows: list[int]) -> None:
-    parts = divide(Texts(False)[0], micro_batch).parts
+    parts = Division(micro_batch).divide(Texts(False)[0]).parts
     assert [len(part.input_ids) for part in parts] == rows
 
 
 def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> None:
     batch = Texts(True)[3]
-    shares = [divide(batch, None, rank, 7) for rank in range(7)]
+    shares = [Division(None, rank, 7).divide(batch) for rank in range(7)]
     assert [share.counts for share in shares] == [0, 1, 1, 0, 1, 1, 1]
     kept = [share for share in shares if share.counts]
     assert torch.equal(torch.cat([share.parts[0].input_ids for share in kept]), batch.input_ids)
@@ -160,10 +159,12 @@ def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> No
     assert [(share.first_row, share.first_position) for share in kept] == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)]
 
 
-def test_workers_prepare_the_same_parts() -> None:
-    batches = InParts(2).batches(Texts(True))
-    for batch, number in zip(load_batches(batches, 0, 3, "cpu", 1), range(3), strict=True):
-        expected = batches[number]
+@pytest.mark.parametrize("division", [Division(), Division(2)], ids=["whole", "parts"])
+def test_workers_prepare_the_same_parts(division: Division) -> None:
+    batches = load_batches(Texts(True), division.divide, 0, 3, "cpu", 1)
+    for batch, number in zip(batches, range(3), strict=True):
+        expected = division.divide(Texts(True)[number])
+        assert batch.is_undivided == expected.is_undivided
         assert (batch.first_row, batch.first_position) == (expected.first_row, expected.first_position)
         assert (batch.counts, len(batch.parts)) == (expected.counts, len(expected.parts))
         for one, other in zip([batch.whole, *batch.parts], [expected.whole, *expected.parts], strict=True):

@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from retort.atomic import replacing
 from retort.batch import Batch
-from retort.engine.attempts import Attempt, attempt
+from retort.engine.attempts import NEVER, Attempt, Clock, Interrupted, attempt
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
-from retort.training.checkpoint import Checkpoint, ReadCheckpoint
+from retort.training.checkpoint import Checkpoint
 from retort.training.how import processes
 from retort.training.how.launch import on_every_gpu
-from retort.training.how.parts import UNDIVIDED, Division
-from retort.training.loop import TrainingRun, train
-from retort.training.progress import Progress
-from retort.training.setup import division_of
+from retort.training.how.parts import Division
+from retort.training.training_run import TrainingRun
 from safetensors.torch import load_file, save_file
 from torch.utils.data import Dataset
 
+from tests.conftest import ROOT
+from tests.unit.training.runs import state_of, train
+from tests.unit.training.test_loader import runs
 from tests.unit.training.test_parts import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 
 TOGETHER = 4
+VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (processes.WIDTH - 2)]
+SCRIPT = """
+from pathlib import Path
+from retort.training.how import launch
+launch.START = "fork"
+from tests.unit.training.test_processes import job_of, sleep
+sleep(job_of(Path({folder!r})), {folder!r})
+"""
 
 
 class Few(Dataset[Batch]):
@@ -61,14 +77,18 @@ RUNS = {
 }
 
 
-def trained(run: TrainingRun, checkpoint: Checkpoint, division: Division) -> tuple[dict[str, torch.Tensor], str]:
-    """Train a run; return its weights and buffers, and its log."""
-    log = io.StringIO()
-    train(run, 7, checkpoint, Progress("job", log), "float32", "cpu", division=division)
-    modules = enumerate(run.modules)
-    return {
-        f"{number}.{key}": x for number, module in modules for key, x in module.state_dict().items()
-    }, log.getvalue()
+def division_of(job: Job) -> Division:
+    return Division(job.micro_batch, job.rank, job.processes)
+
+
+def trained(
+    run: TrainingRun, folder: Path, job: Job | None = None, every: float = 1e9
+) -> tuple[dict[str, torch.Tensor], str]:
+    """Train a run, alone or in a process of a job; return its weights and buffers, and its log."""
+    own = job or Job("job", io.StringIO())
+    checkpoint = Checkpoint(folder, {}, every, writes=own.writes)
+    log = train(run, checkpoint, division_of(own), clock=own.clock)
+    return state_of(run), log
 
 
 @on_every_gpu
@@ -77,8 +97,7 @@ def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
     torch.set_num_threads(1)
     job.micro_batch = micro_batch
     for name, make in RUNS.items():
-        made = Checkpoint if job.writes else ReadCheckpoint
-        weights, log = trained(make(), made(Path(folder) / f"state-{name}", {}, 1e9), division_of(job))
+        weights, log = trained(make(), Path(folder) / f"state-{name}", job)
         if job.writes:
             save_file({key: x.clone() for key, x in weights.items()}, f"{folder}/{name}.safetensors")  # some are tied
             job.log.write(log)
@@ -88,17 +107,15 @@ def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
 def train_on(job: Job, folder: str, numbers: range) -> None:
     """Train a run on these batches in this process, one of several; the first writes a checkpoint after each."""
     torch.set_num_threads(1)
-    made = Checkpoint if job.writes else ReadCheckpoint
     with contextlib.suppress(KeyError):
-        trained(cut(numbers), made(Path(folder), {}, 0.0), division_of(job))
+        trained(cut(numbers), Path(folder), job, 0.0)
 
 
 @on_every_gpu
 def diverge(job: Job, folder: str) -> None:
     """Train a run whose loss is infinite at its second step in the last process alone; one writes checkpoints."""
     run = distillation(SHORT)
-    loss = run.loss
-    student = loss.student  # type: ignore[attr-defined]
+    student = run.loss.student
     seen: list[int] = []
 
     def infinite(batch: Batch) -> Any:
@@ -106,13 +123,50 @@ def diverge(job: Job, folder: str) -> None:
         factor = float("inf") if job.rank == job.processes - 1 and len(seen) == 2 else 1.0
         return {key: factor * x for key, x in student(batch).items()}
 
-    object.__setattr__(loss, "student", infinite)
-    made = Checkpoint if job.writes else ReadCheckpoint
+    object.__setattr__(run.loss, "student", infinite)
     try:
-        trained(run, made(Path(folder), {}, 0.0), division_of(job))
+        trained(run, Path(folder), job, 0.0)
     except Diverged as error:
         torch.distributed.barrier()  # which all processes reach, or none
         raise RetortError(f"process {job.rank} ends at step {error.step}", "as it should") from error
+
+
+@on_every_gpu
+def train_to_the_limit(job: Job, folder: str) -> None:
+    """Train a run in this process, one of several, of which only the last one looks at the clock of the job."""
+    torch.set_num_threads(1)
+    run, path = distillation(MIXED), Path(folder)
+    run.after_step = lambda step: (path / f"process-{job.rank}").write_text(str(step)) and None
+    if job.rank < job.processes - 1:
+        job.clock = NEVER
+    weights, _ = trained(run, path / "state", job)
+    if job.writes:
+        save_file({key: x.clone() for key, x in weights.items()}, path / "student.safetensors")
+
+
+@on_every_gpu
+def exchange(job: Job, folder: str) -> None:
+    """Gather values in this process, one of several, and write what it received."""
+    gathered = [processes.gather(value if job.rank else job.rank) for value in VALUES]
+    (Path(folder) / f"process-{job.rank}").write_text(json.dumps(gathered))
+    with pytest.raises(ValueError, match="1025 bytes for another process; 1024 is the most"):
+        processes.gather("x" * (processes.WIDTH - 1))
+
+
+@on_every_gpu
+def die(job: Job) -> None:
+    """Be killed in the last process alone; the others wait for it."""
+    if job.rank == job.processes - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+@on_every_gpu
+def sleep(job: Job, folder: str) -> None:
+    """Sleep; a file holds the number of this process."""
+    with replacing(Path(folder, f"begun-{job.rank}")) as part:
+        part.write_text(str(os.getpid()))
+    time.sleep(60)
 
 
 @on_every_gpu
@@ -136,19 +190,17 @@ def list_open_ports(job: Job, folder: str) -> None:
     torch.distributed.barrier()
 
 
-def job_of(folder: Path, gpus: int) -> Job:
+def job_of(folder: Path, gpus: int = 2, clock: Clock = NEVER) -> Job:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
-    return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus)
+    folder.mkdir(exist_ok=True)
+    return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus, clock=clock)
 
 
 @pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (TOGETHER, None)])
 def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, tmp_path: Path) -> None:
     with pytest.raises(KeyError):
-        trained(cut(range(2)), Checkpoint(tmp_path / "state-resumed", {}, 0.0), UNDIVIDED)
-    expected = {}
-    for name, make in RUNS.items():
-        if name != "resumed":
-            expected[name] = trained(make(), Checkpoint(tmp_path / f"whole-{name}", {}, 1e9), UNDIVIDED)
+        trained(cut(range(2)), tmp_path / "state-resumed", every=0.0)
+    expected = {name: trained(make(), tmp_path / f"whole-{name}") for name, make in RUNS.items() if name != "resumed"}
     train_all(job_of(tmp_path, gpus), str(tmp_path), micro_batch)
     for name, (weights, _) in expected.items():
         assert_close(weights, load_file(tmp_path / f"{name}.safetensors"))
@@ -159,27 +211,27 @@ def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, 
 
 
 def test_fewer_processes_go_on_from_the_checkpoint_of_more(tmp_path: Path) -> None:
-    whole, _ = trained(distillation(MIXED), Checkpoint(tmp_path / "whole", {}, 1e9), UNDIVIDED)
+    whole, _ = trained(distillation(MIXED), tmp_path / "whole")
     for gpus, numbers in ((TOGETHER, range(1)), (2, range(1, 3))):
         train_on(job_of(tmp_path, gpus), str(tmp_path / "state"), numbers)
         state = Checkpoint(tmp_path / "state", {}, 0.0).state
         assert state is not None
         assert state.step == numbers.stop
-    last, log = trained(distillation(MIXED), Checkpoint(tmp_path / "state", {}, 0.0), UNDIVIDED)
+    last, log = trained(distillation(MIXED), tmp_path / "state")
     assert_close(whole, last)
     assert "4 steps, resumed at step 3" in log
 
 
 def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:
     with pytest.raises(RetortError) as caught:
-        diverge(job_of(tmp_path, 2), str(tmp_path / "state"))
+        diverge(job_of(tmp_path), str(tmp_path / "state"))
     assert str(caught.value) == "process 0 ends at step 2; as it should"
 
 
 def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_path: Path) -> None:
     reason = "process 1: MemoryError: no room for the gradients"
     with pytest.raises(RuntimeError, match=reason), attempt(tmp_path / "attempt", []):
-        fail(job_of(tmp_path, 2))
+        fail(job_of(tmp_path))
     kept = Attempt.read(tmp_path / "attempt")
     assert kept is not None
     assert kept.reason == reason
@@ -188,7 +240,7 @@ def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_pa
 
 @pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="this system has no /proc")
 def test_processes_open_no_port_for_everybody(tmp_path: Path) -> None:
-    list_open_ports(job_of(tmp_path, 2), str(tmp_path))
+    list_open_ports(job_of(tmp_path), str(tmp_path))
     assert [(tmp_path / f"ports-{rank}").read_text() for rank in range(2)] == ["", ""]
 
 
@@ -203,3 +255,77 @@ def test_buckets_hold_tensors_of_one_type(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(processes, "BUCKET", 10)
     tensors = [torch.zeros(size) for size in (4, 6, 1, 30, 2)] + [torch.zeros(3).double()]
     assert [[len(x) for x in bucket] for bucket in processes.buckets(tensors)] == [[4, 6], [1], [30], [2], [3]]
+
+
+def test_a_process_that_is_killed_is_told_and_the_others_are_ended(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with pytest.raises(RuntimeError, match="process 1 terminated with signal SIGKILL"):
+        die(job_of(tmp_path))
+    assert time.monotonic() - begun < 30.0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_processes_end_when_their_parent_does(sent: signal.Signals, tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))], cwd=ROOT)
+    begun = [tmp_path / f"begun-{rank}" for rank in range(2)]
+    wait_until(lambda: all(path.exists() for path in begun))
+    parent.send_signal(sent)
+    assert parent.wait() == -sent
+    wait_until(lambda: not any(runs(int(path.read_text())) for path in begun))
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for at most half a minute."""
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_processes_receive_the_values_of_all_by_rank(tmp_path: Path) -> None:
+    exchange(job_of(tmp_path), str(tmp_path))
+    for rank in range(2):
+        assert json.loads((tmp_path / f"process-{rank}").read_text()) == [[0, value] for value in VALUES]
+    assert processes.gather("alone") == ["alone"]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "asked"),
+    [
+        (8.0, 8.0, [1, 2, 3, 4]),  # steps as long as those of a large batch
+        (0.01, 0.01, [1, 301, 601, 901]),
+        (0.01, 1.5, [1, 3, 5, 7]),  # the slower process counts
+    ],
+)
+def test_processes_ask_each_other_every_few_seconds(
+    own: float, other: float, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, steps = 0.0, list[int]()
+
+    def gather(mine: Any) -> list[Any]:
+        """Answer as two processes of which the time of the other one is short after a while."""
+        steps.append(step)
+        return [mine, [len(steps) == len(asked), other]]
+
+    monkeypatch.setattr(processes, "are_several", lambda: True)
+    monkeypatch.setattr(processes, "gather", gather)
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now)
+    agrees, step = processes.Agreement(NEVER), 0
+    for step in range(1, asked[-1] + 1):
+        now += own
+        assert agrees.after_step() == (step == asked[-1])
+    assert steps == asked
+
+
+def test_the_clock_of_one_process_makes_all_write_one_state_and_end(tmp_path: Path) -> None:
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    for step in (1, 2):
+        with pytest.raises(Interrupted, match=f"after step {step};"):
+            train_to_the_limit(job_of(cut, clock=Clock(end=0.0)), str(cut))
+        assert [(cut / f"process-{rank}").read_text() for rank in range(2)] == [str(step)] * 2
+        state = Checkpoint(cut / "state", {}, 1e9).state
+        assert state is not None
+        assert state.step == step
+    for folder in (cut, whole):
+        train_to_the_limit(job_of(folder), str(folder))
+    assert (cut / "student.safetensors").read_bytes() == (whole / "student.safetensors").read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -14,11 +13,11 @@ from retort.errors import Diverged
 from retort.training import optim
 from retort.training import progress as reporting
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.parts import UNDIVIDED, Comparison, Division, InParts
-from retort.training.loop import Training, TrainingRun, train
-from retort.training.progress import Progress
+from retort.training.how.parts import Division
+from retort.training.loop import take_step
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.unit.training.runs import same, train, training_of
 from tests.unit.training.test_parts import MASKED, MIXED, NAMES, SHORT, Texts, distillation
 
 # Operations whose result's value or size the host needs: on a GPU it waits for all operations before them.
@@ -40,15 +39,11 @@ class Waits(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-def training_of(run: TrainingRun, folder: Path, precision: str, division: Division = UNDIVIDED) -> Training:
-    return Training(run, 1, Checkpoint(folder, {}, 1e9), Progress("job", io.StringIO()), precision, "cpu", division)
-
-
 STATIC = [term for term in MIXED if term["objective"] != "emd"]  # which says why it waits: `synchronises`
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("division", [UNDIVIDED, InParts(2)], ids=lambda division: type(division).__name__)
+@pytest.mark.parametrize("division", [Division(), Division(2)], ids=["whole", "parts"])
 @pytest.mark.parametrize(("terms", "masked"), [(STATIC, False), (SHORT, False), (MASKED, True)], ids=NAMES)
 def test_a_step_waits_for_nothing(
     terms: list[dict[str, Any]], masked: bool, division: Division, precision: str, tmp_path: Path
@@ -56,19 +51,19 @@ def test_a_step_waits_for_nothing(
     run = distillation(terms, masked)
     if precision == "bfloat16":
         [module.float() for module in run.modules]
-        assert isinstance(run.loss, Comparison)
         run.loss.teacher.model.float()  # type: ignore[attr-defined]
-    training = training_of(run, tmp_path, precision, division)
-    prepared = [training.batches[number].to("cpu") for number in range(3)]
-    training.take(prepared[0])
+    training = training_of(run, Checkpoint(tmp_path, {}, 1e9), division, precision=precision)
+    prepared = [division.divide(run.batches[number]).to("cpu") for number in range(3)]
+    take_step(training, prepared[0])
     with Waits() as waits:
-        training.take(prepared[1])
-        training.take(prepared[2])
+        take_step(training, prepared[1])
+        take_step(training, prepared[2])
     assert waits.counted == {}
+    training.step = 10
     with Waits() as waits:
-        value, values = training.numbers()
-    assert waits.counted["_local_scalar_dense"] <= 1  # `tolist` copies all at once
-    assert value == pytest.approx(sum(values.values()))
+        training.report()
+    assert waits.counted["_local_scalar_dense"] <= 2  # for a divergence, and `tolist` copies all values at once
+    assert float(training.loss) == pytest.approx(float(sum(training.terms.values())))
 
 
 @pytest.mark.parametrize("logged", [1, 3, 10])
@@ -86,15 +81,14 @@ def test_a_divergence_is_told_with_its_step_and_touches_no_weight(
         return value / (next(seen) != 2), values
 
     run.loss = infinite_at_two
-    train(before, 7, Checkpoint(tmp_path / "before", {}, 0.0), Progress("job", io.StringIO()), "float32", "cpu")
+    train(before, Checkpoint(tmp_path / "before", {}, 0.0))
     with pytest.raises(Diverged) as caught:
-        train(run, 7, Checkpoint(tmp_path / "run", {}, 0.0), Progress("job", io.StringIO()), "float32", "cpu")
+        train(run, Checkpoint(tmp_path / "run", {}, 0.0))
     assert caught.value.step == 102
     written = Checkpoint(tmp_path / "run", {}, 0.0).state
     assert written is not None
     assert written.step == 1  # no state after the divergence
-    for one, other in zip(before.modules, run.modules, strict=True):
-        assert all(torch.equal(x, other.state_dict()[name]) for name, x in one.state_dict().items())
+    assert same(before, run)
 
 
 def test_tf32_is_for_the_products_of_a_step_alone(tmp_path: Path) -> None:
@@ -108,6 +102,8 @@ def test_tf32_is_for_the_products_of_a_step_alone(tmp_path: Path) -> None:
     run.loss = asks
     before = torch.backends.cuda.matmul.fp32_precision
     for precision in ("tf32", "float32"):
-        training_of(run, tmp_path, precision).take(Texts(False)[0])
+        take_step(
+            training_of(run, Checkpoint(tmp_path, {}, 1e9), precision=precision), Division().divide(Texts(False)[0])
+        )
     assert seen == ["tf32", "ieee"]
     assert torch.backends.cuda.matmul.fp32_precision == before

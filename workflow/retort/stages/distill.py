@@ -12,6 +12,7 @@ from pathlib import Path
 from torch import nn
 
 from retort.checksums import TIMESTAMP
+from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
@@ -31,9 +32,10 @@ from retort.training.distillation import (
     task_specific,
 )
 from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_score
-from retort.training.how.companions import leave_divergence, leave_last_state, read_divergence
 from retort.training.how.launch import on_every_gpu
-from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
+from retort.training.setup import checkpoint_of, head_of, set_seed
+
+REASON = "failed.txt"  # the file in place of a student that could not be distilled
 
 
 @on_every_gpu
@@ -84,7 +86,7 @@ def _teacher_and_data(
     activations_folder: str | None,
 ) -> TeacherAndData:
     """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk."""
-    rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
+    rows = Encoded.load(encoded_folder, settings.task.train_split)
 
     def score(model: nn.Module, metric: str) -> float:
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
@@ -96,7 +98,7 @@ def _teacher_and_data(
             folder.mkdir(parents=True, exist_ok=True)
             network = build.load(str(folders.teacher), *head_of(settings.task)).eval().to(job.device)
             store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
-        return StoredActivations(folder, rows, keys, heads)
+        return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
 
     is_online = folders.teacher and not activations_folder
     teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if is_online else stored
@@ -143,7 +145,7 @@ def distill_students(
         for name, own in settings.items():
             try:
                 part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
-                students[name] = _begin(part, own, folders, len(settings) > 1)
+                students[name] = corpus_student(part, own, folders)
             except RetortError as error:
                 if not students and name == list(settings)[-1]:
                     raise
@@ -168,16 +170,6 @@ def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
     path = Path(job.log.name).with_name(f"{student}.log")
     with open(path if job.writes else os.devnull, "a", encoding="utf-8") as log:
         yield replace(job, name=f"distill_student({student})", log=log, result=output, resumed_from=set())
-
-
-def _begin(job: Job, settings: CorpusDistillationSettings, folders: StartFolders, has_companions: bool) -> Student:
-    """Return a student with its initial weights; beside others, it leaves its last state, as they may train longer."""
-    student = corpus_student(job, settings, folders)
-    student.diverged = read_divergence(student.checkpoint)
-    if has_companions:
-        leave_last_state(student)
-        leave_divergence(student)
-    return student
 
 
 def _save(
@@ -233,12 +225,6 @@ def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
 def _teacher_folder(folders: StartFolders) -> str:
     assert folders.teacher is not None  # every task-agnostic student has one
     return folders.teacher
-
-
-# The stage that keeps a task-agnostic student, whichever job has distilled it.
-
-
-REASON = "failed.txt"  # the file in place of a student that could not be distilled
 
 
 def note_failure(output: str, reason: str) -> None:

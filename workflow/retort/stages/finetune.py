@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from torch import nn
-
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.errors import Diverged
@@ -16,7 +14,8 @@ from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, 
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, part_of, read_lines
 from retort.training.how.launch import on_every_gpu
-from retort.training.setup import checkpoint_of, head_of, progress_of
+from retort.training.progress import Progress
+from retort.training.setup import checkpoint_of, head_of
 
 
 @on_every_gpu
@@ -42,7 +41,7 @@ def run_grid(
     """
     task, seed = settings.task, settings.seed
     points = part_of(settings.points, part, parts)
-    checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
+    checkpoint, progress = checkpoint_of(job, settings, seed), Progress(job.name, job.log, len(points))
     lines = checkpoint.notes()  # trials that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:
@@ -89,24 +88,12 @@ def finetune_student(
     checkpoint = checkpoint_of(job, settings, seed, read_lines(trials_files))
     try:
         point = choose(trials_files, settings.points)
-        network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
+        network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint)
         result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
     if weights_folder:
-        _save_weights(job, settings, network, student_folder, weights_folder, score.title)
+        kept = network or build.load(student_folder, *head_of(settings.task))  # diverged: with a new head
+        save_with_card(job, settings, kept, student_folder, weights_folder, score.title)
         weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point)
-
-
-def _save_weights(
-    job: Job,
-    settings: FinetuneSettings,
-    network: nn.Module | None,
-    student_folder: str,
-    weights_folder: str,
-    title: str,
-) -> None:
-    """Save a fine-tuned student with its model card; if `network` is None, the distilled student with a new head."""
-    network = network or build.load(student_folder, *head_of(settings.task))
-    save_with_card(job, settings, network, student_folder, weights_folder, title)

@@ -10,7 +10,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,51 +20,39 @@ from retort.checksums import digest_of, place_of
 from retort.engine.attempts import KEPT, checkpoints_of
 from retort.engine.job import Job
 from retort.errors import RetortError
+from retort.training.evaluate import ScoreToWrite
 
 KEY = "key.json"
 
 
-@dataclass(frozen=True)
-class Seed:
-    """A seed that a job trains, and what it makes.
-
-    Args:
-        number: the seed.
-        score: the path of its score.
-        answers: the path of its answers.
-        weights: the folder for its weights; None if nothing reads them.
-    """
-
-    number: int
-    score: str
-    answers: str
-    weights: str | None
-
-
-def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, Seed]]:
-    """Yield (job of its own, seed) for each seed that is still to be trained; keep its results when it is done.
+def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite, str | None]]:
+    """Yield what each seed that is still to be trained needs, and keep its results when it is done.
 
     Args:
         running: the running job of all the seeds.
         snakemake: Snakemake's object for the job; its outputs are lists in the order of the seeds.
+
+    Yields:
+        The job of the seed, the score that it writes, and the folder for its weights, None if nothing reads them.
     """
+    of, output = snakemake.wildcards, snakemake.output
     read = [parent.sha256 for path, parent in running.parents.items() if "/activations/" not in path]
     key = digest_of([snakemake.params.settings, read])  # activations are deleted after a run; the teacher decides them
-    folders = snakemake.output.get("weights") or [None] * len(snakemake.output.scores)
-    for score, answers, folder in zip(snakemake.output.scores, snakemake.output.answers, folders, strict=True):
-        number, kept = int(Path(score).stem.removeprefix("seed-")), KEPT / checkpoints_of(score).name
-        weights = _weights(folder, number in snakemake.params.get("reads_weights", ()))
+    folders = output.get("weights") or [None] * len(output.scores)
+    for score, answers, folder in zip(output.scores, output.answers, folders, strict=True):
+        seed, kept = int(Path(score).stem.removeprefix("seed-")), KEPT / checkpoints_of(score).name
+        weights = _weights(folder, seed in snakemake.params.get("reads_weights", ()))
         results = [Path(score), Path(answers)]
-        made = [*results, *([Path(weights)] if weights else [])]
-        running.taken |= set(map(str, made))
+        outputs = [*results, *([Path(weights)] if weights else [])]
+        running.taken |= set(map(str, outputs))
         if not weights and _restore(kept, key, results):
-            running.say(f"seed {number} was trained before")
+            running.say(f"seed {seed} was trained before")
             continue
-        name = f"{running.name.rpartition(', ')[0]}, {number})"
+        name = f"{running.name.rpartition(', ')[0]}, {seed})"
         own = replace(running, result=score, name=name, started=time.monotonic(), resumed_from=set(), taken=set())
         machine.reset_max_rss()
-        yield own, Seed(number, score, answers, weights)
-        for path in made:
+        yield own, ScoreToWrite(of.student, of.task, seed, score, answers), weights
+        for path in outputs:
             own.take_checksums(path)
         _keep(kept, key, results)
         shutil.rmtree(own.checkpoints, ignore_errors=True)

@@ -89,9 +89,6 @@ def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], 
     return CorpusTexts.open(settings.corpus, folders, tokenizer_file(Path(tokenizer_folder)).parent)
 
 
-# The stage that makes a source from a seed.
-
-
 def make_source(job: Job, settings: Made, output: str) -> None:
     """Make the files of a source in the folder `output`, and write the settings to a file beside it."""
     folder = Path(output)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
@@ -12,12 +15,10 @@ from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
-from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.how.launch import on_every_gpu
-from retort.training.loop import TrainingRun
-from retort.training.setup import checkpoint_of, head_of, set_seed, train_in, training_rows
+from retort.training.setup import checkpoint_of, head_of, set_seed, train_in
 
 
 @on_every_gpu
@@ -51,22 +52,21 @@ def finetune_teacher(
     check_published(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task)).to(job.device)
     run = fine_tuning(job, network, encoded_folder, settings, settings.schedule, seed, best)
-    checkpoint = checkpoint_of(job, settings, seed)
-    _train(job, run, settings, checkpoint, f"teacher '{score.student}' diverged on '{score.task}'")
+    with _divergence_is_an_error(f"teacher '{score.student}' diverged on '{score.task}'"):
+        train_in(job, run, seed, settings.precision, checkpoint_of(job, settings, seed))
     save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
     write_score(job, score, settings, evaluate(job, network, encoded_folder, settings))
 
 
-def _train(
-    job: Job, run: TrainingRun, settings: TeacherSettings | TeacherHeadSettings, checkpoint: Checkpoint, diverged: str
-) -> None:
-    """Train a teacher or its head.
+@contextmanager
+def _divergence_is_an_error(diverged: str) -> Iterator[None]:
+    """Turn a divergence in the block into an error whose message begins with `diverged`.
 
     Raises:
-        RetortError: the training diverged; the message begins with `diverged`.
+        RetortError: the training diverged.
     """
     try:
-        train_in(job, run, settings.seed, settings.precision, checkpoint)
+        yield
     except Diverged as error:
         raise RetortError(f"{diverged} at step {error.step}", "lower its rate") from error
 
@@ -104,10 +104,9 @@ def fit_teacher_head(
     set_seed(job, settings.seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, "masked-lm").to(job.device)
-    checkpoint = checkpoint_of(job, settings, settings.seed)
-    _train(
-        job, masked_lm_head(network, corpus_folder, settings), settings, checkpoint, f"the head of '{teacher}' diverged"
-    )
+    run, checkpoint = masked_lm_head(network, corpus_folder, settings), checkpoint_of(job, settings, settings.seed)
+    with _divergence_is_an_error(f"the head of '{teacher}' diverged"):
+        train_in(job, run, settings.seed, settings.precision, checkpoint)
     title = f"{teacher} with a masked-LM head, on {corpus}"
     save_with_card(job, settings, network, tokenizer_folder, output, title)
     job.say(f"done  ({job.seconds():.0f} s)")
@@ -124,6 +123,6 @@ def record_activations(
     task, precision = settings.teacher.task, settings.teacher.precision
     set_seed(job, settings.teacher.seed)
     network = build.load(teacher_folder, *head_of(task)).eval().to(job.device)
-    rows = training_rows(encoded_folder, task)
+    rows = Encoded.load(encoded_folder, task.train_split)
     count, size = store_activations(network, rows, keys, Path(output), precision, job.device)
     job.say(f"{count} activations, {size / 1e6:.0f} MB  ({job.seconds():.0f} s)")

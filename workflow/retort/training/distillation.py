@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +30,13 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
-from retort.training import setup
 from retort.training.checkpoint import Checkpoint
 from retort.training.finetuning import keep_best
 from retort.training.how.parts import Comparison, no_teacher
-from retort.training.loop import OnEnd, Training, TrainingRun, train_together
+from retort.training.loop import train
 from retort.training.progress import Progress
-from retort.training.setup import division_of, head_of, progress_of
+from retort.training.setup import begin, head_of, training_of
+from retort.training.training_run import TrainingRun
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]
@@ -75,11 +75,9 @@ class Student:
         seed: of dropout and of the initial weights of the objectives' parameters.
         num_labels: number of outputs of both models' heads.
         checkpoint: where its state is read from and written to.
-        on_end: called after the last step of a stage, with the training run and its state.
-        on_divergence: called with the error if a loss or gradient is NaN or infinite; steps count over all stages.
 
     Attributes:
-        diverged: the error with which the student diverged; None if it did not.
+        diverged: the error with which the student diverged; None if it did not. Steps count over all stages.
     """
 
     job: Job
@@ -88,9 +86,12 @@ class Student:
     seed: int
     num_labels: int
     checkpoint: Checkpoint
-    on_end: OnEnd | None = None
-    on_divergence: Callable[[Diverged], None] = lambda error: None
     diverged: Diverged | None = field(default=None, init=False)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """The progress of its stages."""
+        return Progress(self.job.name, self.job.log, len(self.settings.stages))
 
     def trains(self, number: int) -> bool:
         """Return whether the stage with this number, from 1, is still to be trained."""
@@ -115,28 +116,27 @@ def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) ->
         students: the students; their stages have the same data, batch sizes and seed.
         teacher_and_data: the teacher and the data.
     """
-    progress = [progress_of(student.job, len(student.settings.stages)) for student in students]
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
-        left = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
+        left = [student for student in students if student.trains(number)]
         if left:
             _train_stage(number, left, teacher_and_data)
 
 
-def _train_stage(number: int, students: list[tuple[Student, Progress]], teacher_and_data: TeacherAndData) -> None:
+def _train_stage(number: int, students: Sequence[Student], teacher_and_data: TeacherAndData) -> None:
     """Train the stage with this number, from 1, of companions."""
-    first = students[0][0]
-    losses = [student.loss(number, teacher_and_data) for student, _ in students]
-    teacher = _teacher_of(losses, teacher_and_data, first.settings.stages[number - 1].teacher_dropout)
-    trainings = []
-    for (student, progress), loss in zip(students, losses, strict=True):
+    job, stage = students[0].job, students[0].settings.stages[number - 1]
+    losses = [student.loss(number, teacher_and_data) for student in students]
+    teacher, trainings = _teacher_of(losses, teacher_and_data, stage.teacher_dropout), []
+    for student, loss in zip(students, losses, strict=True):
         run = _training_run(student, number, loss, teacher, teacher_and_data)
-        job, precision = student.job, student.settings.precision
-        training = Training(run, student.seed, student.checkpoint, progress, precision, job.device, division_of(job))
+        training = training_of(
+            student.job, run, student.seed, student.settings.precision, student.checkpoint, student.progress
+        )
         if training.left:
-            setup.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
+            begin(student.job, student.checkpoint, loss, next(student.network.parameters()).device)
         trainings.append(training)
-    train_together(trainings, first.job.device, first.job.num_workers, first.job.clock)
-    for (student, _), training in zip(students, trainings, strict=True):
+    train(trainings, job.device, job.num_workers, job.clock)
+    for student, training in zip(students, trainings, strict=True):
         training.run.close()
         student.diverged = training.diverged
 
@@ -166,8 +166,6 @@ def _training_run(
         number=number,
         steps_before=sum(before),
         close=recorder.close,
-        on_end=student.on_end,
-        on_divergence=student.on_divergence,
     )
     if metric := stages[number - 1].metric_for_best_model:
         assert teacher_and_data.score is not None  # a schedule on a corpus keeps no best epoch

@@ -144,58 +144,33 @@ def write_score(
     """
     if not job.writes:
         return
-    outcome = _describe_divergence(result) if isinstance(result, Diverged) else _describe_measurement(result)
+    fields: dict[str, Any]
+    if isinstance(result, Diverged):
+        fields = {"split": None, "status": "diverged", "step": result.step, "metrics": {}}
+        answers, line = dict[str, Any](), f"diverged at step {result.step}"
+    else:
+        fields = {"split": result.split, "status": "ok", "step": None, "metrics": result.metrics}
+        fields |= {key: value for key in ("sample", "unlabelled") if (value := getattr(result, key))}
+        answers = {name: asdict(stored) for name, stored in result.answers.items()}
+        line = _format_metrics(result.metrics)
+    relations = forms(origins)
     score = {
         "student": to_write.student,
         "task": to_write.task,
         "seed": to_write.seed,
-        **outcome.fields,
+        **fields,
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
-        **_origin(job, origins),
-    }
-    write_json(to_write.answers, outcome.answers, indent=None)
-    write_json(to_write.file, sealed({**score, "answers_sha256": sha256(Path(to_write.answers))}))
-    job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
-
-
-def _origin(job: Job, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the origin of a score: time, memory, device, versions, parents."""
-    return {
         "seconds": job.seconds(),
         **memory(job.device),
         **environment(job.device, job.threads),
         **parts_of(job),
-        **({RELATIONS: "; then ".join(relations)} if (relations := forms(origins)) else {}),
+        **({RELATIONS: "; then ".join(relations)} if relations else {}),
         **job.lineage(),
     }
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """The outcome of a training: fields of the score file, the answers, and a line for the terminal."""
-
-    fields: dict[str, Any]
-    answers: dict[str, Any]
-    line: str
-
-
-def _describe_divergence(error: Diverged) -> _Outcome:
-    fields: dict[str, Any] = {"split": None, "status": "diverged", "step": error.step, "metrics": {}}
-    return _Outcome(fields, {}, f"diverged at step {error.step}")
-
-
-def _describe_measurement(measured: Measured) -> _Outcome:
-    fields = {
-        "split": measured.split,
-        "status": "ok",
-        "step": None,
-        "metrics": measured.metrics,
-        **({"sample": measured.sample} if measured.sample else {}),
-        **({"unlabelled": measured.unlabelled} if measured.unlabelled else {}),
-    }
-    answers = {name: asdict(stored) for name, stored in measured.answers.items()}
-    return _Outcome(fields, answers, _format_metrics(measured.metrics))
+    write_json(to_write.answers, answers, indent=None)
+    write_json(to_write.file, sealed({**score, "answers_sha256": sha256(Path(to_write.answers))}))
+    job.say(f"{line}  ({job.seconds():.0f} s)")
 
 
 def _format_metrics(metrics: dict[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The weights of the best epoch: a training run scores the model after each epoch and ends with the best weights."""
+"""Training runs without a teacher: fine-tuning on labels, a point of a grid, and fitting of a masked-LM head."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
+from retort.batch import Batch
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.encoded import Encoded
 from retort.engine.job import Job
@@ -22,9 +24,9 @@ from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.how.parts import Comparison
-from retort.training.loop import TrainingRun
 from retort.training.progress import Progress
-from retort.training.setup import LOGITS, head_of, set_seed, train_in, training_rows
+from retort.training.setup import LOGITS, head_of, set_seed, train_in
+from retort.training.training_run import TrainingRun
 
 
 class BestWeights(nn.Module):
@@ -78,39 +80,29 @@ def keep_best(run: TrainingRun, model: nn.Module, score: Callable[[], float], ro
     run.after_step = best.after_step
 
 
-# Training runs without a teacher: fine-tuning on labels, a point of a grid, and fitting of a masked-LM head.
-
-
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
     """Return a training run that fine-tunes a model on the labels of a task."""
     task_type, rows = task_type_of(task), encoded.cut(schedule.max_length)
-    loss = single_loss(task_type.loss, build.shape_of(model, task_type.outputs(task)))
-    recorder = Recorder(model, {LOGITS})
-    return TrainingRun(
-        modules=[model],
-        schedule=schedule,
-        steps=schedule.steps_on(len(rows)),
-        batches=TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length),
-        loss=Comparison(loss, recorder),
-        close=recorder.close,
-    )
+    batches = TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length)
+    return _on_logits(model, task_type.loss, task_type.outputs(task), schedule, batches, len(rows))
 
 
 def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: TeacherHeadSettings) -> TrainingRun:
     """Return a training run that fits the masked-LM head of a model on a corpus; freeze the encoder."""
     build.prepare(model, ["encoder"], 0.0)
     schedule, probability = settings.schedule, settings.corpus.masking.probability
-    loss = single_loss("masked-lm", build.shape_of(model, settings.model.vocabulary))
-    recorder = Recorder(model, {LOGITS})
     batches = MaskedBatches(blocks_folder, probability, schedule.batch_size, settings.seed)
-    return TrainingRun(
-        modules=[model],
-        schedule=schedule,
-        steps=schedule.steps_on(len(batches.blocks)),
-        batches=batches,
-        loss=Comparison(loss, recorder),
-        close=recorder.close,
-    )
+    return _on_logits(model, "masked-lm", settings.model.vocabulary, schedule, batches, len(batches.blocks))
+
+
+def _on_logits(
+    model: nn.Module, objective: str, outputs: int, schedule: Schedule, batches: Dataset[Batch], rows: int
+) -> TrainingRun:
+    """Return a training run of a model whose loss compares its logits with the labels of a batch."""
+    recorder = Recorder(model, {LOGITS})
+    loss = Comparison(single_loss(objective, build.shape_of(model, outputs)), recorder)
+    steps = schedule.steps_on(rows)
+    return TrainingRun([model], schedule, steps, batches, loss, close=recorder.close)
 
 
 def fine_tuning(
@@ -134,7 +126,7 @@ def fine_tuning(
         best: the metric on dev that decides which epoch's weights are kept; None to keep the last weights.
     """
     build.prepare(model, schedule.freeze, schedule.dropout)
-    rows = training_rows(encoded_folder, settings.task)
+    rows = Encoded.load(encoded_folder, settings.task.train_split)
     run = supervised(model, rows, schedule, settings.task, seed)
     if best:
         score = partial(dev_score, model, encoded_folder, best, settings.task, settings.precision, job.device)
@@ -150,7 +142,7 @@ def finetune_at(
     encoded_folder: str,
     seed: int,
     checkpoint: Checkpoint,
-    progress: Progress,
+    progress: Progress | None = None,
     number: int = 1,
 ) -> nn.Module:
     """Fine-tune a student with the hyper-parameters of a grid point, and return the model.
@@ -163,7 +155,7 @@ def finetune_at(
         encoded_folder: the folder of the encoded task.
         seed: seed of the head's initial weights, the order of the batches and dropout.
         checkpoint: the job's checkpoint.
-        progress: the job's progress.
+        progress: the job's progress; None if it has this training run alone.
         number: the position of the training run in its job, from 1.
 
     Raises:

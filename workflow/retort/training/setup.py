@@ -1,33 +1,43 @@
-"""What every training needs before its first step: seed, checkpoint, progress lines, head and rows."""
+"""What every training of a job needs: seed, checkpoint, division of batches, and a record of how its steps are taken.
+
+A training may be resumed on another device, in other parts, or with another form of the relations. Its checkpoint and
+its score file name every way once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from retort.data.encoded import Encoded
 from retort.engine.job import Job, this_code
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name
 from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
-from retort.training.checkpoint import Checkpoint, ReadCheckpoint
-from retort.training.how.parts import UNDIVIDED, Division, InParts
-from retort.training.how.processes import ALONE, Group, gather
-from retort.training.loop import TrainingRun, train
+from retort.training.checkpoint import Checkpoint
+from retort.training.how.parts import Division
+from retort.training.how.processes import gather
+from retort.training.loop import train
 from retort.training.progress import Progress
+from retort.training.training_run import Training, TrainingRun
 
 LOGITS = ("logits", None)
+RELATIONS = "relations"  # the key of the form that computed the relations, with the reason for it
 
 
 def set_seed(job: Job, seed: int) -> None:
     """Set torch's number of threads to the job's, and the seed of initial weights."""
     torch.set_num_threads(job.threads)
     torch.manual_seed(seed)
+
+
+def head_of(task: TaskSettings) -> tuple[str, int]:
+    """Return the head that a task needs: its name in models/build.py, and its number of outputs."""
+    task_type = task_type_of(task)
+    return task_type.head, task_type.outputs(task)
 
 
 def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Checkpoint:
@@ -41,35 +51,19 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
     """
     maker, contents = this_code(), [parent.sha256 for parent in job.parents.values()]
     key = [settings.as_json(), seed, contents, *inputs]
-    checkpoint_type = Checkpoint if job.writes else ReadCheckpoint
-    checkpoint = checkpoint_type(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
+    checkpoint = Checkpoint(job.checkpoints, key, job.checkpoint_seconds, maker, job.say, job.writes)
     job.resumed_from |= {other for other in checkpoint.makers if other != maker}
     if job.resumed_from:
         job.say("goes on from a checkpoint of other code; the score says so")
     return checkpoint
 
 
-def division_of(job: Job) -> Division:
-    """Return how a job divides its batches: among its processes, and into parts of at most `micro_batch` rows."""
-    if job.processes == 1 and job.micro_batch is None:
-        return UNDIVIDED
-    return InParts(job.micro_batch, ALONE if job.processes == 1 else Group())
-
-
-def head_of(task: TaskSettings) -> tuple[str, int]:
-    """Return the head that a task needs: its name in models/build.py, and its number of outputs."""
-    task_type = task_type_of(task)
-    return task_type.head, task_type.outputs(task)
-
-
-def training_rows(encoded_folder: Path | str, task: TaskSettings) -> Encoded:
-    """Load the rows of the split that a task is trained on."""
-    return Encoded.load(encoded_folder, task.train_split)
-
-
-def progress_of(job: Job, runs: int = 1) -> Progress:
-    """Return the progress of a job with this number of training runs."""
-    return Progress(job.name, job.log, runs)
+def training_of(
+    job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress
+) -> Training:
+    """Return a training run in progress on the device of a job, with its batches divided as the job asks."""
+    division = Division(job.micro_batch, job.rank, job.processes)
+    return Training(run, seed, checkpoint, progress, precision, job.device, division)
 
 
 def train_in(
@@ -81,7 +75,7 @@ def train_in(
         job: the running job.
         run: the training run.
         seed: seed of the dropout.
-        precision: 'bfloat16', 'tf32' or 'float32', see `train`.
+        precision: 'bfloat16', 'tf32' or 'float32', see `Training`.
         checkpoint: the job's checkpoint.
         progress: where steps and losses are reported; None for that of a job with one training run.
 
@@ -89,17 +83,10 @@ def train_in(
         Diverged: the loss or a gradient became NaN or infinite.
         Interrupted: the time of the job is short; the state is written.
     """
-    progress = progress or progress_of(job)
-    division = division_of(job)
-    train(run, seed, checkpoint, progress, precision, job.device, job.num_workers, division, job.clock)
-
-
-# Record how the steps of a training were taken: on which device, in which parts, with which form of the relations.
-#
-# A training may be resumed in another way. Its checkpoint and its score file name every way once.
-
-
-RELATIONS = "relations"  # the key of the form that computed the relations, with the reason for it
+    training = training_of(job, run, seed, precision, checkpoint, progress or Progress(job.name, job.log))
+    train([training], job.device, job.num_workers, job.clock)
+    if training.diverged:
+        raise training.diverged
 
 
 def parts_of(job: Job) -> dict[str, int]:

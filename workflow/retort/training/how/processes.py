@@ -1,80 +1,40 @@
-"""The processes that train one model together, each with its rows of every batch."""
+"""What the processes that train one model together exchange: gradients, activations, and when they end."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed
 from torch import Tensor, distributed
 
 from retort.engine.attempts import Clock
-from retort.training.loader import uses_gpu
+from retort.training.random_state import uses_gpu
 
 BUCKET = 1 << 25  # elements that one all-reduce sums, at most: 128 MiB of float32
+SECONDS = 3.0  # between two exchanges of the time: little of what a clock keeps for writing the state
+SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
+WIDTH = 1024  # bytes of a value that processes exchange
 
 
-class Processes(Protocol):
-    """The operations between the processes that train one model together."""
-
-    rank: int  # of this process, from 0
-    size: int  # the number of processes
-
-    def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Replace each tensor by its sum over the processes; all must call this with tensors of the same shapes."""
-
-    def whole(self, rows: Tensor, first: int, total: int) -> Tensor:
-        """Return the rows (total, ...) of all processes; `rows` are this one's, from index `first` on."""
-
-    def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout of a step differently in each process."""
+def are_several() -> bool:
+    """Return whether this process is one of several that train together."""
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-class Alone:
-    """A single process, which has every row; its random state goes on from step to step."""
+def add_up(tensors: Sequence[Tensor]) -> None:
+    """Replace each tensor by its sum over the processes, of which every one gets the same bytes.
 
-    rank, size = 0, 1
-
-    def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Leave the tensors as they are."""
-
-    def whole(self, rows: Tensor, first: int, total: int) -> Tensor:
-        """Return the rows."""
-        return rows
-
-    def seed_dropout(self, seed: int, step: int) -> None:
-        """Leave the random state as it is."""
-
-
-class Group:
-    """The processes of the default group of `torch.distributed`, which is initialised."""
-
-    def __init__(self) -> None:
-        self.rank, self.size = torch.distributed.get_rank(), torch.distributed.get_world_size()
-
-    def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Replace each tensor by its sum over the processes; every process gets the same bytes."""
-        for bucket in buckets(tensors):
-            flat = torch.cat([tensor.flatten() for tensor in bucket])
-            torch.distributed.all_reduce(flat)
-            for tensor, summed in zip(bucket, torch.split(flat, [tensor.numel() for tensor in bucket]), strict=True):
-                tensor.copy_(summed.view_as(tensor))
-
-    def whole(self, rows: Tensor, first: int, total: int) -> Tensor:
-        """Return the rows (total, ...) of all processes."""
-        joined = rows.new_zeros((total, *rows.shape[1:]))
-        joined[first : first + len(rows)] = rows
-        torch.distributed.all_reduce(joined)  # each row is 0 in all processes but its own
-        return joined
-
-    def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout by the seed, the step and the rank, so that a checkpoint holds no state of each process."""
-        (drawn,) = np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)
-        torch.manual_seed(int(drawn))
+    All must call this with tensors of the same shapes.
+    """
+    for bucket in buckets(tensors):
+        flat = torch.cat([tensor.flatten() for tensor in bucket])
+        distributed.all_reduce(flat)
+        for tensor, summed in zip(bucket, torch.split(flat, [tensor.numel() for tensor in bucket]), strict=True):
+            tensor.copy_(summed.view_as(tensor))
 
 
 def buckets(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -90,22 +50,18 @@ def buckets(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     return lists
 
 
-ALONE = Alone()
+def joined(rows: Tensor, first: int, total: int) -> Tensor:
+    """Return the rows (total, ...) of all processes; `rows` are this one's, from index `first` on."""
+    whole = rows.new_zeros((total, *rows.shape[1:]))
+    whole[first : first + len(rows)] = rows
+    distributed.all_reduce(whole)  # each row is 0 in all processes but its own
+    return whole
 
 
-# Let the processes of a training agree on the step after which all end.
-#
-# They look at the clock at different moments.
-
-
-SECONDS = 3.0  # between two exchanges: little of the time that a clock keeps for writing the state
-SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
-WIDTH = 1024  # bytes of a value that processes exchange
-
-
-def are_several() -> bool:
-    """Return whether this process is one of several that train together."""
-    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+def seed_dropout(seed: int, step: int, rank: int) -> None:
+    """Seed the dropout of a step in one of several processes, so that a checkpoint holds no random state of each."""
+    (drawn,) = np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)
+    torch.manual_seed(int(drawn))
 
 
 def gather(own: Any) -> list[Any]:
@@ -133,7 +89,7 @@ def gather(own: Any) -> list[Any]:
 
 
 class Agreement:
-    """An exchange between the processes every few steps: is the time of one of them short?
+    """An exchange every few steps, so that processes that look at the clock at different moments end after one step.
 
     They also exchange how long their steps took. From it follows after how many steps all of them exchange again.
 
