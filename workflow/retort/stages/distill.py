@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from torch import nn
-
 from retort.checksums import TIMESTAMP
 from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
@@ -31,7 +29,7 @@ from retort.training.distillation import (
     task_agnostic,
     task_specific,
 )
-from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_score
+from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed
 
@@ -88,9 +86,6 @@ def _teacher_and_data(
     """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk."""
     rows = Encoded.load(encoded_folder, settings.task.train_split)
 
-    def score(model: nn.Module, metric: str) -> float:
-        return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
-
     def stored(keys: set[Key], _: bool) -> Activations:
         folder = Path(str(activations_folder))
         if not has_stored(folder, keys):  # a run of the study deletes them at its end
@@ -102,7 +97,7 @@ def _teacher_and_data(
 
     is_online = folders.teacher and not activations_folder
     teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if is_online else stored
-    return replace(task_specific(settings, rows, seed, teacher), score=score)
+    return task_specific(job, settings, encoded_folder, rows, seed, teacher)
 
 
 def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | None) -> Diverged | None:

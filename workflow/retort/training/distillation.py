@@ -31,6 +31,7 @@ from retort.settings import (
     TaskDistillationSettings,
 )
 from retort.training.checkpoint import Checkpoint
+from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
 from retort.training.how.parts import Comparison, no_teacher
 from retort.training.loop import train
@@ -183,7 +184,9 @@ def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teach
     return lambda keys, dropout: Recorder(model.train(dropout), keys)
 
 
-def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, activations: Teacher) -> TeacherAndData:
+def task_specific(
+    job: Job, settings: TaskDistillationSettings, encoded_folder: str, rows: Encoded, seed: int, activations: Teacher
+) -> TeacherAndData:
     """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
     _, outputs = head_of(settings.task)
 
@@ -192,12 +195,16 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
         cut = rows.cut(schedule.max_length)
         return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length)
 
+    def score(model: nn.Module, metric: str) -> float:
+        return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
+
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
         rows=lambda _: len(rows),
         batches=batches_of,
         labels=rows.labels if rows.labelled else None,
+        score=score,
     )
 
 
