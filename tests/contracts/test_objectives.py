@@ -153,9 +153,10 @@ def test_says_in_literals_what_it_is(name: str) -> None:
     assert len(entry.summary) < 120
     assert entry.version == made.version >= 1
     assert entry.activations == made.activations
+    assert entry.teacher_activations == getattr(made, "teacher_activations", made.activations)
     assert entry.level == getattr(made, "level", "layer")
-    assert entry.reduction == made.reduction
-    assert entry.reduction in {*COUNTS, JOINT}
+    assert entry.facts["reduction"] == made.reduction
+    assert made.reduction in {*COUNTS, JOINT}
     assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
     assert getattr(made, "has_parameters", False) == issubclass(made, torch.nn.Module)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import compose, objectives
 from retort.specs import catalogue
-from retort.specs.catalogue import check_options
-from retort.specs.mappings import Requirements
+from retort.specs.catalogue import Requirements, wrong_options
 from retort.specs.model import Architecture
 from retort.specs.student import Term
 from retort.study import check_students
@@ -33,7 +32,7 @@ def values(name: str, option: str) -> list[Any]:
         return [default, *PARTS]
     if isinstance(default, bool):
         return [False, True]
-    return list(entry.choices[option]) if isinstance(default, str) and option in entry.choices else [default]
+    return list(get_args(entry.types[option])) if isinstance(default, str) else [default]
 
 
 def variants(name: str) -> Iterator[dict[str, Any]]:
@@ -126,6 +125,6 @@ def test_the_loss_and_the_checks_say_why(
 
 @pytest.mark.parametrize("value", ["four", 4.5, True])
 def test_an_option_without_a_default_has_a_type(value: object) -> None:
-    (line,) = check_options("objective", catalogue.objectives()["direct"], {"heads": value})
-    assert line == f"option 'heads' of objective 'direct' takes a whole number, not {value!r}"
-    assert check_options("objective", catalogue.objectives()["direct"], {"heads": None}) == []
+    (line,) = wrong_options(catalogue.objectives()["direct"], {"heads": value}, "options")
+    assert line == f"options.heads: Input should be a valid integer, not {value!r}"
+    assert wrong_options(catalogue.objectives()["direct"], {"heads": None}, "options") == []

@@ -12,7 +12,7 @@ import torch
 from retort.errors import RetortError
 from retort.objectives import Pair, compose, objectives
 from retort.objectives.base import UNKNOWN, TrainingRows
-from retort.specs.mappings import Requirements
+from retort.specs.catalogue import Requirements
 from torch.overrides import TorchFunctionMode
 
 from tests.contracts.test_objectives import PADDED, both

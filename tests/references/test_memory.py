@@ -6,7 +6,7 @@ import pytest
 from retort.cost import losses, memory
 from retort.settings import TermSettings
 from retort.specs import catalogue
-from retort.specs.mappings import ModelSize, Requirements
+from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.model import Architecture
 
 from tests.job_settings import schedule

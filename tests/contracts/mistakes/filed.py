@@ -37,7 +37,6 @@ PLAIN = (
     .replace("'dev-{subset}.tsv'", "dev.tsv")
 )
 
-CSV_ENCODING = "read.local.options: option 'encoding' of format 'csv' takes an encoding such as utf-8 or latin-1"
 # fmt: off
 MISTAKES = [
     Edits("tasks/filed.yaml", "train: {rows: 9}", [
@@ -59,27 +58,27 @@ MISTAKES = [
        .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")),
     Edits("tasks/filed.yaml", "format: tsv", [
         ("format: csv\n    options: {delimiter: ''}",
-         "read.local.options: option 'delimiter' of format 'csv' takes one character, not ''"),
+         "read.local.options.delimiter: '' does not match the pattern ^[^\\r\\n]$; write one character"),
         ("format: csv\n    options: {delimiter: ';;'}",
-         "read.local.options: option 'delimiter' of format 'csv' takes one character, not ';;'"),
+         "read.local.options.delimiter: ';;' does not match the pattern ^[^\\r\\n]$; write one character"),
         ("format: csv\n    options: {quotechar: ''}",
-         "read.local.options: option 'quotechar' of format 'csv' takes one character, not ''"),
+         "read.local.options.quotechar: '' does not match the pattern ^[^\\r\\n]$; write one character"),
         ("format: csv\n    options: {encoding: utf-9}",
-         f"{CSV_ENCODING}, not 'utf-9'"),
+         "read.local.options.encoding: give an encoding such as utf-8 or latin-1, not 'utf-9'"),
         ("format: csv\n    options: {encoding: base64}",
-         f"{CSV_ENCODING}, not 'base64'"),
+         "read.local.options.encoding: give an encoding such as utf-8 or latin-1, not 'base64'"),
         ("format: csv\n    options: {column_names: [a, a]}",
-         "read.local.options: option 'column_names' of format 'csv' lists 'a' twice"),
+         "read.local.options.column_names: 'a' is listed twice"),
     ], FILED),
     Edits("tasks/filed.yaml", "format: tsv", [
         ("format: tsv\n    name: plain", "read.local.name: only data sets of the hub have configurations"),
         ("format: tsvv", "read.local: no format is called 'tsvv'; did you mean 'tsv'?"),
         ("format: tsv\n    options: {heading: true}",
-         "read.local.options: no option of format 'tsv' is called 'heading'; did you mean 'header'?"),
+         "read.local.options.heading: no key is called 'heading'; did you mean 'header'?"),
         ("format: tsv\n    options: {header: maybe}",
-         "read.local.options: option 'header' of format 'tsv' takes true or false, not 'maybe'"),
+         "read.local.options.header: Input should be a valid boolean, not 'maybe'"),
         ("format: squad\n    options: {leave_out: [1]}",
-         "read.local.options: option 'leave_out' of format 'squad' takes a list of texts, not [1]"),
+         "read.local.options.leave_out.1: Input should be a valid string, not 1"),
     ], FILED),
     Edits("tasks/filed.yaml", "columns: {text: sentence,", [
         ("columns: {txt: sentence,", "read.local.columns: no field is called 'txt'; did you mean 'text'?"),

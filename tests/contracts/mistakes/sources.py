@@ -15,7 +15,7 @@ MISTAKES = [
     ]),
     Edits("corpora/sentences.yaml", "rated-lines}", [
         ("rated-lines, options: {field: a}}",
-         "components.1.options: no option of format 'rated-lines' is called 'field'; there are: none"),
+         "components.1.options.field: no key is called 'field'; there are: none"),
         ("rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
         ("rated-lines, sample: 0}", "components.1.sample: Input should be greater than 0, not 0"),
         ("rated-lines, sample: 2}", "components.1.sample: Input should be less than or equal to 1, not 2"),

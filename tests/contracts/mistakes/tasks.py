@@ -20,15 +20,14 @@ MISTAKES = [
     ]),
     Edits("tasks/mood.yaml", "file: rated.txt", [
         ("fil: rated.txt",
-         "reader.options: no option of reader 'rated-sentences' is called 'fil'; did you mean 'file'?"),
+         "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
         ("file: ../rated.txt", "reader.options: '../rated.txt' leaves its folder; give a path inside it"),
         ("file: /etc/passwd", "reader.options: '/etc/passwd' leaves its folder; give a path inside it"),
-        ("file: 3", "reader.options: option 'file' of reader 'rated-sentences' takes a text, not 3"),
+        ("file: 3", "reader.options.file: Input should be a valid string, not 3"),
     ]),
     Edits("tasks/mood.yaml", "neutral_below: 0.5", [
         ("neutral_below: -1",
-         "reader.options: option 'neutral_below' of reader 'rated-sentences' must be at least 0 and at most 1000, "
-         "not -1"),
+         "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
     ]),
     Edits("tasks/mood.yaml", "task_type: classification", [
         ("task_type: classifikation", "no task type is called 'classifikation'; did you mean 'classification'?"),
@@ -93,7 +92,7 @@ MISTAKES = [
     ]),
     Edits("tasks/mood.yaml", "neutral_below: 0.5", [
         ("neutral_below: low",
-         "reader.options: option 'neutral_below' of reader 'rated-sentences' takes a number, not 'low'"),
+         "reader.options.neutral_below: Input should be a valid number, not 'low'"),
         ("neutral_below: .inf",
          "line 3: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
     ]),

@@ -16,10 +16,11 @@ MISTAKES = [
         ("mapping: {single: {layer: 5}}",
          "attention.stages.1.terms.1.mapping: teacher has no layer 5; its layers go from 0 to 4"),
         ("mapping: {single: {depth: 5}}",
-         "attention.stages.1.terms.1.mapping: no option of mapping 'single' is called 'depth'; there are: layer"),
+         "attention.stages.1.terms.1.mapping: single.layer: Field required; single.depth: no key is called "
+         "'depth'; there are: layer"),
         ("mapping: 3", "attention.stages.1.terms.1.mapping: give a text or a mapping, not 3"),
         ("mapping: {single: {layer: top}}",
-         "attention.stages.1.terms.1.mapping: [2, 'top'] is no pair of layers; layers are whole numbers"),
+         "attention.stages.1.terms.1.mapping: single.layer: Input should be a valid integer, not 'top'"),
     ]),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
         ("objective: masked-lm}",
@@ -44,84 +45,71 @@ MISTAKES = [
         ("objective: attention-kl",
          "attention.stages.1.terms.1.mapping: objective 'attention-kl' needs a mapping, such as 'last'"),
         ("objective: attention-kl, mapping: uniform, options: {floor: 1}",
-         "attention.stages.1.terms.1.options: option 'floor' of objective 'attention-kl' must be at least 0 "
-         "and below 1, not 1"),
+         "attention.stages.1.terms.1.options.floor: Input should be less than 1, not 1"),
         ("objective: attention-kl, mapping: uniform, options: {floor: -0.1}",
-         "attention.stages.1.terms.1.options: option 'floor' of objective 'attention-kl' must be at least 0 "
-         "and below 1, not -0.1"),
+         "attention.stages.1.terms.1.options.floor: Input should be greater than or equal to 0, not -0.1"),
         ("objective: relations, mapping: last, options: {heads: 0}",
          "attention.stages.1.terms.1.options.heads: objective 'relations': the student's width 24 cannot be cut "
          "into 0 heads"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: []}",
-         "attention.stages.1.terms.1.options: option 'pairs' of objective 'relations' is an empty list; "
-         "leave it out"),
+         "attention.stages.1.terms.1.options.pairs: List should have at least 1 item after validation, not 0"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: [q-q, q-q]}",
-         "attention.stages.1.terms.1.options: option 'pairs' of objective 'relations' lists 'q-q' twice"),
+         "attention.stages.1.terms.1.options.pairs: 'q-q' is listed twice"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: q-q}",
-         "attention.stages.1.terms.1.options: option 'pairs' of objective 'relations' takes a list, not 'q-q'"),
+         "attention.stages.1.terms.1.options.pairs: give a list, not 'q-q'"),
         ("objective: relations, mapping: last, options: {heads: 3, weights: [1, 2]}",
          "attention.stages.1.terms.1.options.weights: objective 'relations': there are 3 'pairs' and 2 "
          "'weights'; give as many of each"),
         ("objective: relations, mapping: last, options: {heads: 3, weights: [1, a, 2]}",
-         "attention.stages.1.terms.1.options: option 'weights' of objective 'relations' takes a list of "
-         "numbers, not [1, 'a', 2]"),
+         "attention.stages.1.terms.1.options.weights.2: Input should be a valid number, not 'a'"),
         ("objective: relations, mapping: last, options: {heads: 3, weights: [1, -1, 2]}",
-         "attention.stages.1.terms.1.options: option 'weights' of objective 'relations' must be at least 0 "
-         "and at most 1000000, not -1"),
+         "attention.stages.1.terms.1.options.weights.2: Input should be greater than or equal to 0, not -1"),
         ("objective: relations, mapping: last, options: {heads: 3.5}",
-         "attention.stages.1.terms.1.options: option 'heads' of objective 'relations' takes a whole number, not 3.5"),
+         "attention.stages.1.terms.1.options.heads: Input should be a valid integer, not 3.5"),
         ("objective: relations, mapping: last, options: {heads: true}",
-         "attention.stages.1.terms.1.options: option 'heads' of objective 'relations' takes a whole number, "
-         "not True"),
+         "attention.stages.1.terms.1.options.heads: Input should be a valid integer, not True"),
         ("objective: relations, mapping: last, options: []",
          "attention.stages.1.terms.1.options: give a mapping, not a list"),
         ("objective: mha-output-relation, mapping: last, options: {seed: -1}",
-         "attention.stages.1.terms.1.options: option 'seed' of objective 'mha-output-relation' must be at "
-         "least 0 and below 4294967296, not -1"),
+         "attention.stages.1.terms.1.options.seed: Input should be greater than or equal to 0, not -1"),
         ("objective: contrast, mapping: emd, options: {bank: 1}",
-         "attention.stages.1.terms.1.options: option 'bank' of objective 'contrast' must be at least 2 and "
-         "at most 100000000, not 1"),
+         "attention.stages.1.terms.1.options.bank: Input should be greater than or equal to 2, not 1"),
         ("objective: contrast, mapping: emd, options: {momentum: 1}",
-         "attention.stages.1.terms.1.options: option 'momentum' of objective 'contrast' must be at least 0 "
-         "and below 1, not 1"),
+         "attention.stages.1.terms.1.options.momentum: Input should be less than 1, not 1"),
         ("objective: contrast, mapping: emd, options: {negatives: -8}",
-         "attention.stages.1.terms.1.options: option 'negatives' of objective 'contrast' must be at least 1 "
-         "and at most 1000000, not -8"),
+         "attention.stages.1.terms.1.options.negatives: Input should be greater than or equal to 1, not -8"),
         ("objective: emd, mapping: emd, options: {temperature: 0}",
-         "attention.stages.1.terms.1.options: option 'temperature' of objective 'emd' must be at least 0.001 "
-         "and at most 1000, not 0"),
+         "attention.stages.1.terms.1.options.temperature: Input should be greater than or equal to 0.001, not 0"),
         ("objective: emd, mapping: {emd: {embeddings: 1}}",
-         "attention.stages.1.terms.1.mapping: option 'embeddings' of mapping 'emd' takes true or false, not 1"),
+         "attention.stages.1.terms.1.mapping: emd.embeddings: Input should be a valid boolean, not 1"),
         ("objective: attention-kl, mapping: {single: {layer: 0}}",
          "attention.stages.1.terms.1.mapping: layer 0 is the output of the embeddings, which has no keys, "
          "queries; objective 'attention-kl' takes layers from 1 on"),
         ("objective: attention-kl, mapping: {single: {layer: 2.0}}",
-         "attention.stages.1.terms.1.mapping: [2, 2.0] is no pair of layers; layers are whole numbers"),
+         "attention.stages.1.terms.1.mapping: single.layer: Input should be a valid integer, not 2.0"),
         ("objective: attention-kl, mapping: {single: {layer: true}}",
-         "attention.stages.1.terms.1.mapping: [2, True] is no pair of layers; layers are whole numbers"),
+         "attention.stages.1.terms.1.mapping: single.layer: Input should be a valid integer, not True"),
         ("objective: attention-kl, mapping: {single: {layer: -1}}",
          "attention.stages.1.terms.1.mapping: teacher has no layer -1; its layers go from 0 to 4"),
         ("objective: attention-kl, mapping: {single: {}}",
-         "attention.stages.1.terms.1.mapping: mapping 'single' needs the option 'layer'; write {single: "
-         "{layer: ...}}"),
+         "attention.stages.1.terms.1.mapping: single.layer: Field required"),
         ("objective: attention-kl, mapping: {single: 3}",
          "attention.stages.1.terms.1.mapping.single: give a mapping, not 3"),
         ("objective: attention-kl, mapping: {last: {layer: 3}}",
-         "attention.stages.1.terms.1.mapping: no option of mapping 'last' is called 'layer'; there are: none"),
+         "attention.stages.1.terms.1.mapping: last.layer: no key is called 'layer'; there are: none"),
         ("objective: attention-kl, mapping: {listed: {pairs: [[1, 2], [1, 2]]}}",
          "attention.stages.1.terms.1.mapping: the pair [1, 2] is listed twice; name each once; terms have weights"),
         ("objective: attention-kl, mapping: {listed: {pairs: []}}",
-         "attention.stages.1.terms.1.mapping: mapping 'listed' lists no pair; write [student layer, teacher "
-         "layer] for each"),
+         "attention.stages.1.terms.1.mapping: listed.pairs: List should have at least 1 item after validation, not 0"),
         ("objective: attention-kl, mapping: {listed: {pairs: [1, 2]}}",
-         "attention.stages.1.terms.1.mapping: 1 is no pair of layers; write [student layer, teacher layer]"),
+         "attention.stages.1.terms.1.mapping: listed.pairs.1: give a list, not 1; listed.pairs.2: give a list, not 2"),
         ("objective: attention-kl, mapping: {listed: {pairs: [[1, 2.5]]}}",
-         "attention.stages.1.terms.1.mapping: [1, 2.5] is no pair of layers; layers are whole numbers"),
+         "attention.stages.1.terms.1.mapping: listed.pairs.1.2: Input should be a valid integer, not 2.5"),
         ("objective: attention-kl, mapping: {listed: {pairs: [[3, 1]]}}",
          "attention.stages.1.terms.1.mapping: student has no layer 3; its layers go from 0 to 2"),
         ("objective: attention-kl, mapping: {uniform-consecutive: {disjoint: maybe}}",
-         "attention.stages.1.terms.1.mapping: option 'disjoint' of mapping 'uniform-consecutive' takes true "
-         "or false, not 'maybe'"),
+         "attention.stages.1.terms.1.mapping: uniform-consecutive.disjoint: Input should be a valid boolean, not "
+         "'maybe'"),
         ("objective: attention-kl, mapping: {last: {}, uniform: {}}",
          "attention.stages.1.terms.1.mapping: a term has one mapping, not 2; write its name, or {name: "
          "{option: value}}"),
@@ -134,59 +122,53 @@ MISTAKES = [
          "attention.stages.1.terms.1.mapping: layer 0 is the output of the embeddings, which has no keys, "
          "queries; objective 'attention-kl' takes layers from 1 on"),
         ("objective: relations, mapping: last, options: {heads: 3, normaliser: sums}",
-         "attention.stages.1.terms.1.options: no normaliser of objective 'relations' is called 'sums'; did "
-         "you mean 'sum'?"),
+         "attention.stages.1.terms.1.options.normaliser: Input should be 'mean', 'mean-of-texts', 'sum-over-heads' "
+         "or 'sum', not 'sums'"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: [q-q, q-w]}",
-         "attention.stages.1.terms.1.options: no pairs of objective 'relations' is called 'q-w'; did you "
-         "mean 'q-v'?"),
+         "attention.stages.1.terms.1.options.pairs.2: Input should be 'q-q', 'q-k', 'q-v', 'k-q', 'k-k', 'k-v', "
+         "'v-q', 'v-k' or 'v-v', not 'q-w'"),
         ("objective: hidden-cls, mapping: last, options: {map: allways}",
-         "attention.stages.1.terms.1.options: no map of objective 'hidden-cls' is called 'allways'; did you "
-         "mean 'always'?"),
+         "attention.stages.1.terms.1.options.map: Input should be 'always', 'widths-differ' or 'never', not 'allways'"),
         ("objective: mha-output-relation, mapping: last, options: {splits: 5}",
          "attention.stages.1.terms.1.options.splits: objective 'mha-output-relation': the student's width 24 "
          "cannot be cut into 5 splits; both widths must be multiples of the number; set 'splits'"),
         ("objective: value-relation, mapping: last, options: {floor: high}",
-         "attention.stages.1.terms.1.options: option 'floor' of objective 'value-relation' takes a number, "
-         "not 'high'"),
+         "attention.stages.1.terms.1.options.floor: Input should be a valid number, not 'high'"),
         ("objective: direct, mapping: last, options: {heads: many}",
-         "attention.stages.1.terms.1.options: option 'heads' of objective 'direct' takes a whole number, not 'many'"),
+         "attention.stages.1.terms.1.options.heads: Input should be a valid integer, not 'many'"),
     ]),
     Edits("papers/tiny/students.yaml", "{objective: soft-labels}", [
         ("{objective: soft-labels, mapping: last}",
          "kd.stages.1.terms.1.mapping: objective 'soft-labels' is on the output: leave out 'mapping'"),
         ("{objective: soft-labels, options: {temprature: 2.0}}",
-         "kd.stages.1.terms.1.options: no option of objective 'soft-labels' is called 'temprature'; did you "
-         "mean 'temperature'?"),
+         "kd.stages.1.terms.1.options.temprature: no key is called 'temprature'; did you mean 'temperature'?"),
         ("{objective: soft-labels, options: {temperature: hot}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not 'hot'"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not 'hot'"),
         ("{objective: soft-labels, options: {temperature: 0}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' must be at least "
-         "0.001 and at most 1000, not 0"),
+         "kd.stages.1.terms.1.options.temperature: Input should be greater than or equal to 0.001, not 0"),
         ("{objective: soft-labels, options: {temperature: -2}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' must be at least "
-         "0.001 and at most 1000, not -2"),
+         "kd.stages.1.terms.1.options.temperature: Input should be greater than or equal to 0.001, not -2"),
         ("{objective: soft-labels, options: {temperature: .inf}}",
          "line 7: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("{objective: soft-labels, options: {temperature: '2'}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not '2'"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not '2'; write the number "
+         "without quotes"),
         ("{objective: soft-labels, options: {temperature: true}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not True"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not True"),
         ("{objective: soft-labels, options: {temperature: 1e999}}",
          "line 7: 1e999 is too large; numbers go up to 1e308"),
         ("{objective: soft-labels, options: {temperature: [1]}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not [1]"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not a list"),
         ("{objective: soft-labels, options: {temperature: 1e-30}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' must be at least "
-         "0.001 and at most 1000, not 1e-30"),
+         "kd.stages.1.terms.1.options.temperature: Input should be greater than or equal to 0.001, not 1e-30"),
         ("{objective: soft-labels, options: {squared: 1}}",
-         "kd.stages.1.terms.1.options: option 'squared' of objective 'soft-labels' takes true or false, not 1"),
+         "kd.stages.1.terms.1.options.squared: Input should be a valid boolean, not 1"),
         ("{objective: soft-labels, options: {squared: yes please}}",
-         "kd.stages.1.terms.1.options: option 'squared' of objective 'soft-labels' takes true or false, not "
-         "'yes please'"),
+         "kd.stages.1.terms.1.options.squared: Input should be a valid boolean, not 'yes please'"),
         ("{objective: soft-labels, options: {temperature: null}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not None"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not nothing"),
         ("{objective: soft-labels, options: {temperature: {a: 1}}}",
-         "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not {'a': 1}"),
+         "kd.stages.1.terms.1.options.temperature: Input should be a valid number, not a mapping"),
     ]),
     Edits("papers/tiny/students.yaml", "weight: 0.5", [
         ("weight: 0", "kd.stages.1.terms.2.weight: Input should be greater than or equal to 0.000000001, not 0"),

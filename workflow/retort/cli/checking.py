@@ -15,7 +15,7 @@ from retort.plan.value_lines import Value, values
 from retort.registry import unknown
 from retort.sources.folders import absent_in_folders
 from retort.sources.run_sources import unpinned
-from retort.specs import catalogue, mappings
+from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.schemas import current_files
 from retort.study.cells import expand
@@ -34,10 +34,7 @@ def _lists(study: Study) -> dict[str, dict[str, str]]:
     exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
     return {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
-        "mappings": {
-            name: catalogue.summary_of(f"mappings.py: '{name}'", mappings.mappings[name].__doc__)
-            for name in mappings.mappings
-        },
+        "mappings": {name: entry.summary for name, entry in catalogue.mappings().items()},
         "tasks": {name: task.title for name, task in study.tasks.items()},
         "students": {
             **{name: teacher.title for name, teacher in study.teachers.items()},

@@ -99,7 +99,7 @@ def jsonl(path: Path, on_broken: OnBroken) -> Iterator[Row]:
             on_broken(f"line {number}", f"not a JSON object: {line[:60]!r}")
 
 
-@formats.register("csv", one_character=("delimiter", "quotechar"))
+@formats.register("csv", limits={"delimiter": {"pattern": r"^[^\r\n]$"}, "quotechar": {"pattern": r"^[^\r\n]$"}})
 def comma_separated(
     path: Path,
     on_broken: OnBroken,

@@ -15,7 +15,8 @@ from retort.errors import RetortError
 from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.registry import unknown
 from retort.settings import TermSettings
-from retort.specs.mappings import ModelSize, Requirements, call_with_options, mappings, pairs_of
+from retort.specs.catalogue import ModelSize, Requirements
+from retort.specs.mappings import mappings, pairs_of
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]
@@ -228,7 +229,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
         check_sizes(term.objective, term.options, student, teacher)
         pairs = _pairs_as_read(term.objective, term.pairs)
         shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t))), rows) for s, t in pairs]
-        instances = [call_with_options("objective", term.objective, make, term.options, sizes) for sizes in shapes]
+        instances = [make(sizes, **term.options) for sizes in shapes]
         for instance in filter(lambda each: hasattr(each, "share"), instances[1:]):
             instance.share(instances[0])
         label = unique_label(term.objective, [other.label for other in composed])

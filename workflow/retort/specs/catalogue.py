@@ -1,22 +1,33 @@
-"""What is registered in code that needs torch, read from its source: names, options, versions, summaries.
+"""What is registered in code: names, summaries, versions, options, and what objectives require of the sizes of models.
 
 Importing an objective imports torch, which takes seconds. `retort check`, `retort list` and the planning of the
-workflow only need to know which objectives exist and which options they have. These facts are literals in the source,
-so `ast` reads them in milliseconds.
+workflow only ask which objectives exist, which options they have and what they read. Their classes declare this with
+literals and annotations, which are read here from the source, in milliseconds:
+
+    @objectives.register("soft-labels")
+    class SoftLabels:
+        version = 1
+        limits = {"temperature": {"ge": 0.001, "le": 1000}}  # in the words of pydantic's `Field`
+
+        def __init__(self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True) -> None: ...
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
 import functools
-import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from retort.errors import RetortError
-from retort.registry import unknown
+from retort.specs.base import Settings, Spec
+from retort.specs.loading import readable
 
 # Activations that are computed from others -> those that must be recorded in the model for that.
 BASIS = {
@@ -28,12 +39,43 @@ BASIS = {
 }
 AFTER_ATTENTION = ("context", "hidden", "ffn")  # what a layer computes from its attention, at every position
 PACKAGE = Path(__file__).resolve().parent.parent
+SEED = {"ge": 0, "lt": 2**32}  # the limits of every option that is called 'seed'
 
 
 def at_all_positions(activations: Iterable[str]) -> bool:
     """Return whether some activations of a layer are computed after its attention, at every position of a row."""
     needed = {name for each in activations if each != "cls" for name in BASIS.get(each, (each,))}
     return not needed.isdisjoint(AFTER_ATTENTION)
+
+
+# The types that annotations of options may name. They are as strict as the fields of YAML files: true is no number.
+
+
+def _codec(name: str) -> str:
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):  # also of codecs that are no encodings of text
+        raise ValueError(f"give an encoding such as utf-8 or latin-1, not {name!r}") from None
+    return name
+
+
+def _texts_once(values: list[Any]) -> list[Any]:
+    twice = [value for number, value in enumerate(values) if isinstance(value, str) and value in values[:number]]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is listed twice")
+    return values
+
+
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], Field(min_length=1), AfterValidator(_texts_once)]
+
+
+def _types(option: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types that the annotation of an option may name; its limits are those of its numbers or texts."""
+    limited = Field(**(SEED if option == "seed" else limits))
+    text = Annotated[str, AfterValidator(_codec)] if option == "encoding" else Annotated[str, limited]
+    numbers = {kind.__name__: Annotated[kind, Field(strict=True), limited] for kind in (int, float)}
+    return {**numbers, "bool": Annotated[bool, Field(strict=True)], "str": text, "list": Listed, "Literal": Literal}
 
 
 @dataclass(frozen=True)
@@ -43,144 +85,114 @@ class Entry:
     Args:
         name: the registered name.
         summary: the first line of its docstring.
-        version: its version, 1 where it declares none.
-        level: what an objective compares: 'layer' a pair of layers, 'layers' all pairs of its mapping at once, 'input'
-            the embeddings, 'output' the logits.
-        reduction: what of a batch an objective's value is the mean over, one of `COUNTS` in objectives/parts.py;
-            'batch' if it needs the whole batch at once.
-        activations: the names of the student activations that an objective reads.
-        teacher_activations: the same for the teacher; those of the student where it declares none.
-        options: option -> default.
-        choices: option -> the values that are allowed for it, or for the entries of its list; an option that takes any
-            value has no entry.
-        types: option without a default, or with the default None -> the names of the types that its annotation allows.
-        facts: every attribute of a class whose value is a literal.
+        facts: what its class assigns in its body, or its `register` gets as keywords, where the value is a literal.
+        options: option -> default; None for an option that must be given.
+        required: the options that must be given.
+        annotations: option -> its annotation.
+        aliases: the names that annotations may use for Literal types -> those types.
     """
 
     name: str
     summary: str
-    version: int
-    level: str
-    reduction: str
-    activations: tuple[str, ...]
-    teacher_activations: tuple[str, ...]
-    options: dict[str, Any]
-    choices: dict[str, tuple[str, ...]]
-    types: dict[str, tuple[str, ...]]
     facts: dict[str, Any]
+    options: dict[str, Any]
+    required: frozenset[str]
+    annotations: dict[str, str]
+    aliases: dict[str, Any]
+
+    @property
+    def version(self) -> int:
+        """Its version, 1 where it declares none."""
+        return int(self.facts.get("version", 1))
+
+    @property
+    def level(self) -> str:
+        """What an objective compares.
+
+        'layer': a pair of layers; 'layers': all pairs of its mapping at once; 'input': the embeddings; 'output': the
+        logits.
+        """
+        return str(self.facts.get("level", "layer"))
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """The names of the student activations that an objective reads."""
+        return tuple(self.facts.get("activations", ()))
+
+    @property
+    def teacher_activations(self) -> tuple[str, ...]:
+        """The names of the teacher activations that an objective reads: those of the student where it names none."""
+        return tuple(self.facts.get("teacher_activations", self.activations))
+
+    @functools.cached_property
+    def types(self) -> dict[str, Any]:
+        """Option -> its type, with its limits."""
+        limits = self.facts.get("limits", {})
+        types = {option: _types(option, limits.get(option, {})) for option in self.options}
+        return {option: eval(text, types[option], self.aliases) for option, text in self.annotations.items()}
+
+    @functools.cached_property
+    def schema(self) -> type[Spec]:
+        """The model of the options that a YAML file may give."""
+        default = {**self.options, **dict.fromkeys(self.required, ...)}
+        fields: dict[str, Any] = {name: (kind, default[name]) for name, kind in self.types.items()}
+        return create_model(self.name, __base__=Spec, **fields)
 
 
-def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
-    """Return the name under which a class or function is registered, or None."""
-    for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"{registry}.register":
-            return str(ast.literal_eval(decorator.args[0]))
-    return None
+def wrong_options(entry: Entry, options: Settings, where: str) -> list[str]:
+    """Return what is wrong with the options that a YAML file gives to an entry, one line each.
 
-
-def _facts(node: ast.ClassDef | ast.FunctionDef, registry: str) -> dict[str, Any]:
-    """Return the keyword arguments of the `register` decorator: name -> literal."""
-    calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
-    keywords = [key for call in calls if ast.unparse(call.func) == f"{registry}.register" for key in call.keywords]
-    return {key.arg: _literal(key.value) for key in keywords if key.arg}
-
-
-def _literal(node: ast.expr | None) -> Any:
-    """Return the value of an expression if it is a literal, else None."""
+    Args:
+        entry: the entry.
+        options: option -> value.
+        where: the key of the options in the file.
+    """
     try:
-        return None if node is None else ast.literal_eval(node)
-    except ValueError:
-        return None
+        entry.schema.model_validate(options)
+    except ValidationError as error:
+        return readable(error, options, where)
+    return []
 
 
-def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
-    """Return the attributes that a class body assigns, by name; None for a value that is no literal."""
-    attributes: dict[str, Any] = {}
-    for line in node.body:
-        if isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name):
-            attributes[line.targets[0].id] = _literal(line.value)
-        elif isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-            attributes[line.target.id] = _literal(line.value)
-    return attributes
+# Reading the sources.
 
 
-def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None]]:
-    """Return the keyword-only parameters of a function, or of a class's `__init__`, with their defaults."""
-    function: ast.ClassDef | ast.FunctionDef | None = node
-    if isinstance(node, ast.ClassDef):
-        function = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-    if not isinstance(function, ast.FunctionDef):
-        return []
-    return list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True))
+def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each name to which a line of a module or a class assigns something, and what."""
+    for line in body:
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value:
+            yield ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line.target), line.value
 
 
-def _literal_values(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the values of Literal["a", "b"], of an alias for it, or of a list of it; else an empty tuple."""
-    if isinstance(annotation, ast.Name):
-        return aliases.get(annotation.id, ())
-    if not isinstance(annotation, ast.Subscript):
-        return ()
-    outer = ast.unparse(annotation.value)
-    if outer == "list":
-        return _literal_values(annotation.slice, aliases)
-    return tuple(ast.literal_eval(ast.unparse(annotation.slice))) if outer == "Literal" else ()
+def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, Any]:
+    """Return the values that are literals, by name."""
+    values = {}
+    for name, value in named:
+        if name and value:
+            with contextlib.suppress(ValueError):
+                values[name] = ast.literal_eval(value)
+    return values
 
 
-def _types(annotation: ast.expr | None) -> tuple[str, ...]:
-    """Return the names of the types in an annotation such as `int | list[float] | None`."""
-    return tuple(ast.unparse(annotation).split(" | ")) if annotation is not None else ()
-
-
-def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
-    """Return the names that a module gives to a Literal type, each with the values of that type."""
-    lines = [line for tree in trees for line in tree.body if isinstance(line, ast.Assign)]
-    named = {
-        line.targets[0].id: _literal_values(line.value, {}) for line in lines if isinstance(line.targets[0], ast.Name)
-    }
-    return {name: values for name, values in named.items() if values}
-
-
-def _entry(
-    name: str,
-    summary: str,
-    node: ast.ClassDef | ast.FunctionDef,
-    aliases: dict[str, tuple[str, ...]],
-    facts: dict[str, Any],
-) -> Entry:
-    """Return what a registered class or function declares; `aliases` are the names of Literal types."""
-    attributes, keywords = {**_attributes(node), **facts}, _keywords(node)
-    activations = tuple(attributes.get("activations") or ())
+def _entry(file: str, node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Entry:
+    """Return what a class or function declares that the decorator `call` registers."""
+    name, docstring = ast.literal_eval(call.args[0]), ast.get_docstring(node)
+    if not docstring:
+        hint = "write what it does in the first line: `retort list` shows it"
+        raise RetortError(f"{file}: '{name}' has no docstring", hint)
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
+    function = functions.get("__init__" if body else node.name)
+    options = list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)) if function else []
     return Entry(
         name=name,
-        summary=summary,
-        version=int(attributes.get("version") or 1),
-        level=str(attributes.get("level") or "layer"),
-        reduction=str(attributes.get("reduction") or ""),
-        activations=activations,
-        teacher_activations=tuple(attributes.get("teacher_activations", activations) or ()),
-        options={argument.arg: _literal(default) for argument, default in keywords},
-        choices={
-            argument.arg: values
-            for argument, _ in keywords
-            if (values := _literal_values(argument.annotation, aliases))
-        },
-        types={
-            argument.arg: _types(argument.annotation) for argument, default in keywords if _literal(default) is None
-        },
-        facts=attributes,
+        summary=docstring.splitlines()[0],
+        facts=_literals([*_assigned(body), *((fact.arg, fact.value) for fact in call.keywords)]),
+        options={each.arg: None for each, _ in options} | _literals((each.arg, default) for each, default in options),
+        required=frozenset(each.arg for each, default in options if default is None),
+        annotations={each.arg: ast.unparse(each.annotation) for each, _ in options if each.annotation},
+        aliases=aliases,
     )
-
-
-def summary_of(what: str, docstring: str | None) -> str:
-    """Return the first line of the docstring of something that is registered.
-
-    Raises:
-        RetortError: there is none.
-    """
-    lines = (docstring or "").strip().splitlines()
-    if not lines:
-        raise RetortError(f"{what} has no docstring", "write what it does in the first line: `retort list` shows it")
-    return lines[0]
 
 
 @functools.cache
@@ -195,17 +207,18 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
         RetortError: two entries have the same name, or one has no docstring.
     """
     entries: dict[str, Entry] = {}
-    files = [f for path in paths for f in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
-    aliases = _aliases(trees)
-    for path, tree in zip(files, trees, strict=True):
-        for node in ast.walk(tree):
-            if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or not (name := _registered_as(node, registry)):
-                continue
-            if name in entries:
-                raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
-            summary = summary_of(f"{path.name}: '{name}'", ast.get_docstring(node))
-            entries[name] = _entry(name, summary, node, aliases, _facts(node, registry))
+    files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
+    trees = {file.name: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
+    aliases = {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
+    for file, tree in trees.items():
+        for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
+            for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
+                if ast.unparse(call.func) == f"{registry}.register":
+                    entry = _entry(file, node, call, aliases)
+                    if entry.name in entries:
+                        raise RetortError(f"two {registry} are called '{entry.name}'", f"rename the one in {file}")
+                    entries[entry.name] = entry
     return dict(sorted(entries.items()))
 
 
@@ -244,102 +257,123 @@ def comparisons() -> dict[str, Entry]:
     return catalogue("comparisons", "judgement/comparisons.py", "judgement/gains.py", "judgement/groups.py")
 
 
-# Check the options that a YAML file gives to an objective, a reader or a file format: names, types, ranges.
+def mappings() -> dict[str, Entry]:
+    """Return every layer mapping by name."""
+    return catalogue("mappings", "specs/mappings.py")
+
+
+# What an objective requires of the sizes of both models.
 #
-# An objective writes the limits of its numbers as a literal on its class, in pydantic's words, which the catalogue
-# reads:
-#
-#     limits = {"temperature": {"ge": 0.001, "le": 1000}}
+# An objective declares its requirements as literals on its class. The checks of the YAML files read them from the
+# source, without importing torch; the loss of a stage reads them from the class. Both call `Requirements.unmet`. So a
+# student that does not fit an objective is refused before anything runs.
 
 
-# type -> what a message calls its values
-TYPE_NAMES = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "str": "a text",
-    "list": "a list",
-    "list[float]": "a list of numbers",
-    "list[str]": "a list of texts",
-}
-COMPARED = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
-WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-SEED = {"ge": 0, "lt": 2**32}  # the limits of every option that is called 'seed'
+# True: always; False: never; {"map": ["never"]}: only if the option 'map' has one of the listed values
+Condition = bool | dict[str, list[Any]]
 
 
-def check_options(registered: str, entry: Entry, options: dict[str, Any]) -> list[str]:
-    """Return what is wrong with an entry's options: unknown names, wrong types, values that are not allowed.
+class ModelSize(NamedTuple):
+    """The sizes of one model that a requirement may depend on: its width and its number of attention heads."""
+
+    width: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A requirement that two models do not meet.
 
     Args:
-        registered: what the entry is, such as 'objective'.
-        entry: the entry.
-        options: name of an option -> value.
+        option: the option that sets the requirement; empty if no option does.
+        message: what does not fit.
+        hint: what would fit.
     """
-    problems = []
-    for name, value in options.items():
-        if name not in entry.options:
-            problems.append(str(unknown(f"option of {registered} '{entry.name}'", name, entry.options)))
-            continue
-        wrong = _wrong_type(entry, name, value)
-        checks = (_wrong_list, _wrong_text, _out_of_range)
-        texts = [wrong] if wrong else [text for check in checks for text in check(entry, name, value)]
-        problems += [f"option '{name}' of {registered} '{entry.name}' {text}" for text in texts]
-        if not wrong:
-            problems += _not_allowed(registered, entry, name, value)
-    return problems
+
+    option: str
+    message: str
+    hint: str
 
 
-def _is_of(value: Any, type_name: str) -> bool:
-    """Return whether a value is of a type; true and false are no numbers, and a type not named here fits any value."""
-    if type_name.startswith("list["):
-        return isinstance(value, list) and all(_is_of(entry, type_name[5:-1]) for entry in value)
-    if type_name in ("int", "float"):
-        return isinstance(value, (int, float) if type_name == "float" else int) and not isinstance(value, bool)
-    return isinstance(value, {"bool": bool, "str": str, "list": list, "None": type(None)}.get(type_name, object))
+@dataclass(frozen=True)
+class Requirements:
+    """The requirements of an objective; each field is an attribute of its class.
+
+    Args:
+        equal_heads: both models have the same number of attention heads.
+        equal_widths: both models have the same width.
+        divides_widths: sources of a number that must divide both widths: the name of an option, or 'student' or
+            'teacher' for the attention heads of that model. The first source that is not None counts.
+        divides_teacher_heads: the same number divides the teacher's attention heads, too.
+        equal_lengths: the names of options that are lists of equal length; an option that is None does not count.
+        reads_padding: the objective reads activations at padding, which stored activations do not have.
+    """
+
+    equal_heads: Condition = False
+    equal_widths: Condition = False
+    divides_widths: tuple[str, ...] = ()
+    divides_teacher_heads: Condition = False
+    equal_lengths: tuple[str, ...] = ()
+    reads_padding: Condition = False
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Requirements:
+        """Return the requirements that are among the attributes of an objective's class."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: facts[name] for name in names if name in facts})
+
+    def unmet(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
+        """Yield the requirements that two models do not meet.
+
+        Args:
+            options: the value of every option, defaults included.
+            student: the sizes of the student.
+            teacher: the sizes of the teacher.
+        """
+        if student.heads != teacher.heads and _holds(self.equal_heads, options):
+            message = f"the student has {student.heads} attention heads and its teacher {teacher.heads}"
+            hint = "attention is compared head by head; 'relations' has no such limit"
+            yield Misfit(_option(self.equal_heads), message, hint)
+        if student.width != teacher.width and _holds(self.equal_widths, options):
+            option = _option(self.equal_widths)
+            hint = f"choose another '{option}'" if option else "choose an objective that learns one"
+            yield Misfit(option, f"widths {student.width} and {teacher.width} cannot be compared without a map", hint)
+        yield from self._indivisible(options, student, teacher)
+        lengths = {name: len(options[name]) for name in self.equal_lengths if isinstance(options[name], list)}
+        if len(set(lengths.values())) > 1:
+            counts = " and ".join(f"{count} '{name}'" for name, count in lengths.items())
+            yield Misfit(self.equal_lengths[-1], f"there are {counts}", "give as many of each")
+
+    def counts_padding(self, options: Mapping[str, Any]) -> bool:
+        """Return whether the objective reads activations at padding; `options` includes the defaults."""
+        return _holds(self.reads_padding, options)
+
+    def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
+        """Yield the first width or number of heads that the number in `divides_widths` does not divide."""
+        numbers = {**options, "student": student.heads, "teacher": teacher.heads}
+        name = next((name for name in self.divides_widths if numbers[name] is not None), None)
+        if name is None or not isinstance(number := numbers[name], int):
+            return
+        option = self.divides_widths[0] if self.divides_widths[0] in options else ""
+        cut = f"cannot be cut into {number} {option or 'heads'}"
+        for side, width in (("student", student.width), ("teacher", teacher.width)):
+            if number < 1 or width % number:
+                hint = "both widths must be multiples of the number" + f"; set '{option}'" * (option != "")
+                yield Misfit(option, f"the {side}'s width {width} {cut}", hint)
+                return
+        if _holds(self.divides_teacher_heads, options) and teacher.heads % number:
+            message = f"the teacher's {teacher.heads} heads cannot be divided among {number} {option or 'heads'}"
+            hint = f"take a number that divides them, or another '{_option(self.divides_teacher_heads)}'"
+            yield Misfit(option, message, hint)
 
 
-def _wrong_type(entry: Entry, name: str, value: Any) -> str | None:
-    """Return a message if an option's value has a wrong type, else None."""
-    default = entry.options[name]
-    types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
-    if not types or any(_is_of(value, type_name) for type_name in types):
-        return None
-    expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
-    return f"takes {expected}, not {value!r}"
+def _holds(condition: Condition, options: Mapping[str, Any]) -> bool:
+    """Return whether a condition is true with these options."""
+    if isinstance(condition, bool):
+        return condition
+    return any(options[name] in values for name, values in condition.items())
 
 
-def _wrong_text(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield a message if a text must be one character or the name of an encoding, and is not."""
-    if name in entry.facts.get("one_character", ()) and not (len(value) == 1 and value not in "\r\n"):
-        yield f"takes one character, not {value!r}"
-    if name == "encoding":
-        try:
-            "a".encode(value)
-        except (LookupError, ValueError):  # also of codecs that are no encodings of text
-            yield f"takes an encoding such as utf-8 or latin-1, not {value!r}"
-
-
-def _wrong_list(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield a message if a list is empty, and one if it has a text or a choice twice."""
-    if value == []:
-        yield "is an empty list; leave it out"
-    if isinstance(value, list) and (name in entry.choices or all(isinstance(each, str) for each in value)):
-        twice = [each for number, each in enumerate(value) if each in value[:number]]
-        yield from (f"lists {each!r} twice" for each in twice[:1])
-
-
-def _out_of_range(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield a message if a number, or a number of a list, is outside its limits."""
-    limits = SEED if name == "seed" else entry.facts.get("limits", {}).get(name, {})
-    numbers = [each for each in (value if isinstance(value, list) else [value]) if _is_of(each, "float")]
-    wrong = [each for each in numbers if not all(COMPARED[limit](each, bound) for limit, bound in limits.items())]
-    if wrong:
-        yield f"must be {' and '.join(f'{WORDS[limit]} {bound}' for limit, bound in limits.items())}, not {wrong[0]!r}"
-
-
-def _not_allowed(registered: str, entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield a message for each value of an option, or of its list, that is not one of the option's choices."""
-    allowed = entry.choices.get(name, ())
-    for each in value if isinstance(value, list) else [value]:
-        if allowed and each not in allowed:
-            yield str(unknown(f"{name} of {registered} '{entry.name}'", each, allowed))
+def _option(condition: Condition) -> str:
+    """Return the option on which a condition depends; empty if none."""
+    return "" if isinstance(condition, bool) else next(iter(condition))

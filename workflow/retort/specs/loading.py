@@ -34,6 +34,7 @@ TYPES = {
 PATTERNS = {
     r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
     r"^\S+$": "a name without spaces",
+    r"^[^\r\n]$": "one character",
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
     r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",

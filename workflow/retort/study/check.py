@@ -8,7 +8,6 @@ from typing import Any
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.catalogue import check_options
 from retort.specs.corpus import Component
 from retort.specs.exhibit import Exhibit, exhibits_of
 from retort.specs.loading import Problems
@@ -55,8 +54,7 @@ class Checker:
             for other in task.sources[1:]:
                 self.known(path, "splits", "source", other, self.study.sources)
             if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
-                for line in check_options("reader", readers[task.reader.name], task.reader.options):
-                    self.problems.add(path, f"reader.options: {line}")
+                self.problems.validate(path, "reader.options", readers[task.reader.name].schema, task.reader.options)
 
     def tokenizers(self) -> None:
         """Check that a model with another model's tokenizer has as many tokens, and that the other has its own."""
@@ -86,8 +84,7 @@ class Checker:
         formats = catalogue.text_formats()
         self.known(path, f"{where}.source", "source", component.source, self.study.sources)
         if self.known(path, f"{where}.format", "text format", component.format, formats):
-            for line in check_options("format", formats[component.format], component.options):
-                self.problems.add(path, f"{where}.options: {line}")
+            self.problems.validate(path, f"{where}.options", formats[component.format].schema, component.options)
 
     def protocols(self) -> None:
         """Check the tasks, schedules, lengths and grids of every protocol."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from retort.errors import RetortError
 from retort.specs import catalogue
-from retort.specs.catalogue import check_options
-from retort.specs.mappings import ModelSize, Requirements
+from retort.specs.catalogue import ModelSize, Requirements, wrong_options
 from retort.specs.model import Architecture, Model
 from retort.specs.student import Term
 from retort.study.questions import layer_pairs
@@ -109,8 +108,8 @@ def term_problems(
     """
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}
-    wrong_options = check_options("objective", entry, term.options)
-    yield from (f".options: {line}" for line in wrong_options)
+    wrong = wrong_options(entry, term.options, "options")
+    yield from (f".{line}" for line in wrong)
     if (entry.level in LAYERED) != (term.mapping is not None):
         layered = entry.level in LAYERED
         what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
@@ -126,7 +125,7 @@ def term_problems(
             yield f".mapping: {error}"
     else:
         yield from _mapping(term, activations, pairs)
-    if wrong_options:
+    if wrong:
         return
     sizes = [ModelSize(shape.hidden, shape.heads) for shape in (student, teacher)]
     for misfit in Requirements.of(entry.facts).unmet(options, *sizes):

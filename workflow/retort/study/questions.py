@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from retort.specs import catalogue, mappings
-from retort.specs.mappings import Requirements
+from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
 from retort.specs.protocol import Protocol, Schedule
 from retort.specs.student import Term

@@ -7,7 +7,6 @@ from typing import Literal
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import catalogue
-from retort.specs.catalogue import check_options
 from retort.specs.loading import Problems
 from retort.specs.source import HubSource
 from retort.specs.task import Task
@@ -42,8 +41,7 @@ def check_tasks(study: Study, problems: Problems) -> None:
                 problems.add(study.files["tasks", name], f"{where}: {unknown('format', files.format, formats)}")
                 continue
             for options in (files.options, *(change.options for change in files.changes.values())):
-                for line in check_options("format", formats[files.format], options):
-                    problems.add(study.files["tasks", name], f"{where}.options: {line}")
+                problems.validate(study.files["tasks", name], f"{where}.options", formats[files.format].schema, options)
             facts = task_types[task.task_type].facts
             for line in _wrong_columns(files, facts["required_columns"], facts["optional_columns"]):
                 problems.add(study.files["tasks", name], f"{where}.columns: {line}")
