@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from retort.batch import Shape
-from retort.errors import RetortError
-from retort.objectives import Pair, WeightedSum, compose, objectives
-from retort.specs.mappings import mappings
+from retort.objectives import Pair, WeightedSum, objectives
 from torch import Tensor
 
-from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of
+from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of, compose
 
 TERMS: list[dict[str, Any]] = [
     {"objective": "hidden-sequence", "mapping": "uniform", "weight": 0.5},
@@ -83,30 +80,6 @@ def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
     student, teacher = both(total)
     total(student, teacher, batch)[0].backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in total.parameters())
-
-
-@pytest.mark.parametrize(
-    ("term", "message"),
-    [
-        ({"objective": "atention-kl", "mapping": "last"}, "no objective is called 'atention-kl'; did you mean"),
-        ({"objective": "hidden-cls", "mapping": "lost"}, "no mapping is called 'lost'; did you mean 'last'?"),
-        ({"objective": "hidden-cls"}, f"objective 'hidden-cls' needs a mapping; one of: {', '.join(mappings)}"),
-        ({"objective": "soft-labels", "mapping": "last"}, "objective 'soft-labels' has no layers to map"),
-        ({"objective": "soft-labels", "wieght": 2}, "no key of a term is called 'wieght'; did you mean 'weight'?"),
-        ({"objective": "hidden-cls", "mapping": "single"}, "single.layer: Field required"),
-        ({"objective": "hidden-cls", "mapping": {"single": {"layer": 7}}}, "teacher has no layer 7"),
-        ({"objective": "hidden-cls", "mapping": {"last": {}, "first": {}}}, "a term has one mapping, not 2"),
-    ],
-)
-def test_a_term_that_cannot_be(term: dict[str, Any], message: str) -> None:
-    with pytest.raises(RetortError) as error:
-        built([term])
-    assert str(error.value).startswith(message)
-
-
-def test_a_loss_without_terms() -> None:
-    with pytest.raises(RetortError, match="a loss needs at least one term"):
-        built([])
 
 
 def test_layers_that_are_read_together_come_as_one_tensor() -> None:

@@ -13,7 +13,6 @@ import torch.nn.functional as F
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import Pair, objectives
-from retort.objectives.base import COUNTS, JOINT
 from retort.objectives.logits import choices
 from retort.specs import catalogue
 from torch import Tensor
@@ -113,9 +112,7 @@ def test_bfloat16_is_summed_in_float32(case: Case) -> None:
         {activation: x.double() for activation, x in activations.items()} for activations in (student, teacher)
     )
     exact = case.build()(student, teacher, batch)
-    tolerance = (
-        2e-2 if getattr(objectives[case.name], "has_parameters", False) else 1e-5
-    )  # a learned map runs in 16 bits
+    tolerance = 2e-2 if isinstance(case.build(), torch.nn.Module) else 1e-5  # a learned map runs in 16 bits
     torch.testing.assert_close(rounded.double(), exact, rtol=tolerance, atol=tolerance)
 
 
@@ -151,37 +148,15 @@ def test_says_in_literals_what_it_is(name: str) -> None:
     signature = inspect.signature(made.__init__).parameters
     assert entry.summary.endswith(".")
     assert len(entry.summary) < 120
-    assert entry.version == made.version >= 1
+    assert entry.version == getattr(made, "version", 1)
     assert entry.activations == made.activations
     assert entry.teacher_activations == getattr(made, "teacher_activations", made.activations)
     assert entry.level == getattr(made, "level", "layer")
-    assert entry.facts["reduction"] == made.reduction
-    assert made.reduction in {*COUNTS, JOINT}
     assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
-    assert getattr(made, "has_parameters", False) == issubclass(made, torch.nn.Module)
 
 
 def test_catalogue_knows_what_is_registered() -> None:
     assert list(catalogue.objectives()) == list(objectives)
-
-
-def test_a_misspelt_objective_has_a_suggestion() -> None:
-    with pytest.raises(RetortError) as error:
-        objectives["atention-kl"]
-    assert str(error.value) == "no objective is called 'atention-kl'; did you mean 'attention-kl'?"
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "pair", "message"),
-    [
-        ("relations", {"heads": 4, "pairs": ["q-x"]}, Pair(NARROW, WIDE), "no relation is called 'q-x'; "),
-        ("hidden-cls", {"map": "sometimes"}, Pair(NARROW, WIDE), "no map is called 'sometimes'; "),
-    ],
-)
-def test_what_cannot_be_says_why(name: str, options: dict[str, object], pair: Pair, message: str) -> None:
-    with pytest.raises(RetortError) as error:
-        objectives[name](pair, **options)
-    assert str(error.value).startswith(message)
 
 
 def test_labels_that_are_missing() -> None:

@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 from retort.batch import Shape
 from retort.errors import RetortError
-from retort.objectives import compose, objectives
+from retort.objectives import objectives
 from retort.specs import catalogue
 from retort.specs.catalogue import Requirements, wrong_options
 from retort.specs.model import Architecture
 from retort.specs.student import Term
 from retort.study import check_students
 
-from tests.references.examples import LENGTHS, MANY_HEADS, NARROW, WIDE, Case, activations_of, batch_of
+from tests.references.examples import LENGTHS, MANY_HEADS, NARROW, WIDE, Case, activations_of, batch_of, compose
 from tests.references.objectives import CASES
 
 SHAPES = [NARROW, WIDE, MANY_HEADS, Shape(width=20, heads=4, intermediate=40, num_labels=3)]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from retort.errors import RetortError
-from retort.objectives import Pair, compose, objectives
+from retort.objectives import Pair, objectives
 from retort.objectives.base import UNKNOWN, TrainingRows
 from retort.specs.catalogue import Requirements
 from torch.overrides import TorchFunctionMode
 
 from tests.contracts.test_objectives import PADDED, both
-from tests.references.examples import CLASSES, MANY_HEADS, NARROW, WIDE, Case, batch_of
+from tests.references.examples import CLASSES, MANY_HEADS, NARROW, WIDE, Case, batch_of, compose
 from tests.references.objectives import CASES
 
 ROWS = TrainingRows(len(CLASSES), np.array(CLASSES))

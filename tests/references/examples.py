@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from retort.batch import Batch, Shape
-from retort.objectives import Pair, objectives
+from retort.objectives import Pair, WeightedSum, loss_of, objectives
 from retort.objectives.base import TrainingRows
+from retort.settings import TermSettings
+from retort.specs import catalogue
+from retort.specs.mappings import pairs_of
 from torch import Tensor
 
 LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
@@ -95,3 +98,20 @@ def activations_of(
     if case.span:
         sizes["logits"] = (size, LENGTH, 2)
     return {activation: torch.randn(*shape, generator=generator, dtype=dtype) for activation, shape in sizes.items()}
+
+
+def compose(
+    terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
+) -> WeightedSum:
+    """Build the loss of terms that are written as in a student's file."""
+    settings = [
+        TermSettings(
+            objective=term["objective"],
+            version=1,
+            pairs=pairs_of(term["mapping"], student_layers, teacher_layers) if "mapping" in term else [],
+            weight=term.get("weight", 1.0),
+            options={**catalogue.objectives()[term["objective"]].options, **term.get("options", {})},
+        )
+        for term in terms
+    ]
+    return loss_of(settings, student, teacher)

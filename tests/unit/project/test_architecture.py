@@ -144,11 +144,3 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
         assert entry.facts["metrics"] == task_types[name].metrics
         assert entry.facts["has_label_names"] == task_types[name].has_label_names
         assert entry.version == task_types[name].version
-    for name, entry in catalogue.objectives().items():
-        assert entry.version == objectives[name].version
-        assert entry.level == getattr(objectives[name], "level", "layer")
-        assert entry.activations == objectives[name].activations
-        assert entry.teacher_activations == getattr(
-            objectives[name], "teacher_activations", objectives[name].activations
-        )
-        assert entry.summary.endswith(".")

@@ -10,7 +10,6 @@ import pytest
 import torch
 from retort.batch import Batch, Shape
 from retort.models.recorder import Recorder
-from retort.objectives import compose
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.parts import Comparison, Division, backward_in_parts
 from retort.training.loader import load_batches
@@ -20,6 +19,7 @@ from torch.utils.data import Dataset
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
 
 from tests.job_settings import schedule
+from tests.references.examples import compose
 from tests.unit.training.runs import state_of, train
 
 STEPS, ROWS, LENGTH, VOCABULARY = 4, 5, 9, 37

@@ -21,7 +21,8 @@ from retort.engine import forkserver
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.models.encoders import ATTENTION
-from retort.objectives.relation_forms.choice import relation_divergence, token_weights
+from retort.objectives.relation_forms.choice import relation_divergence
+from retort.objectives.relations import token_weights
 from retort.provenance import environment
 from retort.settings import TermSettings
 from retort.specs.model import Architecture

@@ -19,8 +19,11 @@ from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.models.encoders import ATTENTION
 from retort.models.recorder import Recorder
-from retort.objectives import WeightedSum, compose, objectives
+from retort.objectives import WeightedSum, loss_of, objectives
 from retort.objectives.base import TrainingRows
+from retort.settings import TermSettings
+from retort.specs import catalogue
+from retort.specs.mappings import pairs_of
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
@@ -167,8 +170,9 @@ class Bench:
     def loss(self, name: str, mapping: str | None) -> WeightedSum:
         """Build the loss of a single objective with its default options."""
         own, other = self.setting.student, self.setting.teacher
-        term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}
-        return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0], ROWS)
+        pairs, options = pairs_of(mapping, own[0], other[0]) if mapping else [], catalogue.objectives()[name].options
+        term = TermSettings(objective=name, version=1, pairs=pairs, weight=1.0, options=options)
+        return loss_of([term], sizes(own, self.num_labels), sizes(other, self.num_labels), ROWS)
 
     def cost(self, name: str, mapping: str | None) -> Cost:
         """Measure an objective with a mapping; its steps alternate with steps with a zero loss."""

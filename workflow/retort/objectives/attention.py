@@ -46,9 +46,7 @@ class AttentionMSE:
         zero_below: scores at or below it count as 0; None changes none.
     """
 
-    version = 1
     activations = ("scores",)
-    reduction = "token-pairs"
     equal_heads = True
     reads_padding = {"count_padding": [True]}
     limits = {"zero_below": {"lt": 0}}
@@ -80,9 +78,7 @@ class AttentionKL:
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
 
-    version = 1
     activations = ("scores",)
-    reduction = "tokens"
     equal_heads = True
     reads_padding = {"padded_queries": [True]}
     limits = {"floor": {"ge": 0, "lt": 1}}

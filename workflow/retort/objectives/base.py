@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.registry import Registry, unknown
+from retort.registry import Registry
 
 Activations = Mapping[str, Tensor]
 
@@ -21,7 +21,10 @@ objectives: Registry[type] = Registry("objective")
 # "tokens": the mean over all tokens of a batch, in which a long text counts more; "texts": the mean of each text's mean
 MeanOver = Literal["tokens", "texts"]
 REDUCTIONS = {"tokens": "tokens", "texts": "examples"}  # MeanOver -> `reduction` of an objective
+JOINT = "batch"  # the reduction of an objective that needs all examples of a batch at once
 
+ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
+LOW = (1 << 31) - 1  # keeps 31 bits, so that a pseudo-random integer is never negative
 NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key has finite gradients
 
 
@@ -114,25 +117,6 @@ def required(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
     return values
 
 
-def one_of(noun: str, value: str, allowed: Iterable[str]) -> str:
-    """Return the value if it is allowed.
-
-    Raises:
-        RetortError: it is not; the error lists the allowed values.
-    """
-    allowed = list(allowed)
-    if value not in allowed:
-        raise unknown(noun, value, allowed)
-    return value
-
-
-# Pseudo-random integers computed from a seed and the numbers of rows, the same on every device.
-
-
-ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
-LOW = (1 << 31) - 1  # keeps 31 bits, so that the result is never negative
-
-
 def hash_integers(counts: Tensor) -> Tensor:
     """Hash integers to pseudo-random integers from 0 to 2^31 - 1, the same on every device."""
     # multiply and xor-shift, twice: close inputs give distant outputs; int64 products wrap alike on every device
@@ -156,25 +140,10 @@ def draw_integers(seed: int, calls: Tensor, rows: Tensor, count: int) -> Tensor:
     return hash_integers(hash_integers(first + rows[:, None]) + each)
 
 
-# The share of a part of a batch in the loss of the batch.
-#
-# An objective declares its `reduction`: what its value is the mean over, such as tokens. The value on a batch is then
-# the sum over its parts of share x value, with share = count of the part / count of the batch. All parts of a batch
-# are padded to one length.
-
-
-JOINT = "batch"  # the reduction of an objective that needs all examples of a batch at once
-
-
 def _labels(batch: Batch) -> Tensor:
     """Return the number of labels other than -100, which marks a position that does not count."""
     assert batch.labels is not None
     return torch.ne(batch.labels, -100).sum()
-
-
-def _predictions(batch: Batch) -> Tensor:
-    """Return the number of rows of the logits: the masked positions of masked-LM, else the examples."""
-    return _number(batch.input_ids if batch.positions is None else batch.positions)
 
 
 def _number(tensor: Tensor) -> Tensor:
@@ -182,22 +151,24 @@ def _number(tensor: Tensor) -> Tensor:
     return torch.full((), len(tensor), device=tensor.device)
 
 
+# what an objective's value is the mean over, its `reduction` -> the number of these in a batch
 COUNTS: dict[str, Callable[[Batch], Tensor]] = {
     "examples": lambda batch: _number(batch.input_ids),
     "tokens": lambda batch: batch.attention_mask.sum(),
     "token-pairs": lambda batch: batch.attention_mask.sum(1).square().sum(),  # n x n of an example with n tokens
     "labels": _labels,
-    "predictions": _predictions,
+    # rows of the logits: the masked positions of masked-LM, else the examples
+    "predictions": lambda batch: _number(batch.input_ids if batch.positions is None else batch.positions),
 }
 
 
 def of_part(value: Tensor, reduction: str, part: Batch, whole: Batch) -> Tensor:
-    """Return what a part of a batch adds to the value of an objective on the whole batch.
+    """Return what a part of a batch adds to the value of an objective on the whole batch: share x value.
 
     Args:
         value: the scalar value of the objective on the part.
         reduction: what the value is the mean over, a key of `COUNTS`.
-        part: some rows of the batch.
+        part: some rows of the batch, padded to its length.
         whole: the batch.
     """
     count, total = (COUNTS[reduction](batch) for batch in (part, whole))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +12,12 @@ from torch import Tensor, nn
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
-from retort.registry import unknown
 from retort.settings import TermSettings
 from retort.specs.catalogue import ModelSize, Requirements
-from retort.specs.mappings import mappings, pairs_of
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]
 Layers = int | None | tuple[int, ...]  # one layer, None for what a model has once, or several layers
-
-TERM_KEYS = ("objective", "mapping", "weight", "options")
-ONCE = ("input", "output")  # levels whose activation a model has once: embeddings and logits
-TOGETHER = "layers"  # level of the objectives that read all layers of their mapping at once
 
 
 @dataclass
@@ -41,7 +34,7 @@ class Term:
 
     label: str
     weight: float
-    pairs: list[tuple[Layers, Layers]]
+    pairs: Sequence[tuple[Layers, Layers]]
     instances: list[Callable[..., Tensor]]
 
     @property
@@ -53,10 +46,9 @@ class Term:
     def keys(self, side: str) -> set[Key]:
         """Return the (activation, layer) keys to record for a side, 'student' or 'teacher'."""
         which = ("student", "teacher").index(side)
-        pairs = zip(self.pairs, self.instances, strict=True)
         return {
             (activation, layer)
-            for pair, instance in pairs
+            for pair, instance in zip(self.pairs, self.instances, strict=True)
             for activation in activations_of(instance, side)
             for layer in layers_of(pair[which])
         }
@@ -64,17 +56,7 @@ class Term:
     def value(self, student: LayerActivations, teacher: LayerActivations, batch: Batch) -> Tensor:
         """Return the scalar sum over the layer pairs, without the weight."""
         values = [
-            instance(
-                {
-                    activation: read_activation(student, activation, s)
-                    for activation in activations_of(instance, "student")
-                },
-                {
-                    activation: read_activation(teacher, activation, t)
-                    for activation in activations_of(instance, "teacher")
-                },
-                batch,
-            )
+            instance(_read(instance, "student", student, s), _read(instance, "teacher", teacher, t), batch)
             for (s, t), instance in zip(self.pairs, self.instances, strict=True)
         ]
         return torch.stack(values).sum()  # sum over layer pairs, as Udagawa et al. (2023), eq. 6
@@ -136,148 +118,63 @@ def layers_of(layers: Layers) -> tuple[int | None, ...]:
     return layers if isinstance(layers, tuple) else (layers,)
 
 
-def read_activation(recorded: LayerActivations, activation: str, layers: Layers) -> Tensor:
-    """Return an activation: the tensor of one layer, or (layers, ...) of several layers, lowest first."""
-    if isinstance(layers, tuple):
-        return torch.stack([recorded[activation, layer] for layer in layers])  # (layers, batch, ...)
-    return recorded[activation, layers]
-
-
 def activations_of(objective: Any, side: str) -> tuple[str, ...]:
     """Return the activations that an objective reads on one side: its `{side}_activations`, else `activations`."""
     activations: tuple[str, ...] = getattr(objective, f"{side}_activations", objective.activations)
     return activations
 
 
-def _layer_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
-    """Return the (student layer, teacher layer) pairs of a term; empty for an objective without layers.
-
-    Raises:
-        RetortError: the objective needs a mapping and has none, or has one and needs none.
-    """
-    name, mapping = term["objective"], term.get("mapping")
-    if _level_of(name) in ONCE:
-        if mapping is not None:
-            raise RetortError(f"objective '{name}' has no layers to map", "leave the mapping out")
-        return []
-    if mapping is None:
-        raise RetortError(f"objective '{name}' needs a mapping", f"one of: {', '.join(mappings)}")
-    return pairs_of(mapping, student_layers, teacher_layers)
+def _read(objective: Any, side: str, recorded: LayerActivations, layers: Layers) -> dict[str, Tensor]:
+    """Return what an objective reads: tensors of one layer, or (layers, ...) of several layers, lowest first."""
+    return {
+        activation: torch.stack([recorded[activation, layer] for layer in layers])  # (layers, batch, ...)
+        if isinstance(layers, tuple)
+        else recorded[activation, layers]
+        for activation in activations_of(objective, side)
+    }
 
 
-def _pairs_as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> list[tuple[Layers, Layers]]:
+def _pairs_as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> Sequence[tuple[Layers, Layers]]:
     """Return pairs of layers in the form of `Term.pairs`."""
-    level = _level_of(objective)
-    if level in ONCE:
+    level = getattr(objectives[objective], "level", "layer")
+    if level in ("input", "output"):  # embeddings and logits, which a model has once
         return [(None, None)]
-    if level != TOGETHER:
-        return [*pairs]
-    # a layer that the mapping names twice is read once
-    return [(tuple(sorted({s for s, _ in pairs})), tuple(sorted({t for _, t in pairs})))]
-
-
-def _version_of(objective: str) -> int:
-    return int(getattr(objectives[objective], "version", 1))
-
-
-def _level_of(objective: str) -> str:
-    level: str = getattr(objectives[objective], "level", "layer")
-    return level
-
-
-def unique_label(name: str, taken: list[str]) -> str:
-    """Return the name, followed by '-2', '-3', ... if it is taken already."""
-    number = 1
-    label = name
-    while label in taken:
-        number += 1
-        label = f"{name}-{number}"
-    return label
-
-
-def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: Shape) -> None:
-    """Check that two models meet what an objective requires of their sizes.
-
-    Raises:
-        RetortError: they do not.
-    """
-    make = objectives[name]
-    known = inspect.signature(make).parameters.values()
-    defaults = {parameter.name: parameter.default for parameter in known if parameter.kind is parameter.KEYWORD_ONLY}
-    sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
-    for misfit in Requirements.of(vars(make)).unmet({**defaults, **options}, *sizes):
-        raise RetortError(misfit.message, misfit.hint)
+    if level == "layers":  # all layers at once; a layer that the mapping names twice is read once
+        student, teacher = (tuple(sorted(set(layers))) for layers in zip(*pairs, strict=True))
+        return [(student, teacher)]
+    return pairs
 
 
 def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows: TrainingRows = UNKNOWN) -> WeightedSum:
     """Build the loss of a stage for two models of the given sizes.
 
     Args:
-        terms: the terms; their mappings are resolved to pairs of layers.
+        terms: the terms; their mappings are resolved to pairs of layers. In the logs, each is called by its objective,
+            and the second and further ones of an objective have a number: '-2', '-3', ...
         student: the student's sizes.
         teacher: the teacher's sizes.
         rows: the rows that the stage is trained on.
 
     Raises:
-        RetortError: there is no term, or an objective or an option is wrong.
+        RetortError: an objective does not exist, or does not fit the sizes of the two models.
     """
     composed: list[Term] = []
-    if not terms:
-        raise RetortError("a loss needs at least one term", "list an objective")
+    sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
     for term in terms:
         make = objectives[term.objective]
-        check_sizes(term.objective, term.options, student, teacher)
+        for misfit in Requirements.of(vars(make)).unmet(term.options, *sizes):
+            raise RetortError(misfit.message, misfit.hint)
         pairs = _pairs_as_read(term.objective, term.pairs)
         shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t))), rows) for s, t in pairs]
-        instances = [make(sizes, **term.options) for sizes in shapes]
+        instances = [make(pair, **term.options) for pair in shapes]
         for instance in filter(lambda each: hasattr(each, "share"), instances[1:]):
             instance.share(instances[0])
-        label = unique_label(term.objective, [other.label for other in composed])
+        number = 1 + sum(other.objective == term.objective for other in terms[: len(composed)])
+        label = term.objective if number == 1 else f"{term.objective}-{number}"
         composed.append(Term(label, term.weight, pairs, instances))
     return WeightedSum(composed)
 
 
 def single_loss(objective: str, shape: Shape) -> WeightedSum:
     """Build the loss of a model that is trained without a teacher: one objective on its output."""
-    term = TermSettings(objective=objective, version=_version_of(objective), pairs=[], weight=1.0, options={})
-    return loss_of([term], shape, shape)
-
-
-def compose(
-    terms: list[dict[str, Any]],
-    student: Shape,
-    teacher: Shape,
-    student_layers: int,
-    teacher_layers: int,
-    rows: TrainingRows = UNKNOWN,
-) -> WeightedSum:
-    """Build the loss that a list of terms describes, for two models of the given sizes.
-
-    Args:
-        terms: each {"objective": name, "mapping": name or {name: options}, "weight": 1.0, "options": {...}}. Only the
-            objective is required, and the mapping if the objective reads layers.
-        student: the student's sizes.
-        teacher: the teacher's sizes.
-        student_layers: number of the student's layers.
-        teacher_layers: number of the teacher's layers.
-        rows: the rows that the student is trained on.
-
-    Raises:
-        RetortError: there is no term, a key, an objective, an option or a mapping is wrong, or an objective does not
-            fit the sizes of the two models.
-    """
-    resolved = []
-    for term in terms:
-        for key in term:
-            if key not in TERM_KEYS:
-                raise unknown("key of a term", key, TERM_KEYS)
-        resolved.append(
-            TermSettings(
-                objective=term["objective"],
-                version=_version_of(term["objective"]),
-                pairs=_layer_pairs(term, student_layers, teacher_layers),
-                weight=term.get("weight", 1.0),
-                options=term.get("options") or {},
-            )
-        )
-    return loss_of(resolved, student, teacher, rows)
+    return loss_of([TermSettings(objective=objective, version=1, pairs=[], weight=1.0, options={})], shape, shape)

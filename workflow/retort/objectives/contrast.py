@@ -67,11 +67,9 @@ class Contrast(nn.Module):
         seed: seed of the bank's first vectors and of the negatives.
     """
 
-    version = 1
     level = "layers"
     activations = ("cls",)
     reduction = "batch"  # a mean over examples, but each call changes the bank that the next one reads
-    has_parameters = True
     bank: Tensor
     calls: Tensor
     limits = {
@@ -216,11 +214,9 @@ class NoiseContrast(nn.Module):
         seed: seed of the banks' first vectors and of the draws.
     """
 
-    version = 1
     level = "layers"
     activations = ("cls",)
     reduction = "batch"  # each call changes the banks that the next one reads
-    has_parameters = True
     student_bank: Tensor
     teacher_bank: Tensor
     constants: Tensor

@@ -75,10 +75,7 @@ class Direct(nn.Module):
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
-    version = 1
     activations = ("queries", "keys", "values")
-    reduction = "tokens"
-    has_parameters = True
     divides_widths = ("heads", "teacher")
     reads_padding = {"count_padding": [True]}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,7 +16,6 @@ from retort.objectives.base import (
     counted,
     mean_square,
     objectives,
-    one_of,
     token_mean,
     wide,
 )
@@ -33,7 +32,6 @@ def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
         source: the student's width.
         target: the teacher's width.
     """
-    one_of("map", rule, get_args(MapRule))
     if rule == "never" or (rule == "widths-differ" and source == target):
         return nn.Identity()
     learned = nn.Linear(source, target, bias=False)  # W_h of MLKD-BERT (2024), eq. 11
@@ -53,10 +51,8 @@ class HiddenCls(nn.Module):
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
-    version = 1
     activations = ("cls",)
     reduction = "examples"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
@@ -82,10 +78,7 @@ class HiddenSequence(nn.Module):
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
-    version = 1
     activations = ("hidden",)
-    reduction = "tokens"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
     reads_padding = {"count_padding": [True]}
 
@@ -127,10 +120,7 @@ class ContextSequence(nn.Module):
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
-    version = 1
     activations = ("context",)
-    reduction = "tokens"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
 
     def __init__(
@@ -160,10 +150,8 @@ class HiddenCosine(nn.Module):
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
-    version = 1
     activations = ("hidden",)
     reduction = "tokens"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
@@ -189,10 +177,8 @@ class PatientCls(nn.Module):
         width_mean: the mean of the squares over the width, as in the released code, and not their sum.
     """
 
-    version = 1
     activations = ("cls",)
     reduction = "examples"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ", width_mean: bool = False) -> None:
@@ -205,3 +191,31 @@ class PatientCls(nn.Module):
         mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)  # (batch, teacher width), length one
         squares = (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square()
         return self.factor * squares.sum(-1).mean()  # the sum over the width, or its mean
+
+
+@objectives.register("embedding-mse")
+class EmbeddingMSE(nn.Module):
+    """Mean squared error between the mapped student's and the teacher's embedding outputs.
+
+    Activations are (batch, length, width); the mean over real tokens and the teacher's width. TinyBERT (Jiao et al.,
+    2020): L_embd = MSE(E^S W_e, E^T).
+
+    Args:
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+    """
+
+    level = "input"
+    activations = ("embeddings",)
+    equal_widths = {"map": ["never"]}
+
+    def __init__(self, shapes: Pair, *, map: MapRule = "always", mean_over: MeanOver = "tokens") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)  # W_e, without a bias
+        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # (batch, length, student width) -> (batch, length, teacher width)
+        mapped = self.map(wide(student["embeddings"]))
+        return mean_square(mapped, teacher["embeddings"], batch.attention_mask, self.mean_over)

@@ -32,7 +32,6 @@ class Supervised:
     L_ce of Wang et al. (2023), section 3, 'Prediction Layer Transfer'.
     """
 
-    version = 1
     data = "task"
     level = "output"
     reduction = "examples"
@@ -68,7 +67,6 @@ class SoftLabels:
             and end of an answer have no classes and keep the sum.
     """
 
-    version = 1
     level = "output"
     activations = ("logits",)
     reduction = "predictions"
@@ -110,7 +108,6 @@ class MaskedLM:
     that does not count. L_mlm of Wang et al. (2023), section 3.
     """
 
-    version = 1
     data = "corpus"
     level = "output"
     activations = ("logits",)

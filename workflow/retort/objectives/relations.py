@@ -1,19 +1,57 @@
-"""Objectives that compare how the tokens of an example relate to each other inside one layer."""
+"""Objectives that compare how the tokens of an example, or outputs of its heads, relate to each other in one layer."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import random
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, counted, objectives, one_of
-from retort.objectives.relation_forms.choice import WEIGHTS, relation_divergence, text_weights, token_weights
+from retort.objectives.base import (
+    JOINT,
+    REDUCTIONS,
+    Activations,
+    MeanOver,
+    Pair,
+    counted,
+    hash_integers,
+    objectives,
+    required,
+    wide,
+)
+from retort.objectives.relation_forms.choice import relation_divergence
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 Letters = Literal["q-q", "q-k", "q-v", "k-q", "k-k", "k-v", "v-q", "v-k", "v-v"]
 Normaliser = Literal["mean", "mean-of-texts", "sum-over-heads", "sum"]
+Split = Literal["concat", "average", "random"]
+
+
+def token_weights(tokens: Tensor, heads: int) -> Tensor:
+    """Return (batch, length) weights: a sum over heads and rows with them is the mean over heads and `tokens`."""
+    return tokens / (tokens.sum().clamp(min=1).double() * heads)  # 1 / (A_r |x|) of MiniLMv2 (Wang et al., 2021), eq. 6
+
+
+def text_weights(tokens: Tensor, heads: int) -> Tensor:
+    """Return (batch, length) weights: a sum over heads and rows with them is the mean of each text's mean."""
+    return tokens / (tokens.sum(1, keepdim=True).clamp(min=1).double() * heads * len(tokens))  # |x| of each text
+
+
+def own_divergence(student: Tensor, teacher: Tensor, heads: int, batch: Batch, mean_over: MeanOver) -> Tensor:
+    """Return the mean over heads and real tokens of KL(R_i^T || R_i^S), where R = softmax(X X^T / sqrt(head size)).
+
+    Args:
+        student: X of the student, (batch, length, width).
+        teacher: X of the teacher, (batch, length, teacher width).
+        heads: number of heads that both widths are split into.
+        batch: the batch.
+        mean_over: the mean over all tokens of the batch, or over texts of each text's mean.
+    """
+    mask = batch.attention_mask
+    weights = (text_weights if mean_over == "texts" else token_weights)(mask, heads)
+    return relation_divergence((student, student), (teacher, teacher), heads, mask, weights)
 
 
 @objectives.register("value-relation")
@@ -29,9 +67,7 @@ class ValueRelation:
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
 
-    version = 1
     activations = ("values",)
-    reduction = "tokens"
     divides_widths = ("teacher",)
     reads_padding = {"padded_queries": [True], "padded_keys": [True]}
     holds_relations = True
@@ -72,9 +108,7 @@ class Relations:
         padded_keys: let padding count as columns of a relation.
     """
 
-    version = 1
     activations: tuple[str, ...] = ("queries", "keys", "values")
-    reduction = "tokens"
     divides_widths = ("heads",)
     holds_relations = True
     equal_lengths = ("pairs", "weights")
@@ -92,12 +126,11 @@ class Relations:
         padded_queries: bool = False,
         padded_keys: bool = False,
     ) -> None:
-        chosen = [one_of("relation", pair, get_args(Letters)) for pair in pairs]
-        self.pairs = [tuple(LETTERS[letter] for letter in pair.split("-")) for pair in chosen]
+        self.pairs = [tuple(LETTERS[letter] for letter in pair.split("-")) for pair in pairs]
         self.weights = [1.0] * len(pairs) if weights is None else weights
         self.activations = tuple(sorted({activation for pair in self.pairs for activation in pair}))
         self.heads = heads
-        self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
+        self.normaliser = normaliser
         # with padding all examples have as many tokens
         self.reduction = "examples" if normaliser in ("sum", "mean-of-texts") or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
@@ -132,9 +165,7 @@ class HiddenRelation:
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
-    version = 1
     activations = ("hidden",)
-    reduction = "tokens"
     divides_widths = ("heads", "student")
     holds_relations = True
 
@@ -144,6 +175,126 @@ class HiddenRelation:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        ours, theirs, mask = student["hidden"], teacher["hidden"], batch.attention_mask
-        weights = WEIGHTS[self.mean_over](mask, self.heads)
-        return relation_divergence((ours, ours), (theirs, theirs), self.heads, mask, weights)  # H H^T in eq. 8
+        return own_divergence(student["hidden"], teacher["hidden"], self.heads, batch, self.mean_over)  # H H^T in eq. 8
+
+
+@objectives.register("embedding-relation")
+class EmbeddingRelation:
+    """KL divergence between softmax(E E^T / sqrt(width)) of the embedding outputs, averaged over real tokens.
+
+    Activations are (batch, length, width). MLKD-BERT (2024), eq. 1-3: L_EMB = 1/|x| sum_i KL(R_i^T || R_i^S).
+
+    Args:
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+    """
+
+    level = "input"
+    activations = ("embeddings",)
+    holds_relations = True
+
+    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
+        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        return own_divergence(student["embeddings"], teacher["embeddings"], 1, batch, self.mean_over)
+
+
+@objectives.register("word-relation")
+class WordRelation:
+    """KL divergence between softmax(E E^T / sqrt(width)) of normalised word embeddings, averaged over real tokens.
+
+    Activations are (batch, length, width): word embeddings after the layer norm of the embeddings, without those of
+    positions and token types, and without dropout. L_EMB in the released code of MLKD-BERT (2024), whose text has
+    'embedding-relation'.
+
+    Args:
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+    """
+
+    level = "input"
+    activations = ("words",)
+    holds_relations = True
+
+    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
+        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        return own_divergence(student["words"], teacher["words"], 1, batch, self.mean_over)
+
+
+@objectives.register("mha-output-relation")
+class OutputRelation:
+    """KL divergence between relations of the attention heads' outputs, averaged over splits and real tokens.
+
+    Activations are (batch, length, width), before the output projection. MLKD-BERT (2024), eq. 8-10, where A_s is the
+    number of splits: L_MHA = 1/(A_s |x|) sum_a sum_i KL(R_a,i^T || R_a,i^S) and R_a = softmax(O_a O_a^T / sqrt(d_s)).
+    Section 4.5 has the two other ways to reduce the teacher's heads to the number of splits.
+
+    Args:
+        splits: number of splits of both outputs; None takes the student's attention heads.
+        split: "concat" keeps the outputs of all teacher heads in a split, side by side; "average" takes their mean;
+            "random" takes one of them.
+        redraw: with "random", draw the teacher's heads for each batch, from the seed and the numbers of its rows; else
+            they are drawn once.
+        seed: seed of these draws.
+        student_dropout: take the student's outputs from its forward pass, with dropout on the attention; else compute
+            them without dropout.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+    """
+
+    activations = ("context",)
+    student_activations: tuple[str, ...] = ("context",)
+    divides_widths = ("splits", "student")
+    holds_relations = True
+    divides_teacher_heads = {"split": ["average", "random"]}
+
+    def __init__(
+        self,
+        shapes: Pair,
+        *,
+        splits: int | None = None,
+        split: Split = "concat",
+        redraw: bool = False,
+        seed: int = 0,
+        student_dropout: bool = True,
+        mean_over: MeanOver = "tokens",
+    ) -> None:
+        self.splits = shapes.student.heads if splits is None else splits
+        self.split = split
+        self.teacher_heads = shapes.teacher.heads
+        self.members = max(1, self.teacher_heads // self.splits)  # teacher heads in a split
+        draw = random.Random(seed)
+        self.picks = [draw.randrange(self.members) for _ in range(self.splits)]  # one teacher head a split
+        self.redraw, self.seed, self.mean_over = redraw and split == "random", seed, mean_over
+        if not student_dropout:
+            self.student_activations = ("undropped-context",)
+        self.reduction = JOINT if self.redraw else REDUCTIONS[mean_over]  # the draw is of the whole batch
+
+    def target(self, context: Tensor, batch: Batch) -> Tensor:
+        """Return the teacher's outputs as (batch, length, splits * size), with the same size for each split."""
+        if self.split == "concat":
+            return context
+        # (batch, length, splits, members, head size)
+        size = context.shape[-1] // self.teacher_heads
+        groups = context.reshape(*context.shape[:-1], self.splits, self.members, size)
+        if self.split == "average":
+            return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
+        if self.redraw:
+            each = torch.arange(self.splits, device=context.device)
+            return groups[..., each, self.draw_heads(batch, each), :].flatten(-2)
+        return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
+
+    def draw_heads(self, batch: Batch, each: Tensor) -> Tensor:
+        """Draw a teacher head for each split; return its number within the split, (splits,)."""
+        rows = required(batch.rows, "mha-output-relation", "row numbers").to(each.device, non_blocking=True)
+        first = hash_integers(self.seed + hash_integers(rows).sum())  # scalar, another one for another batch
+        return hash_integers(first + each) % self.members
+
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        (name,) = self.student_activations
+        target = self.target(teacher["context"], batch)
+        # the splits stand where eq. 6 of MiniLMv2 has relation heads
+        return own_divergence(student[name], target, self.splits, batch, self.mean_over)

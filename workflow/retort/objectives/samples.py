@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.base import NEVER, Activations, Pair, objectives, one_of, product, required, wide
+from retort.objectives.base import NEVER, Activations, Pair, objectives, product, required, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 Reading = Literal["meant", "printed"]
@@ -24,7 +24,6 @@ class SampleSimilarity:
     L_SS = 1/b sum_i KL(R_i^T || R_i^S).
     """
 
-    version = 1
     activations = ("cls",)
     reduction = "batch"
 
@@ -59,11 +58,9 @@ class SampleContrastive(nn.Module):
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
-    version = 1
     data = "task"
     activations = ("cls",)
     reduction = "batch"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
@@ -79,7 +76,7 @@ class SampleContrastive(nn.Module):
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.temperature, self.factor = temperature, temperature if scaled else 1.0
-        self.printed = one_of("reading", reading, get_args(Reading)) == "printed"
+        self.printed = reading == "printed"
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.base import Activations, Pair, objectives, one_of, product, wide
+from retort.objectives.base import Activations, Pair, objectives, product, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 
@@ -93,11 +93,9 @@ class EarthMovers(nn.Module):
         temperature: temperature of the softmax.
     """
 
-    version = 1
     level = "layers"
     activations: tuple[str, ...] = ("hidden", "scores")
     reduction = "batch"
-    has_parameters = True
     equal_widths = {"map": ["never"]}
     equal_heads = {"attention": [True]}
     synchronises = "the transport is solved on the CPU, to which all costs are copied once a step"
@@ -116,7 +114,7 @@ class EarthMovers(nn.Module):
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
-        self.smoothing = one_of("smoothing", smoothing, get_args(Smoothing))
+        self.smoothing = smoothing
         if not attention:
             self.activations = ("hidden",)
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
