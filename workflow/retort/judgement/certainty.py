@@ -25,14 +25,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from retort.formatters import number as formatted
-from retort.judgement.comparisons import NumberedCell, Reached, Verdict
-from retort.judgement.judge import Coverage, Key, Side, comparison_of, coverage_of, decide, ours, with_dev
-from retort.results.tidy import Line
+from retort.judgement.comparisons import NumberedCell, Reached
+from retort.judgement.judge import Coverage, Key, Side, comparison_of, coverage_of, decide, with_dev
 from retort.specs.paper import Recording, Statement
 from retort.specs.printed import Number
 from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
@@ -48,54 +48,55 @@ MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
 
 
+class Kind(StrEnum):
+    """What numbers say of a claim; so far: by the cells that have a number, while others have none."""
+
+    HOLDS = "hold"
+    FAILS = "fail"
+    UNDECIDED = "undecided"
+    HOLDS_SO_FAR = "so_far"
+    FAILS_SO_FAR = "not_so_far"
+    WITHOUT = "without"  # it cannot be decided, because a number is missing
+
+
+SO_FAR = {True: Kind.HOLDS_SO_FAR, False: Kind.FAILS_SO_FAR, None: Kind.WITHOUT}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the numbers of a side say of a claim.
 
     Args:
-        holds: whether the claim is shown to be true (True) or false (False); None if neither.
-        runs: for an undecided claim, the runs of each student that would decide it; 0 if more than `TRIED`; else None.
-        unknown: whether it is undecided because the deviation of a number is not known.
-        so_far: for a claim left open by cells without a number: whether it is true of the means of the others; else
-            None.
-        known: for such a claim, how many of its cells have a number.
+        kind: the outcome.
+        runs: for an undecided claim, the runs of each student that would decide it; 0 if more than `TRIED`; None if the
+            deviation of a number is not known.
+        known: for a claim that is open so far, how many of its cells have a number.
     """
 
-    holds: bool | None
+    kind: Kind
     runs: int | None = None
-    so_far: bool | None = None
     known: Coverage | None = None
-    unknown: bool = False
 
 
-@dataclass(frozen=True)
-class _StandardError:
-    """The standard error of a mean, and its degrees of freedom."""
-
-    size: float
-    freedom: int
-
-
-def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> _StandardError | None:
-    """Return the standard error of a cell's mean over its own runs, or over `runs` if these are more.
+def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[float, int] | None:
+    """Return standard error and degrees of freedom of a cell's mean over its own runs, or over `runs` if more.
 
     None for a cell without a deviation that is not a score: no deviation is assumed for it.
     """
     n = max(cell.n, runs, 1)
     if cell.std and cell.n > 1:
-        return _StandardError(cell.std / math.sqrt(n), n - 1)
+        return cell.std / math.sqrt(n), n - 1
     if cell.unit != "x100":
         return None
-    return _StandardError(assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM)
+    return assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM
 
 
 def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> Iterator[dict[Key, NumberedCell]]:
     """Yield `DRAWS` copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
     generator = np.random.default_rng(SEED)
     errors = {key: error for key, cell in cells.items() if (error := _standard_error(cell, assumed, runs))}
-    freedom = [error.freedom for error in errors.values()]
     means = np.array([cells[key].number.value for key in errors])
-    sizes = np.array([error.size for error in errors.values()])
+    sizes, freedom = (np.array([error[at] for error in errors.values()]) for at in (0, 1))
     for count in (FIRST, DRAWS - FIRST):
         drawn = means + sizes * generator.standard_t(freedom, (count, len(errors)))  # [count, means]
         for values in drawn.tolist():
@@ -103,12 +104,12 @@ def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> It
 
 
 @dataclass(frozen=True)
-class _Shares:
+class Shares:
     """Shares of the draws, from 0 to 1.
 
     Args:
         holds: those in which the claim holds.
-        wrong: part of the claim -> those that contradict it.
+        wrong: part of the claim, or the whole of one without parts -> those that contradict it.
         alone: row, gain or pair of columns -> those in which it fulfils the claim by itself.
     """
 
@@ -137,19 +138,19 @@ def _one_stands_out(shares: Mapping[str, float]) -> bool:
     return max(shares.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(shares), 1)
 
 
-def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
+def shares_of(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> Shares:
     """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
     side = with_dev(statement, side)
     cells, compared = _cells(statement, side), comparison_of(statement, side)
-    holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
+    holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), Shares(0.0, {}, {})
     for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
         verdict = compared(drawn)
         holding += verdict.holds is True
-        wrong.update(contradicted(verdict))
+        wrong.update(verdict.wrong or ["the claim"] * (verdict.holds is False))
         alone.update(verdict.alone)
         if number in (FIRST, DRAWS):
             parts = ({part: count / number for part, count in counts.items()} for counts in (wrong, alone))
-            shares = _Shares(holding / number, *parts)
+            shares = Shares(holding / number, *parts)
             if shares.largest < OPEN:
                 break
     return shares
@@ -159,11 +160,6 @@ def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
     """Return the cells of a claim that have a number."""
     keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
     return {key: side.cells[key] for key in keys if key in side.cells}
-
-
-def contradicted(verdict: Verdict) -> frozenset[str]:
-    """Return the parts of a claim that a verdict contradicts; 'the claim' if a false claim has no parts."""
-    return verdict.wrong or frozenset(["the claim"] if verdict.holds is False else [])
 
 
 def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
@@ -176,45 +172,20 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     """
     verdict = decide(statement, side)
     if isinstance(verdict, str):
-        return Outcome(None)
+        return Outcome(Kind.WITHOUT)
     if verdict.holds is None:
-        return Outcome(None, so_far=verdict.so_far, known=coverage_of(statement, side, verdict.diverged))
+        return Outcome(SO_FAR[verdict.so_far], known=coverage_of(statement, side, verdict.diverged))
     cells = _cells(statement, with_dev(statement, side)).values()
     if any(cell.unit in MEASURED and cell.std is None for cell in cells):
-        return Outcome(None, unknown=True)
+        return Outcome(Kind.UNDECIDED)
 
     def decided(runs: int = 0) -> bool:
-        shares = _shares(statement, side, assumed, runs)
+        shares = shares_of(statement, side, assumed, runs)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
-        return Outcome(verdict.holds)
-    return Outcome(None, next((runs for runs in TRIED if decided(runs)), 0))
-
-
-# Decide each claim of a paper on our numbers: those of a run, or recorded ones.
-
-
-@dataclass(frozen=True)
-class ClaimsByOutcome:
-    """The names of a paper's claims, each in the list of its outcome.
-
-    Args:
-        hold: claims that the numbers show to be true.
-        fail: claims that the numbers show to be false.
-        undecided: claims that other runs may turn -> the runs of each student that would decide them; 0 for more than
-            were tried; None if a deviation is not known.
-        so_far: claims that are true of the cells with a number, while other cells have none -> how many have one.
-        not_so_far: the same for claims that are false of the cells with a number.
-        without: claims that cannot be decided, because a number is missing.
-    """
-
-    hold: list[str] = field(default_factory=list)
-    fail: list[str] = field(default_factory=list)
-    undecided: dict[str, int | None] = field(default_factory=dict)
-    so_far: dict[str, Coverage] = field(default_factory=dict)
-    not_so_far: dict[str, Coverage] = field(default_factory=dict)
-    without: list[str] = field(default_factory=list)
+        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS)
+    return Outcome(Kind.UNDECIDED, next((runs for runs in TRIED if decided(runs)), 0))
 
 
 def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
@@ -225,26 +196,6 @@ def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
         return assumed_std_of([*table.judging(cell.column), study.papers[paper]]).points
 
     return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
-
-
-def sort_claims(found: Mapping[str, Outcome]) -> ClaimsByOutcome:
-    """Put each claim into the list of its outcome."""
-    partly = {name: one.known for name, one in found.items() if one.so_far is not None and one.known is not None}
-    return ClaimsByOutcome(
-        hold=[name for name, one in found.items() if one.holds is True],
-        fail=[name for name, one in found.items() if one.holds is False],
-        undecided={name: one.runs for name, one in found.items() if one.runs is not None or one.unknown},
-        so_far={name: known for name, known in partly.items() if found[name].so_far},
-        not_so_far={name: known for name, known in partly.items() if not found[name].so_far},
-        without=[
-            name for name, one in found.items() if one.holds is one.runs is one.so_far is None and not one.unknown
-        ],
-    )
-
-
-def side_of_lines(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> Side:
-    """Return the numbers of a run."""
-    return ours({name: study.exhibits[paper, name] for name in tables}, tables)
 
 
 def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:

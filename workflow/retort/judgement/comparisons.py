@@ -1,10 +1,21 @@
-"""Inputs and output of a comparison: cells with their numbers, the number in a paper's text, and the verdict."""
+"""The comparisons that statements in YAML name, such as `compare: above`: functions from cells to a verdict.
+
+A comparison takes cells, and further inputs as keyword-only parameters: `stated` (the number in the text), `than` (one
+other cell), `against` (other cells, each compared within its own column), `counterparts` (one other cell for each),
+`partners` (the cells beside them), `allowed` (a distance), `both` (two texts).
+
+A comparison over columns, or over cells in their order, also takes cells without a number, unless it is registered as
+`whole`. `holds` is then False if the known numbers contradict the statement; None if they do not, but a number is
+missing; else True. If all of several pairs, steps or columns must be as stated, `wrong` names those that are not.
+
+The table of claims prints the first docstring line of a comparison, without "Check that", after the columns' names.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from retort.registry import Registry
@@ -130,24 +141,19 @@ class Reached(Stated):
         return towards > 0 and towards >= abs(self.number.value) - self.within - TINY
 
 
-# The comparisons that statements in YAML name, such as `compare: above`: functions from cells to a verdict.
-#
-# A comparison takes cells, and further inputs as keyword-only parameters: `stated` (the number in the text), `than`
-# (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both` (two
-# texts).
-#
-# A comparison over columns, or over cells in their order, also takes cells without a number. `holds` is then False if
-# the known numbers contradict the statement; None if they do not, but a number is missing; else True. If all of
-# several pairs, steps or columns must be as stated, `wrong` names those that are not.
-#
-# The table of claims prints the first docstring line of a comparison, without "Check that", after the columns' names.
-
+# --- what comparisons share
 
 SHOWN = 3  # print at most so many pairs of cells
+COUNTED = "{won} of {all} columns{open}"  # columns in which a statement holds, and those without a number
+OPEN = Verdict(None, "")  # the verdict if too many cells have no number to say anything
+comparisons: Registry[Callable[..., Verdict]] = Registry("comparison")
 
 
-Comparison = Callable[..., Verdict]
-comparisons: Registry[Comparison] = Registry("comparison")
+def few(texts: Iterable[str]) -> str:
+    """Return the first texts, and how many more there are."""
+    texts = list(texts)
+    further = f"; and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return "; ".join(texts[:SHOWN]) + further
 
 
 def describe(first: NumberedCell, other: NumberedCell) -> str:
@@ -232,9 +238,12 @@ def known_pairs(pairs: list[Pair]) -> list[Pair]:
     return [pair for pair in pairs if pair[0].known and pair[1].known]
 
 
-def unless_open(holds: bool, complete: bool) -> bool | None:
-    """Return `holds`, or None if the statement holds so far but a missing number could still contradict it."""
-    return None if holds and not complete else holds
+def unless_wrong(wrong: frozenset[str], complete: bool, numbers: str, pair: Pair | None = None) -> Verdict:
+    """Return the verdict on a statement with several parts: it holds if none is wrong.
+
+    It stays open if none is wrong so far, but not all numbers are there (`complete`).
+    """
+    return Verdict(False if wrong else True if complete else None, numbers, pair=pair, wrong=wrong)
 
 
 def rows_of(pair: Pair) -> str:
@@ -246,12 +255,10 @@ def every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     """Return whether all pairs are good; the text gives the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
     if not known:
-        return Verdict(None, "")
+        return OPEN
     bad, closest = [pair for pair in known if not good(pair)], min(known, key=gap)
-    further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    text = "; ".join(itertools.starmap(describe, bad[:SHOWN] or [closest]))
-    holds = unless_open(not bad, len(known) == len(pairs))
-    return Verdict(holds, text + further, pair=closest, wrong=frozenset(map(rows_of, bad)))
+    text = few(itertools.starmap(describe, bad or [closest]))
+    return unless_wrong(frozenset(map(rows_of, bad)), len(known) == len(pairs), text, closest)
 
 
 def by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
@@ -280,21 +287,25 @@ def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verd
     return every(pairs_of(cells, against), lambda pair: gap(pair) >= 0)
 
 
-def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
-    """Return whether, in more than half of the columns, `good` accepts the differences of all pairs."""
+def most(columns: list[list[Pair]], good: Callable[[float], bool], counted: str = COUNTED) -> Verdict:
+    """Return whether, in more than half of the columns, `good` accepts the differences of all pairs.
+
+    Args:
+        columns: the pairs of each column.
+        good: the condition.
+        counted: how the text counts the columns.
+    """
     lost = [
         min(bad, key=gap) for pairs in columns if (bad := [pair for pair in known_pairs(pairs) if not good(gap(pair))])
     ]
     won = sum(len(known_pairs(pairs)) == len(pairs) and all(good(gap(pair)) for pair in pairs) for pairs in columns)
     if not won and not lost:
-        return Verdict(None, "")
-    rest = f"; not {'; '.join(itertools.starmap(describe, lost[:SHOWN]))}" if lost else ""
-    further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+        return OPEN
+    rest = f"; not {few(itertools.starmap(describe, lost))}" if lost else ""
     left = len(columns) - won - len(lost)
-    counted = f"{won} of {len(columns)} columns{f', {left} open' if left else ''}"
+    text = counted.format(won=won, all=len(columns), open=f", {left} open" if left else "") + rest
     undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # columns without a number may turn it
-    holds, numbers = None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}"
-    return Verdict(holds, numbers, fails_so_far=won <= len(lost))
+    return Verdict(None if undecided else 2 * won > len(columns), text, fails_so_far=won <= len(lost))
 
 
 def pairs_by_column(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
@@ -318,10 +329,10 @@ def all_near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = ro
     """Return whether the cells of every pair differ by at most `allowed`; the text gives the pair farthest apart."""
     known = known_pairs(pairs)
     if not known:
-        return Verdict(None, "")
+        return OPEN
     farthest = max(known, key=lambda pair: abs(gap(pair)))
     wrong = frozenset(name(pair) for pair in known if abs(gap(pair)) > allowed + TINY)
-    return Verdict(unless_open(not wrong, len(known) == len(pairs)), describe(*farthest), pair=farthest, wrong=wrong)
+    return unless_wrong(wrong, len(known) == len(pairs), describe(*farthest), farthest)
 
 
 @comparisons.register("near")
@@ -337,13 +348,11 @@ def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> 
     """Return whether all steps from a cell to the next are right; the text gives the wrong steps, or else all cells."""
     known = [cell for cell in cells if cell.known]
     if len(known) < 2:
-        return Verdict(None, "")
+        return OPEN
     bad = [(a, b) for a, b in itertools.pairwise(known) if wrong(a.number.value, b.number.value)]
-    steps = [f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})" for a, b in bad[:SHOWN]]
-    further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    text = "; ".join(steps) + further or ", ".join(cell.text for cell in known)
+    steps = few(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})" for a, b in bad)
     names = frozenset(f"{a.row}, {a.column}; {b.row}, {b.column}" for a, b in bad)
-    return Verdict(unless_open(not bad, len(known) == len(cells)), text, wrong=names)
+    return unless_wrong(names, len(known) == len(cells), steps or ", ".join(cell.text for cell in known))
 
 
 @comparisons.register("not-rising")
@@ -361,14 +370,12 @@ def not_falling(cells: list[NumberedCell]) -> Verdict:
 @comparisons.register("rises")
 def rises(cells: list[NumberedCell]) -> Verdict:
     """Check that the last of the cells in their order is the highest, and above the first."""
-    known = [cell for cell in cells if cell.known]
-    if len(known) < 2 or not cells[-1].known:
-        return Verdict(None, "")
-    last = cells[-1]
+    known, last = [cell for cell in cells if cell.known], cells[-1]
+    if len(known) < 2 or not last.known:
+        return OPEN
     above = [cell for cell in known if gap((last, cell)) < 0 or (cell is cells[0] and gap((last, cell)) <= 0)]
     wrong = frozenset(f"{cell.row}, {cell.column}" for cell in above)
-    holds = unless_open(not above, len(known) == len(cells))
-    return Verdict(holds, ", ".join(cell.text for cell in known), wrong=wrong)
+    return unless_wrong(wrong, len(known) == len(cells), ", ".join(cell.text for cell in known))
 
 
 @comparisons.register("diverges")

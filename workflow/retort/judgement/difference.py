@@ -1,6 +1,15 @@
-"""The difference of two means: its standard error, its confidence interval, and the tests for zero and for equivalence.
+"""The difference of two means: its standard error and interval, the tests for zero and equivalence, and paired tests.
 
-Every number may be an array, so that a simulation computes many differences at once.
+Every number of `Difference` may be an array, so that a simulation computes many differences at once.
+
+Two rows are compared by paired tests over tasks and seeds. The tests differ in what they take as the sample, that is,
+what would be drawn anew if the experiment were repeated:
+
+- `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds. If runs
+  are missing, a mixed model weights these numbers (`mean_and_variance`).
+- `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
+  for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
 """
 
 from __future__ import annotations
@@ -99,30 +108,25 @@ def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Num
     return (2 * _t().cdf(least, freedom) - 1).clip(0)
 
 
-# Compare two rows by paired tests over tasks and seeds, and correct p-values for several tests.
-#
-# The tests differ in what they take as the sample, that is, what would be drawn anew if the experiment were repeated:
-#
-# - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-# - `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds. If runs
-#   are missing, a mixed model weights these numbers (`tables/mixed.py`).
-# - `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
-#   for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given.
 
+    A test without a p-value is no member of the family, and has no corrected one.
+    """
+    # Holm (1979): with p_(1) <= ... <= p_(m), the corrected p_(i) is max over j <= i of min(1, (m - j + 1) p_(j)).
+    known = sorted((value, index) for index, value in enumerate(p) if value is not None)
+    corrected, largest = list(p), 0.0
+    for rank, (value, index) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * value))
+        corrected[index] = largest
+    return corrected
+
+
+# --- paired tests
 
 Group = tuple[str, str]  # variant, task
 Differences = Mapping[Group, list[float]]  # the differences of one pair of rows on each task, one per seed
 EQUAL = 1e-9  # scores times 100 that differ by less are equal: the rest is rounding of floating point
-
-
-def holm(p: list[float]) -> list[float]:
-    """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given."""
-    # Holm (1979): with p_(1) <= ... <= p_(m), the corrected p_(i) is max over j <= i of min(1, (m - j + 1) p_(j)).
-    corrected, largest = [0.0] * len(p), 0.0
-    for rank, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
-        corrected[index] = largest
-    return corrected
 
 
 @dataclass(frozen=True)
@@ -228,29 +232,21 @@ class PairedTest:
         return f"{self.metric}-holm"
 
 
-FIXED = PairedTest(
-    "tasks fixed",
-    "Tasks fixed: would other seeds give the same sign of the mean over these tasks?",
-    tasks_fixed,
-    "p-tasks-fixed",
-)
-DRAWN = PairedTest(
-    "tasks drawn",
+OF_SEEDS = "Tasks fixed: would other seeds give the same sign of the mean over these tasks?"
+OF_TASKS = (
     "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left "
-    "out, a task with fewer seeds counts less (mixed model).",
-    tasks_drawn,
-    "p-tasks-drawn",
+    "out, a task with fewer seeds counts less (mixed model)."
 )
-PAIRS = PairedTest(
-    "pairs",
-    "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn.",
-    pairs,
-    "p",
+OF_PAIRS = (
+    "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn."
 )
+FIXED = PairedTest("tasks fixed", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
+DRAWN = PairedTest("tasks drawn", OF_TASKS, tasks_drawn, "p-tasks-drawn")
+PAIRS = PairedTest("pairs", OF_PAIRS, pairs, "p")
 TESTS = (FIXED, DRAWN, PAIRS)
 
 
-# A mixed model of paired differences: tasks are drawn, and each has a mean difference of its own.
+# --- the mixed model of drawn tasks
 #
 # The difference of two rows on task t under seed s is d_ts = m + u_t + e_ts. The random intercept u_t of the task has
 # the variance b, and the noise e_ts of a run has the variance v. The null hypothesis is m = 0.
@@ -262,7 +258,6 @@ TESTS = (FIXED, DRAWN, PAIRS)
 #
 # If all tasks have equally many seeds, all weights are 1 / k, whatever b and v are. The test is then exactly the
 # t-test over the task means. It differs only if runs are missing: a task with fewer seeds counts less.
-
 
 Tasks = Sequence[Sequence[float]]  # the differences on each task, one per seed
 
@@ -287,23 +282,15 @@ def variances(tasks: Tasks) -> tuple[float, float]:
     return max(0.0, (between - within) / seeds), within
 
 
-def weights(tasks: Tasks) -> list[float]:
-    """Return the weight of each task in the mean difference; they add up to one.
+def mean_and_variance(tasks: Tasks) -> tuple[float, float]:
+    """Return the weighted mean difference over k tasks, and the variance of this mean (k - 1 degrees of freedom).
 
     Args:
         tasks: the differences on two tasks or more; not all differences are equal.
     """
-    sizes = [len(values) for values in tasks]
-    if len(set(sizes)) == 1:
-        return [1 / len(tasks)] * len(tasks)
-    between, within = variances(tasks)
-    precisions = [1 / (between + within / n) for n in sizes]
-    return [precision / sum(precisions) for precision in precisions]
-
-
-def mean_and_variance(tasks: Tasks) -> tuple[float, float]:
-    """Return the weighted mean difference over k tasks, and the variance of this mean (k - 1 degrees of freedom)."""
-    means, shares = [statistics.mean(values) for values in tasks], weights(tasks)
+    means, (between, within) = [statistics.mean(values) for values in tasks], variances(tasks)
+    precisions = [1 / (between + within / len(values)) for values in tasks]
+    shares = [precision / sum(precisions) for precision in precisions]
     mean = sum(share * value for share, value in zip(shares, means, strict=True))
     squares = sum(share * (value - mean) ** 2 for share, value in zip(shares, means, strict=True))
     return mean, squares / (len(tasks) - 1)

@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from retort.formatters import number as formatted
-from retort.judgement import gains, groups
-from retort.judgement.comparisons import ABSENT, NumberedCell, Reached, Stated, Verdict, comparisons
+from retort.judgement import groups
+from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, Stated, Verdict, comparisons
 from retort.results.tidy import Line, Status
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Cells, Statement
 from retort.specs.printed import Number, read_number
 
-REGISTERED = (gains, groups)  # imported because each registers its comparisons
+REGISTERED = groups  # imported because it registers its comparisons
 Key = tuple[str, str, str]  # table, row, column
 ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
@@ -111,7 +111,7 @@ def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
 
 
 def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
-    """Return the numbers of our runs, and the reason for each cell that has none."""
+    """Return the numbers of our runs, from the lines of some tables, and the reason for each cell that has none."""
     numbers: dict[Key, NumberedCell] = {}
     dev: dict[Key, NumberedCell] = {}
     reasons, diverged = {}, set()
@@ -172,8 +172,8 @@ def comparison_of(statement: Statement, side: Side) -> Callable[[Mapping[Key, Nu
 
 def allows_missing(statement: Statement) -> bool:
     """Return whether the statement's comparison takes cells without a number: over columns, or over cells in order."""
-    needs = catalogue.comparisons()[statement.compare].options
-    return not needs or not ALLOW_MISSING.isdisjoint(needs)
+    entry = catalogue.comparisons()[statement.compare]
+    return not entry.facts.get("whole") and (not entry.options or not ALLOW_MISSING.isdisjoint(entry.options))
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,5 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
     missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
     if not missing:
         return compared(side.cells)
-    verdict = compared(side.cells) if allows_missing(statement) else Verdict(None, "")
-    if not verdict.numbers:
-        return side.why(missing)
-    return replace(verdict, missing=side.why(missing))
+    verdict = compared(side.cells) if allows_missing(statement) else OPEN
+    return replace(verdict, missing=side.why(missing)) if verdict.numbers else side.why(missing)

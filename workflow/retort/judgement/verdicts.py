@@ -198,10 +198,9 @@ def judge_lines(lines: Iterable[Line], limits: Limits) -> list[Line]:
         limits: the margin and the assumed standard deviation of a line.
     """
     tested = [_test(line, *limits(line)) if is_comparable(line) else line for line in lines]
-    corrected = iter(holm([line.p for line in tested if line.p is not None]))
     return [
-        replace(line, verdict=size_verdict(line)) if line.p is None else _decide(line, next(corrected), limits(line)[1])
-        for line in tested
+        replace(line, verdict=size_verdict(line)) if p_holm is None else _decide(line, p_holm, limits(line)[1])
+        for line, p_holm in zip(tested, holm([line.p for line in tested]), strict=True)
     ]
 
 

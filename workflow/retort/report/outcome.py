@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.judgement.certainty import ClaimsByOutcome, outcomes, side_of_lines, side_of_recording, sort_claims
-from retort.judgement.judge import Coverage, Side
+from retort.judgement.certainty import Kind, Outcome, outcomes, side_of_recording
+from retort.judgement.judge import Side, ours
 from retort.results.tidy import Line, for_claims, read
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
@@ -39,11 +40,18 @@ class Files:
 
 
 RUN = Files()  # the files of the run in the current folder
+HEADINGS = {
+    Kind.HOLDS: "Hold",
+    Kind.FAILS: "Do not hold",
+    Kind.UNDECIDED: "Undecided",
+    Kind.HOLDS_SO_FAR: "Hold so far",
+    Kind.FAILS_SO_FAR: "Do not hold so far",
+}
 
 
 @dataclass(frozen=True)
 class ClaimCounts:
-    """How many claims of a paper, or of several, are in each list of `ClaimsByOutcome`."""
+    """How many claims of a paper, or of several, are have each outcome; the names are those of `certainty.Kind`."""
 
     hold: int = 0
     fail: int = 0
@@ -109,25 +117,20 @@ class Opening:
 
 def _claims_of_side(study: Study, paper: str, side: Side) -> dict[str, Any]:
     """Decide a paper's claims on the numbers of a side; return `groups` and `counts` of `Opening`."""
-    claims = sort_claims(outcomes(study, paper, side))
-    counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
-    return {"groups": _groups(study.claims.get(paper, {}), claims), "counts": counts}
+    found = outcomes(study, paper, side)
+    counts = ClaimCounts(**Counter(one.kind.value for one in found.values()))
+    return {"groups": _groups(study.claims.get(paper, {}), found), "counts": counts}
 
 
-def _groups(statements: Mapping[str, Statement], claims: ClaimsByOutcome) -> dict[str, list[OpeningClaim]]:
+def _groups(statements: Mapping[str, Statement], found: Mapping[str, Outcome]) -> dict[str, list[OpeningClaim]]:
     """Return heading -> claims with this outcome; claims that cannot be decided are left out."""
     groups = {
-        "Hold": dict.fromkeys(claims.hold, ""),
-        "Do not hold": dict.fromkeys(claims.fail, ""),
-        "Undecided": {name: _needed(runs) for name, runs in claims.undecided.items()},
-        "Hold so far": _on_some(claims.so_far),
-        "Do not hold so far": _on_some(claims.not_so_far),
+        heading: [
+            _opening_claim(name, statements[name], _remark(one)) for name, one in found.items() if one.kind is kind
+        ]
+        for kind, heading in HEADINGS.items()
     }
-    return {
-        heading: [_opening_claim(name, statements[name], remark) for name, remark in listed.items()]
-        for heading, listed in groups.items()
-        if listed
-    }
+    return {heading: claims for heading, claims in groups.items() if claims}
 
 
 def _opening_claim(name: str, statement: Statement, remark: str) -> OpeningClaim:
@@ -135,22 +138,22 @@ def _opening_claim(name: str, statement: Statement, remark: str) -> OpeningClaim
     return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, remark))))
 
 
-def _needed(runs: int | None) -> str:
-    if runs is None:
+def _remark(one: Outcome) -> str:
+    """Return on how many cells a claim is judged so far, or how many runs would decide it; empty if it is decided."""
+    if one.kind is not Kind.UNDECIDED:
+        return f"on {one.known}" if one.known else ""
+    if one.runs is None:
         return "the deviation of one of its numbers is not known"
-    if not runs:
+    if not one.runs:
         return "more than 256 runs of each student would be needed"
-    return f"{runs} runs of each student would decide it"
-
-
-def _on_some(claims: Mapping[str, Coverage]) -> dict[str, str]:
-    return {name: f"on {known}" for name, known in claims.items()}
+    return f"{one.runs} runs of each student would decide it"
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
     tables = for_claims(study, _tables(study, paper, files))
-    claims = _claims_of_side(study, paper, side_of_lines(study, paper, tables))
+    exhibits = {name: study.exhibits[paper, name] for name in tables}
+    claims = _claims_of_side(study, paper, ours(exhibits, tables))
     here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
     recorded = recordings_of(study, paper).items()
     return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]

@@ -1,14 +1,14 @@
-"""Read score and profile files and compute the cells of tables; a file made with other settings is refused."""
+"""Read score and profile files and measure cells by them; a file made with other settings is refused."""
 
 from __future__ import annotations
 
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import resolve
@@ -21,7 +21,6 @@ from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
-Key = TypeVar("Key")
 
 
 def _short(value: Any) -> str:
@@ -36,12 +35,10 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
         RetortError: the file is damaged, belongs to another address, or was made with other settings.
     """
     record = read_record(path)
-    settings = record["settings"]
     for key, value in address.items():
         if record.get(key) != value:
             raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
-    differs = difference(settings, expected)
-    if differs:
+    if differs := difference(record["settings"], expected):
         where, recorded, required = differs
         raise RetortError(
             f"{path} was made with other settings: {where} is {_short(recorded)} in it "
@@ -133,16 +130,6 @@ def sample_note(records: Iterable[Record]) -> str:
     return f"measured on a sample: {counts}" if rows else ""
 
 
-def without_value(status: Status, reason: str = "") -> dict[str, Any]:
-    """Return the fields of a cell without a value of ours."""
-    return {**summary([]), "status": status, "reason": reason}
-
-
-def not_run(study: Study, student: str) -> dict[str, Any]:
-    """Return the fields of a cell whose student this scale does not run, with the reason if the study gives one."""
-    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
-
-
 @dataclass(frozen=True)
 class Measured:
     """What was measured for a cell.
@@ -155,36 +142,53 @@ class Measured:
     fields: dict[str, Any]
     by_seed: Mapping[int, float] = field(default_factory=dict)
 
+    @property
+    def status(self) -> Status:
+        """The status of the line."""
+        return Status(self.fields["status"])
+
+    def but(self, **fields: Any) -> Measured:
+        """Return the same with some other fields."""
+        return replace(self, fields={**self.fields, **fields})
+
+
+def without_value(status: Status, reason: str = "") -> Measured:
+    """Return what stands for a cell without a value of ours."""
+    return Measured({**summary([]), "status": status, "reason": reason})
+
+
+def not_run(study: Study, student: str) -> Measured:
+    """Return a cell whose student this scale does not run, with the reason if the study gives one."""
+    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
+
 
 def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
-        return Measured(not_run(study, student))
+        return not_run(study, student)
     if why := questions.missing_for(study, student, task):
-        return Measured(without_value(Status.MISSING, why))
+        return without_value(Status.MISSING, why)
     seeds = seeds_of(study, student)
     records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in records.items()}
     good = {seed: value for seed, value in values.items() if value is not None}
-    steps = sorted(record["step"] for record in records.values() if record["status"] == "diverged")
-    absent = [seed for seed in seeds if seed not in records]
-    failed = failures(study, (score_address(student, task, seed) for seed in absent))
-    undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
     fields = {**summary(list(good.values())), "note": sample_note(records.values())}
-    status, reason = Status.MISSING, ""
+    if len(good) == len(seeds):
+        return Measured({**fields, "status": Status.OK}, good)
+    steps = sorted(record["step"] for record in records.values() if record["status"] == Status.DIVERGED)
+    absent = [seed for seed in seeds if seed not in records]
+    undefined = [seed for seed in records if seed not in good]
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
         status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
-    elif failed:
+    elif failed := failures(study, (score_address(student, task, seed) for seed in absent)):
         status, reason = Status.FAILED, failed[0]
     elif absent:
-        reason = f"{_seeds(absent)} of {len(seeds)}"
+        status, reason = Status.MISSING, f"{_seeds(absent)} of {len(seeds)}"
     elif any(records[seed].get("unlabelled") for seed in undefined):
-        reason = "the rows have no labels"
-    elif undefined:
-        reason = f"not defined for {_seeds(undefined)}"
+        status, reason = Status.MISSING, "the rows have no labels"
     else:
-        return Measured({**fields, "status": Status.OK}, good)
+        status, reason = Status.MISSING, f"not defined for {_seeds(undefined)}"
     return Measured({**fields, "status": status, "reason": reason, "mean": None, "std": None})
 
 
@@ -196,13 +200,32 @@ def mean_of(cells: Iterable[Measured]) -> Measured:
     """
     cells = list(cells)
     if not cells or any(cell.fields["mean"] is None for cell in cells):
-        return Measured(without_value(Status.MISSING, INCOMPLETE))
+        return without_value(Status.MISSING, INCOMPLETE)
     seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
     if not seeds:
-        return Measured(without_value(Status.MISSING, "its cells have no seed in common"))
+        return without_value(Status.MISSING, "its cells have no seed in common")
     by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
     note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
     return Measured({**summary(list(by_seed.values())), "status": Status.OK, "note": note}, by_seed)
+
+
+Named = list[tuple[str, Measured]]  # the cells of a mean, each with the name of its task or column
+
+
+def _those_run(study: Study, cells: Named) -> Named:
+    """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
+    run = [(name, cell) for name, cell in cells if cell.status is not Status.NOT_RUN]
+    return (run if study.scale.replacements else cells) or cells
+
+
+def mean_of_those_run(study: Study, cells: Named, noun: str) -> Measured:
+    """Return the mean of the cells that the scale runs; a note names their tasks or columns if these are not all."""
+    run = _those_run(study, cells)
+    mean = mean_of(cell for _, cell in run)
+    if mean.status is not Status.OK or len(run) == len(cells):
+        return mean
+    note = f"the mean of {', '.join(dict.fromkeys(name for name, _ in run))}: this scale runs no other {noun} of it"
+    return mean.but(note="; ".join(filter(None, (note, mean.fields["note"]))))
 
 
 def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
@@ -214,29 +237,8 @@ def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[
         student: the student or teacher.
         scored: the (task, metric) pairs of the cell.
     """
-    cells = {(task, metric): measure_score(study, scores, student, task, metric) for task, metric in scored}
-    run = keep_run(study, cells)
-    first = next(iter(run.values()), None)
-    if first and (len(cells) == 1 or first.fields["status"] is Status.NOT_RUN):  # `keep_run` found none that is run
+    cells = [(task, measure_score(study, scores, student, task, metric)) for task, metric in scored]
+    first = next((cell for _, cell in _those_run(study, cells)), None)
+    if first and (len(cells) == 1 or first.status is Status.NOT_RUN):
         return first
-    return with_note(mean_of(run.values()), subset_note(cells, run, "task", [task for task, _ in run]))
-
-
-def keep_run(study: Study, cells: Mapping[Key, Measured]) -> dict[Key, Measured]:
-    """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
-    if not study.scale.replacements:
-        return dict(cells)
-    return {key: cell for key, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
-
-
-def subset_note(cells: Sized, run: Sized, noun: str, names: Iterable[str]) -> str:
-    """Return a note that names the tasks or columns behind a mean; empty if the mean is over all cells."""
-    among = ", ".join(dict.fromkeys(names))
-    return f"the mean of {among}: this scale runs no other {noun} of it" if len(run) < len(cells) else ""
-
-
-def with_note(mean: Measured, note: str) -> Measured:
-    """Return a mean with a note put before its own; unchanged if it has no value."""
-    if mean.fields["status"] is not Status.OK:
-        return mean
-    return replace(mean, fields={**mean.fields, "note": "; ".join(filter(None, (note, mean.fields["note"])))})
+    return mean_of_those_run(study, cells, "task")

@@ -254,7 +254,7 @@ def packers() -> dict[str, Entry]:
 
 def comparisons() -> dict[str, Entry]:
     """Return every comparison, for claims and for the audit, by name."""
-    return catalogue("comparisons", "judgement/comparisons.py", "judgement/gains.py", "judgement/groups.py")
+    return catalogue("comparisons", "judgement/comparisons.py", "judgement/groups.py")
 
 
 def mappings() -> dict[str, Entry]:

@@ -10,16 +10,12 @@ from typing import Any
 
 from retort.results.collect import (
     Measured,
-    Scores,
     failures,
-    keep_run,
-    mean_of,
+    mean_of_those_run,
     measure_mean_score,
     not_run,
-    subset_note,
     summary,
     value_of,
-    with_note,
     without_value,
 )
 from retort.results.score_files import Record
@@ -31,9 +27,6 @@ from retort.study.cells import is_on_dev, profile_address, sent_tasks, submissio
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
-
-PLAIN = Timing()
-
 
 Moments = dict[str, Any]  # mean, std and n, as `summary` returns them
 Profile = Callable[[Record, Record, Timing], Moments]
@@ -82,46 +75,34 @@ def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
     """Return the published fields of a line; empty if the cell has no number."""
     if not (cell and cell.number):
         return {}
-    number = cell.number
-    return {
-        "published": number.value,
-        "published_std": number.std,
-        "published_n": cell.runs,
-        "published_half": number.half,
-    }
+    printed = {"published": cell.number.value, "published_std": cell.number.std, "published_half": cell.number.half}
+    return {**printed, "published_n": cell.runs}
 
 
-def _unit(cell: CellSpec) -> str:
-    return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
-
-
-def _read_profile(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
-    """Return the fields of a cell from profiles: size, latency, or speed-up over the model of the first row."""
+def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return a cell from profiles: size, latency, or speed-up over the model of the first row."""
+    study, profiles = inputs.study, inputs.profiles
+    if cell.student in study.not_run:
+        return not_run(study, cell.student)
+    if why := unprofiled(study, cell.student):
+        return without_value(Status.MISSING, why)
+    own = profiles.get(cell.student)
+    if failed := failures(study, map(profile_address, [first] if own else [cell.student, first])):
+        return without_value(Status.FAILED, failed[0])
     if not own:
         return without_value(Status.MISSING, "no profile")
-    moments = MEASURED[metric](own, first or own, measurement)
+    measurement = cell.measurement if cell.is_timed else Timing()
+    moments = MEASURED[cell.metric](own, profiles.get(first) or own, measurement)
     if moments["mean"] is None:
         return without_value(Status.MISSING, f"its profile was timed on {own['device']}")
-    return {**moments, "status": Status.OK}
+    return Measured({**moments, "status": Status.OK})
 
 
-def _read_architecture(study: Study, cell: CellSpec) -> dict[str, Any]:
-    """Return the fields of a cell from a model's architecture, such as its number of layers or its width."""
-    model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
-    return {**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK}
+def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Measured:
+    """Return a score that only a test server can compute.
 
-
-def _dev_score(study: Study, scores: Scores, cell: CellSpec) -> float | None:
-    """Return our mean score on dev of the run whose answers the server gets; None if a score is missing."""
-    seed = seeds_of(study, cell.student)[0]
-    records = [(scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
-    values = [value_of(record, metric) if record else None for record, metric in records]
-    known = [value for value in values if value is not None]
-    return statistics.mean(known) if len(known) == len(values) else None
-
-
-def _server_cell(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
-    """Return the fields of a score that only a test server can compute; `reason` names the file to submit."""
+    `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
+    """
     study = inputs.study
     if not any(runs(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student)
@@ -130,9 +111,17 @@ def _server_cell(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, 
     zipped = submission_address(study, cell.student)
     if failed := failures(study, [zipped]):
         return without_value(Status.FAILED, failed[0])
+    seed = seeds_of(study, cell.student)[0]
+    records = [(inputs.scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
+    dev = _if_known(statistics.mean, [value_of(record, metric) if record else None for record, metric in records])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
-    dev = _dev_score(study, inputs.scores, cell)
-    return {**without_value(Status.SERVER, reason), "dev": dev}
+    return without_value(Status.SERVER, reason).but(dev=dev)
+
+
+def _if_known(compute: Callable[[list[float]], float | None], values: list[float | None]) -> float | None:
+    """Return what is computed from some values; None if one is missing."""
+    known = [value for value in values if value is not None]
+    return compute(known) if len(known) == len(values) else None
 
 
 def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
@@ -143,48 +132,19 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
         cell: the cell.
         first: the student or teacher that speed-ups are relative to.
     """
-    study, profiles = inputs.study, inputs.profiles
-    if not cell.student and cell.quoted:
-        return Measured(without_value(Status.QUOTED, f"({cell.quoted}), never run"))
+    study = inputs.study
     if not cell.student:
-        return Measured(without_value(Status.PLANNED))
-    if cell.of_shape:
-        return Measured(_read_architecture(study, cell))
+        quoted = without_value(Status.QUOTED, f"({cell.quoted}), never run")
+        return quoted if cell.quoted else without_value(Status.PLANNED)
+    if cell.of_shape:  # a number of the model's architecture: its layers or its width
+        model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
+        return Measured({**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK})
     if cell.profiled:
-        if cell.student in study.not_run:
-            return Measured(not_run(study, cell.student))
-        if why := unprofiled(study, cell.student):
-            return Measured(without_value(Status.MISSING, why))
-        needed = [profile_address(name) for name in (cell.student, first)]
-        if failed := failures(study, needed if cell.student not in profiles else needed[1:]):
-            return Measured(without_value(Status.FAILED, failed[0]))
-        measurement = cell.measurement if cell.is_timed else PLAIN
-        return Measured(_read_profile(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
+        return _measure_profile(inputs, cell, first)
     if tasks := sent_tasks(study, cell):
-        return Measured(_server_cell(inputs, cell, tasks))
+        return _measure_on_server(inputs, cell, tasks)
     measured = measure_mean_score(study, inputs.scores, cell.student, cell.scored)
-    return _mark_as_dev(measured) if is_on_dev(study, cell) else measured
-
-
-def _mark_as_dev(measured: Measured) -> Measured:
-    """Give a measurement the status of a score on dev; unchanged if it has no value."""
-    if measured.fields["status"] is not Status.OK:
-        return measured
-    return replace(measured, fields={**measured.fields, "status": Status.DEV})
-
-
-def _mean_of_columns(study: Study, columns: Mapping[str, Measured]) -> Measured:
-    """Return the mean of some columns of a row, with a note that names them if the scale runs only some of them."""
-    run = keep_run(study, columns)
-    mean = with_note(mean_of(run.values()), subset_note(columns, run, "column", run))
-    return _mark_as_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
-
-
-def _compute_on_dev(cells: list[Measured], seed: int, compute: Callable[[list[float]], float | None]) -> float | None:
-    """Apply `compute` to the scores of some cells on dev under one seed; None if a score is missing."""
-    values = [cell.fields.get("dev", cell.by_seed.get(seed)) for cell in cells]
-    known = [value for value in values if value is not None]
-    return compute(known) if len(known) == len(values) else None
+    return measured.but(status=Status.DEV) if is_on_dev(study, cell) and measured.status is Status.OK else measured
 
 
 def _change(values: list[float]) -> float | None:
@@ -195,17 +155,20 @@ def _change(values: list[float]) -> float | None:
 
 def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
     """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
-    columns = {name: row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]}
-    read = list(columns.values())
-    if waiting := [one.fields["reason"] for one in read if one.fields["status"] is Status.SERVER]:
+    columns = [(name, row[name]) for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
+    read = [one for _, one in columns]
+    if waiting := [one.fields["reason"] for one in read if one.status is Status.SERVER]:
+        seed = seeds_of(study, cell.student)[0]
         compute = statistics.mean if cell.spec.mean_of else _change
-        dev = _compute_on_dev(read, seeds_of(study, cell.student)[0], compute)
-        return Measured({**without_value(Status.SERVER, waiting[0]), "dev": dev})
+        dev = _if_known(compute, [one.fields.get("dev", one.by_seed.get(seed)) for one in read])
+        return without_value(Status.SERVER, waiting[0]).but(dev=dev)
     if cell.spec.mean_of:
-        return _mean_of_columns(study, columns)
+        mean = mean_of_those_run(study, columns, "column")
+        on_dev = mean.status is Status.OK and any(one.status is Status.DEV for one in read)
+        return mean.but(status=Status.DEV) if on_dev else mean
     base, own = (one.fields for one in read)
     if not base["mean"] or own["mean"] is None:  # there is no change in % from 0
-        return Measured(without_value(Status.MISSING, INCOMPLETE))
+        return without_value(Status.MISSING, INCOMPLETE)
     part = ratio(own, base)
     std = None if part["std"] is None else 100 * part["std"]
     return Measured({"mean": 100 * (part["mean"] - 1), "std": std, "n": part["n"], "status": own["status"]})
@@ -221,7 +184,10 @@ def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
     return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
-def measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
+Rows = Mapping[str, Mapping[str, Measured]]  # row -> column -> what was measured
+
+
+def measure(inputs: Inputs, exhibit: Exhibit) -> Rows:
     """Return what was measured for each cell of a table or figure, by row and column."""
     rows: dict[str, dict[str, Measured]] = {}
     first, specs = exhibit.first, exhibit.cells()
@@ -233,9 +199,7 @@ def measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
     return rows
 
 
-def cell_lines(
-    inputs: Inputs, exhibit: Exhibit, measured: Mapping[str, Mapping[str, Measured]] | None = None
-) -> list[Line]:
+def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -> list[Line]:
     """Return a line per cell of a table or figure, row by row.
 
     Args:
@@ -247,8 +211,9 @@ def cell_lines(
     published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
     lines = []
     for cell in exhibit.cells():
+        unit = OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
         line = Line(
-            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, _unit(cell),
+            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, unit,
             **published_fields(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
             scale=inputs.study.config.scale,
         )  # fmt: skip

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from retort.judgement import certainty
-from retort.judgement.certainty import Outcome, outcome
-from retort.judgement.comparisons import ABSENT, NumberedCell, Reached, comparisons
-from retort.judgement.judge import Side
-from retort.specs.paper import Statement
+from retort.judgement.comparisons import ABSENT, NumberedCell
+from retort.judgement.groups import last_column_gains_most, none_dominates
 from retort.specs.printed import Number
 
 Values = dict[str, list[float | None]]  # row -> a number for each column, or none
@@ -38,7 +35,7 @@ DOMINATES: list[tuple[Values, bool | None, bool | None, str]] = [
 
 @pytest.mark.parametrize(("rows", "holds", "so_far", "numbers"), DOMINATES)
 def test_no_row_is_best_everywhere(rows: Values, holds: bool | None, so_far: bool | None, numbers: str) -> None:
-    verdict = comparisons["none-dominates"](cells(rows))
+    verdict = none_dominates(cells(rows))
     assert (verdict.holds, verdict.so_far) == (holds, so_far)
     assert verdict.numbers.startswith(numbers)
 
@@ -56,33 +53,11 @@ GAINS: list[tuple[Values, bool | None, str]] = [
 @pytest.mark.parametrize(("rows", "holds", "numbers"), GAINS)
 def test_the_last_column_gains_most(rows: Values, holds: bool | None, numbers: str) -> None:
     gained, beside = (cells({row: rows[row]}) for row in "ab")
-    verdict = comparisons["last-column-gains-most"](gained, counterparts=beside)
+    verdict = last_column_gains_most(gained, counterparts=beside)
     assert (verdict.holds, verdict.numbers) == (holds, numbers)
     assert verdict.so_far is (bool(numbers) if holds is None and numbers else holds)
 
 
 def test_a_mean_gain_of_half_a_column_decides_nothing() -> None:
     gained, beside = cells({"a": [3, 4], "c": [None, 4]}), cells({"b": [1, 1], "d": [1, 1]})
-    assert comparisons["last-column-gains-most"](gained, counterparts=beside).numbers == ""
-
-
-def dominated(rows: Values, std: float) -> Outcome:
-    """Return whether numbers of ours show that no row is best everywhere."""
-    columns = [f"c{at}" for at in range(max(map(len, rows.values())))]
-    claim = Statement.model_validate(
-        {
-            "says": "no row is best everywhere", "where": "here", "compare": "none-dominates",
-            "cells": [{"table": "t", "rows": list(rows), "columns": columns}],
-        }
-    )  # fmt: skip
-    known = {("t", cell.row, cell.column): cell for cell in cells(rows, std) if cell.known}
-    return outcome(claim, Side(known, {}, Reached), lambda _: 0.6)
-
-
-def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certainty, "TRIED", ())
-    equal: Values = {row: [70.0] * 5 for row in "abc"}
-    by_luck: Values = {**equal, "a": [70.1, *equal["a"][1:]], "b": [*equal["b"][:-1], 70.1]}
-    clearly: Values = {**equal, "a": [99.0, *equal["a"][1:]], "b": [*equal["b"][:-1], 99.0]}
-    assert dominated(by_luck, 1.0).holds is None
-    assert dominated(clearly, 1.0).holds is True
+    assert last_column_gains_most(gained, counterparts=beside).numbers == ""

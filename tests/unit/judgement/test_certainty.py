@@ -1,0 +1,203 @@
+"""Tests of how certain a claim is: decided by runs that agree, open where their luck may have turned it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from retort.judgement import certainty
+from retort.judgement.certainty import TRIED, Kind, Outcome, outcomes, shares_of
+from retort.judgement.comparisons import NumberedCell, Reached, Verdict
+from retort.judgement.judge import Coverage, Side, ours
+from retort.specs.config import read_config
+from retort.specs.paper import Statement
+from retort.specs.printed import Number
+from retort.study.load import open_study
+
+from tests.tiny.edit import CLAIMS, set_value
+from tests.tiny.results import made
+from tests.tiny.variant import TABLE
+
+HOLDS, FAILS, UNDECIDED = Kind.HOLDS, Kind.FAILS, Kind.UNDECIDED
+
+
+def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: Any) -> Statement:
+    """Return a claim about rows whose names are letters, and about columns."""
+    sides = {"cells": rows, **({"than": than} if than else {})}
+    groups = {key: [{"table": "t", "rows": list(named), "columns": list(columns)}] for key, named in sides.items()}
+    return Statement.model_validate({"says": "so", "where": "here", "compare": compare, **groups, **more})
+
+
+def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
+    """Return means of ours: row and column, such as 'ac' -> mean."""
+    cells = {
+        ("t", *place): NumberedCell("t", *place, Number(f"{mean}", mean), n, unit, std)  # type: ignore[misc]
+        for place, mean in means.items()
+    }
+    return Side(cells, {}, Reached)
+
+
+def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
+    """Return the means of two rows that lie so far apart."""
+    return side_of({"ac": 70 + apart, "bc": 70.0}, std, n, unit)
+
+
+def in_order(means: list[float], std: float, unit: str = "x100") -> Side:
+    """Return the means of rows a to e, of four runs each."""
+    return side_of(dict(zip(("ac", "bc", "cc", "dc", "ec"), means, strict=True)), std, unit=unit)
+
+
+ABOVE, FALLING = claim("above", "a", "b"), claim("not-rising", "abcde")
+
+
+def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:
+    """Return the outcome of a statement where every column assumes the same deviation."""
+    return certainty.outcome(statement, numbers, lambda _: assumed)
+
+
+def test_a_claim_some_of_whose_cells_have_no_number_is_judged_so_far() -> None:
+    some = Coverage(2, 6)
+    for compare, above, below in (
+        ("above", Outcome(Kind.HOLDS_SO_FAR, known=some), Outcome(FAILS)),
+        ("mostly-above", Outcome(Kind.HOLDS_SO_FAR, known=some), Outcome(Kind.FAILS_SO_FAR, known=some)),
+        ("mean-above", Outcome(Kind.WITHOUT), Outcome(Kind.WITHOUT)),
+    ):
+        statement = claim(compare, "a", "b", "cde")
+        assert (outcome(statement, side(9.0)), outcome(statement, side(-9.0))) == (above, below)
+    assert outcome(ABOVE, side_of({"ac": 79.0})) == Outcome(Kind.WITHOUT)
+    two = claim("above", "a", "b", "cd")  # the other column may contradict it, but cannot save it
+    assert outcome(two, side(-0.1, 3.0)).kind is UNDECIDED
+    assert outcome(two, side(-30.0, 3.0)).kind is FAILS
+
+
+def test_a_claim_that_its_numbers_leave_open_is_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certainty, "decide", lambda *_: Verdict(None, ""))
+    assert outcome(ABOVE, side(9.0)).kind is Kind.WITHOUT
+
+
+def test_a_cell_with_another_mean_keeps_all_else() -> None:
+    cell = NumberedCell("t", "a", "c", Number("70.1", 70.1, "0.5", 0.1), 4, "x100", 0.5, diverged=True)
+    assert cell.with_mean(60.0) == replace(cell, number=replace(cell.number, value=60.0))
+
+
+def test_means_far_apart_decide_and_others_say_how_many_runs_would() -> None:
+    assert (outcome(ABOVE, side(9.0)), outcome(ABOVE, side(-9.0))) == (Outcome(HOLDS), Outcome(FAILS))
+    found = [outcome(ABOVE, side(apart)) for apart in (1.0, 0.5, 0.25)]
+    assert {one.kind for one in found} == {UNDECIDED}
+    runs = [one.runs or 0 for one in found]
+    assert runs[0] in TRIED[:2]  # |d| > 1.96 s sqrt(2 / n) from n = 8 on, and a little later with Student's t
+    assert runs == sorted(set(runs))  # the more, the closer the means are
+    assert outcome(ABOVE, side(0.0)).runs == 0  # more than are tried
+
+
+@pytest.mark.parametrize(("std", "n"), [(None, 1), (0.0, 4), (None, 0)])  # 0: on dev, for a test server
+def test_a_score_without_a_deviation_has_the_one_that_its_table_assumes(std: float | None, n: int) -> None:
+    near, far = side(0.3, std, n), side(9.0, std, n)
+    assert (outcome(ABOVE, near).kind, outcome(ABOVE, far).kind) == (UNDECIDED, HOLDS)
+    assert outcome(ABOVE, far, assumed=20.0).kind is UNDECIDED
+    assert outcome(ABOVE, near, assumed=0.01).kind is HOLDS
+
+
+def test_what_is_assumed_is_known_as_well_as_by_five_runs() -> None:
+    # the 97.5 % quantile of 0.6 (t - t'): 1.66 if both are normal, 2.36 with 4 degrees of freedom, 15 with one
+    assert outcome(ABOVE, side(2.0, None, 1)).kind is UNDECIDED
+    assert outcome(ABOVE, side(2.8, None, 1)).kind is HOLDS
+    assert outcome(ABOVE, side(2.8, 0.6 * 2**0.5, 2)).kind is UNDECIDED  # the same error
+    assert outcome(ABOVE, side(1.0, None, 1)).runs in TRIED[:2]  # more runs decide what one run leaves open
+    assert outcome(ABOVE, side(0.0, None, 1)).runs == 0
+
+
+@pytest.mark.parametrize("unit", ["M", "rows", "h", "p"])
+def test_a_number_that_no_luck_is_in_is_taken_as_it_is(unit: str) -> None:
+    assert outcome(ABOVE, side(0.1, std=None, n=1, unit=unit)).kind is HOLDS
+
+
+@pytest.mark.parametrize("unit", ["ms", "times", "%"])
+def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) -> None:
+    assert outcome(ABOVE, side(0.1, std=1.0, n=5, unit=unit)).kind is UNDECIDED
+    assert outcome(ABOVE, side(9.0, std=1.0, n=5, unit=unit)).kind is HOLDS
+    assert outcome(FALLING, in_order([-2.00, -2.01, -2.02, -2.03, -2.04], 0.5, unit)).kind is UNDECIDED
+    assert outcome(ABOVE, side(9.0, std=None, n=1, unit=unit)) == Outcome(UNDECIDED, runs=None)
+
+
+ORDERS: list[tuple[list[float], float, Outcome]] = [
+    # as claimed, but 0.1 apart where a mean has an error of 1: hardly any draw has this order
+    ([80.0, 79.9, 79.8, 79.7, 79.6], 2.0, Outcome(UNDECIDED, 0)),
+    # some step is up in nearly every draw, but no step is up in most of them
+    ([80.0, 79.9, 79.8, 79.6, 79.7], 10.0, Outcome(UNDECIDED, 0)),
+    ([80.0, 79.9, 79.8, 74.0, 79.7], 0.5, Outcome(FAILS)),
+    ([80.0, 78.0, 76.0, 74.0, 72.0], 0.5, Outcome(HOLDS)),
+]
+
+
+@pytest.mark.parametrize(("means", "std", "expected"), ORDERS)
+def test_an_order_is_shown_only_if_it_is_no_chance(means: list[float], std: float, expected: Outcome) -> None:
+    assert outcome(FALLING, in_order(means, std)) == expected
+
+
+def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> None:
+    """The claim is true where all are equal: at most 2.5 % of such tables may say that it is not."""
+    runs, wrong = np.random.default_rng(7).normal(80.0, 1.0, (80, 5, 4)), 0
+    for table in runs:
+        cells = {
+            ("t", row, "c"): NumberedCell("t", row, "c", Number("", values.mean()), 4, "x100", values.std(ddof=1))
+            for row, values in zip("abcde", table, strict=True)
+        }
+        wrong += shares_of(FALLING, Side(cells, {}, Reached), lambda _: 0.6).shows_false
+    assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
+
+
+@pytest.mark.parametrize(("best", "kind"), [(70.8, UNDECIDED), (76.0, HOLDS)])
+def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: float, kind: Kind) -> None:
+    """Six rows a little above another one: their best is above it in nearly all draws, but none of them is."""
+    statement = claim("best-above", "abcdef", "g")
+    numbers = side_of({"ac": best, **{f"{row}c": 70.8 for row in "bcdef"}, "gc": 70.0}, 0.8)
+    assert shares_of(statement, numbers, lambda _: 0.6).holds > 0.975
+    assert outcome(statement, numbers).kind is kind
+
+
+@pytest.mark.parametrize(("largest", "shown"), [(18.4, False), (30.0, True)])
+def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: float, shown: bool) -> None:
+    """Others of 17.4, of rows with a deviation of 1: the largest is above 17.8 in nearly all draws."""
+    columns = "cdefghijklmn"
+    statement = claim("largest-gain", "l", "h", columns, number="17.8")
+    means = {f"{row}{column}": mean for column in columns for row, mean in (("l", 67.4), ("h", 50.0))}
+    shares = shares_of(statement, side_of({**means, "lc": 50.0 + largest}), lambda _: 0.6)
+    assert shares.holds > 0.975
+    assert shares.shows_true is shown
+
+
+def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certainty, "TRIED", ())
+    statement = claim("none-dominates", "abc", columns="vwxyz")
+    equal = {f"{row}{column}": 70.0 for row in "abc" for column in "vwxyz"}
+    assert outcome(statement, side_of({**equal, "av": 70.1, "bz": 70.1})).kind is UNDECIDED
+    assert outcome(statement, side_of({**equal, "av": 99.0, "bz": 99.0})).kind is HOLDS
+
+
+def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    folder, reason = tmp_path / "study", "a reason"
+    teacher = {"table": "table1", "rows": ["Teacher"], "columns": ["Acc. %"]}
+    set_value(folder, CLAIMS, "a-beats-b", "cells", to=[teacher])
+
+    def kind() -> Kind:
+        lines, _ = made(config)
+        assert next(line.n for line in lines if line.row == "Teacher") == 1
+        study = open_study(read_config(config))
+        side = ours({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
+        return outcomes(study, "tiny", side)["a-beats-b"].kind
+
+    assert kind() is HOLDS  # 80 of one run, 70 of three
+    set_value(folder, "papers/tiny/paper.yaml", "assumed_std", to={"points": 20.0, "because": reason})
+    assert kind() is UNDECIDED
+    set_value(folder, "papers/tiny/table1.yaml", "assumed_std", to={"points": 0.5, "because": reason})
+    assert kind() is HOLDS
+    wide = {**TABLE["columns"][0], "assumed_std": {"points": 20.0, "because": reason}}
+    set_value(folder, "papers/tiny/table1.yaml", "columns", to=[wide, *TABLE["columns"][1:]])
+    assert kind() is UNDECIDED
