@@ -12,7 +12,7 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.cost.jobs import Jobs
-from retort.plan.exhibits import Pages
+from retort.plan.exhibits import audit_page, pages
 from retort.plan.plan import Plan
 from retort.provenance import processor
 from retort.specs.config import read_config
@@ -60,8 +60,7 @@ def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch
     theirs = planned(tmp_path, scale)
     monkeypatch.chdir(tmp_path)
     plan = Plan(read_config({"scale": scale, "precision": "bfloat16", "cluster": "cluster.yaml"}))
-    pages = Pages(plan)
-    jobs = Jobs(plan).behind(["reports/index.html", *pages.pages, *pages.audit])
+    jobs = Jobs(plan).behind(["reports/index.html", *pages(plan.study), *audit_page(plan.study)])
     assert {(job.rule.name, frozenset(vars(job.wildcards).items())) for job in jobs} == set(theirs)
     check_resources(theirs, scale)
 

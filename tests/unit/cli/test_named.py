@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from retort.cli import main
 from retort.errors import RetortError
-from retort.plan.exhibits import Exhibits
+from retort.plan.exhibits import file_of
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 
@@ -36,7 +36,7 @@ def test_a_wrong_name_of_a_call_gets_one_line(
 
 
 def test_a_table_that_is_asked_for_and_not_there_is_told() -> None:
-    exhibits = Exhibits(Plan(Config(papers=["tiny"], study=str(STUDY))))
+    plan = Plan(Config(papers=["tiny"], study=str(STUDY)))
     line = "no table or figure of 'tiny' is called 'table99'; there are: table1, table2, "
     with pytest.raises(RetortError, match=line):
-        exhibits.exhibit_file("tiny", "table99")
+        file_of(plan, "tiny", "table99")

@@ -83,7 +83,7 @@ def written(plan: Plan, address: str, **changes: Any) -> None:
     assert job
     assert job.settings
     Path(address).parent.mkdir(parents=True, exist_ok=True)
-    Path(address).write_text(json.dumps({"settings": {**job.settings.as_json(), **changes}}))
+    Path(address).write_text(json.dumps({"settings": {**job.settings, **changes}}))
 
 
 def test_what_is_done_is_not_left(plan: Plan) -> None:

@@ -12,9 +12,8 @@ from retort.cost import memory
 from retort.cost.estimates import Estimates, step_on_corpus, step_together
 from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED
-from retort.plan.companion_groups import jobs_of
 from retort.plan.plan import Plan
-from retort.plan.seeds_of_jobs import SeedJobs
+from retort.plan.sharing import divided_seeds, jobs_of
 from retort.specs.config import read_config
 from retort.study.questions import seeds_of
 
@@ -84,8 +83,8 @@ def test_the_hours_of_a_seed_depend_on_no_measured_speed(tmp_path: Path, monkeyp
     predicted = {pair: hours(*pair) for pair in plan.pairs if pair[0] in plan.study.students}
     longest = max(predicted, key=lambda pair: predicted[pair])
     assert 1 < predicted[longest] < 100
-    divided = SeedJobs(Plan(plan.config.model_copy(update={"hours_of_seeds": predicted[longest]})), hours)
-    assert len(divided.jobs(longest[0])) == len(seeds_of(plan.study, longest[0])) > 1
+    divided = divided_seeds(Plan(plan.config.model_copy(update={"hours_of_seeds": predicted[longest]})), hours)
+    assert divided[longest[0]] == len(seeds_of(plan.study, longest[0])) > 1
     Path("results").mkdir()
     slow = {"flops": 1e9, "bandwidth": 1e9, "relations": 1, "start": 9, "fork": 1, "device": "cuda: a GPU"}
     slow |= {"threads": 1, "precision": "bfloat16", "at": "2026-11-22"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.plan.exhibits import ExhibitParams, Exhibits
+from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.results.collect import measure_score
 from retort.results.tidy import Status
@@ -101,7 +100,7 @@ def test_an_unknown_commit_is_asked_for_and_written_down(
     assert lines(capsys) == [f"study/sources/texts.yaml: pinned to {SIDE}, refs/pr/1 of someone/texts"]
     assert open_study(config).sources["texts"].hub.commit == SIDE  # type: ignore[union-attr]
     asked = len(hub.paths())
-    assert of_job(plan).settings == plan.settings
+    assert of_job(plan).settings.sources == plan.settings.sources
     assert len(hub.paths()) == asked
 
 
@@ -147,16 +146,15 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     left = {name for name in whole if plan.study.students.get(name) and "far" in _corpora(plan.study, name)}
     assert left
     assert part == whole - left
-    scores = Exhibits(plan).scores("tiny", "table1")
+    scores = exhibits.scores(plan, "tiny", "table1")
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]
     cell = measure_score(plan.study, {}, name, "mood", "accuracy").fields
     assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
-    params = ExhibitParams(plan.study)
-    names = [SimpleNamespace(paper="tiny", table=table) for paper, table in plan.study.exhibits if "table" in table]
-    assert [reason] in [params.left_out_of_table(each) for each in names]
-    assert ExhibitParams(Plan(config).study).left_out_of_table(names[0]) == []
+    tables = [table for _, table in plan.study.exhibits if "table" in table]
+    assert [reason] in [exhibits.reasons_left_out(plan, "tiny", table) for table in tables]
+    assert exhibits.reasons_left_out(Plan(config), "tiny", tables[0]) == []
 
 
 def _corpora(study: Study, student: str) -> set[str]:

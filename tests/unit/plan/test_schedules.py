@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None
 def test_a_scale_says_whether_activations_are_stored(study_folder: Path, scale: str, stores: bool) -> None:
     write(study_folder, f"scales/{scale}.yaml", {"title": "Here", "papers": "ours", "stores_activations": stores})
     plan = Plan(Config(papers=["tiny"], study=str(study_folder), scale=scale))
-    found = plan.student_activations(SimpleNamespace(student="tiny-kd", task="mood"))
+    found = plan.activations("tiny-kd", "mood")
     assert found == ("results/activations/tiny-teacher/mood" if stores else [])
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from retort.judgement.judge import ours
+from retort.plan import exhibits
 from retort.plan.plan import Plan
-from retort.plan.submissions import Submit
+from retort.plan.rules import Rules, read_weights
 from retort.specs.config import Config, read_config
 from retort.study.cells import expand, served
 from retort.study.load import open_study
@@ -30,8 +30,6 @@ FILED = {
                        "columns": {"text": 1, "label": 2}}},
     "evaluation_split": "dev", "submission": {"files": {"test": "S.tsv"}},
 }  # fmt: skip
-SUBMISSION = re.compile(r"reports/submissions/(?P<student>[^/]+)/seed-(?P<seed>\d+)\.zip")
-ANSWERS = re.compile(r"results/answers/(?P<student>[^/]+)/seed-(?P<seed>\d+)/(?P<task>[^/]+)\.json")
 COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]},
            {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
 
@@ -65,12 +63,12 @@ def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     config = read_config(study_config(tmp_path))
     plan = Plan(config)
     assert {cell.task for cell in plan.cells} == {"rating"}
-    submit = Submit(plan)
+    rules = Rules(plan, {}, {})
     wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
-    assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == wanted
+    assert exhibits.submissions(plan, "tiny", "table1") == wanted
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
-    assert submit.answers(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
-    assert submit.weights(asked) == "results/students/tiny-kd/mood/seed-1"
+    assert rules["write_submission"].needs(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
+    assert rules["predict_test"].reads(asked)["weights"] == "results/students/tiny-kd/mood/seed-1"
     assert plan.kept("weights").flags == {"temp": True, "directory": True}
     assert sources(plan.study) == {"texts", "encoder", "others"}
 
@@ -79,8 +77,7 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     config = study_config(tmp_path, scale="reduced")
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
     plan = Plan(read_config(config))
-    submit = Submit(plan)
-    assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == []
+    assert exhibits.submissions(plan, "tiny", "table1") == []
     assert plan.kept("weights") == []
     assert tasks(plan.study) == {"rating", "mood"}
     assert {cell.seed for cell in plan.cells if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
@@ -143,15 +140,12 @@ def test_the_papers(paper: str, table: str, tasks_sent: set[str]) -> None:
 @pytest.mark.parametrize("scale", ["rehearsal", "paper"])
 def test_the_weights_behind_every_zip_are_kept(scale: str) -> None:
     plan = Plan(read_config({"scale": scale, "papers": ["mlkd2024", "minilmv2"]}))
-    submit = Submit(plan)
-    zips = [SUBMISSION.fullmatch(path) for paper, table in plan.study.exhibits
-            for path in submit.of_table(SimpleNamespace(paper=paper, table=table))]  # fmt: skip
-    runs = [SimpleNamespace(**found.groupdict()) for found in zips if found]
-    answers = [ANSWERS.fullmatch(path) for run in runs for path in submit.answers(run)]
-    read = [SimpleNamespace(**found.groupdict()) for found in answers if found]
-    assert len(zips) == len(runs) > 10
-    assert {(one.student, one.task) for one in read} >= {
-        ("mlkd2024-4-6-heads-random", task) for task in ("mnli", "cola")
-    }
-    trained = [one for one in read if one.student in plan.study.students]
-    assert [one for one in trained if int(one.seed) not in submit.read_weights(one)] == []
+    rules = Rules(plan, {}, {})
+    zips = [path for key in plan.study.exhibits for path in exhibits.submissions(plan, *key)]
+    sent = [found for path in zips if (found := rules.rule_of(path))]
+    answers = [found for rule, of in sent for path in rule.needs(of) if (found := rules.rule_of(path))]
+    assert len(zips) == len(sent) > 10
+    read = [of for _, of in answers]
+    assert {(of.student, of.task) for of in read} >= {("mlkd2024-4-6-heads-random", task) for task in ("mnli", "cola")}
+    trained = [of for of in read if of.student in plan.study.students]
+    assert [of for of in trained if int(of.seed) not in read_weights(plan, of.student, of.task)] == []

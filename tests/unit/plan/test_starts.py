@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,10 +126,7 @@ def test_a_published_model_may_have_other_attention_heads(study_folder: Path) ->
 def test_the_plan_has_the_folder_that_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "kd", initialisation={"checkpoint": "small"})
     plan = Plan(config(study_folder))
-    folders = {
-        name: plan.student_parent(SimpleNamespace(student=f"tiny-{name}"))
-        for name in ("kd", "attention", "narrow", "predicting")
-    }
+    folders = {name: plan.parent(f"tiny-{name}") for name in ("kd", "attention", "narrow", "predicting")}
     assert folders == {
         "kd": ["results/sources/encoder"],
         "attention": [],

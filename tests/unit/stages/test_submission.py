@@ -15,7 +15,7 @@ from retort.errors import RetortError
 from retort.models import build, weights
 from retort.plan import params
 from retort.plan.plan import Plan
-from retort.plan.submissions import Submit
+from retort.plan.rules import Rules
 from retort.settings import SubmittedTask
 from retort.specs.config import Config
 from retort.stages.preprocess import encode_task
@@ -113,11 +113,11 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
 
 
 def test_what_a_submission_needs(study_folder: Path) -> None:
-    submit = Submit(Plan(Config(papers=["tiny"], study=str(study_folder))))
+    rules = Rules(Plan(Config(papers=["tiny"], study=str(study_folder))), {}, {})
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
     with pytest.raises(RetortError, match="'tiny-kd' is scored on no task that has a submission"):
-        submit.answers(asked)
+        rules["write_submission"].reads(asked)
     with pytest.raises(RetortError, match="the weights of 'tiny-kd' on 'mood' are not kept; set keep_weights: true"):
-        submit.weights(asked)
+        rules["predict_test"].reads(asked)
     teacher = SimpleNamespace(student="tiny-teacher", task="mood", seed="1")
-    assert submit.weights(teacher) == "results/teachers/tiny-teacher/mood/model"
+    assert rules["predict_test"].reads(teacher)["weights"] == "results/teachers/tiny-teacher/mood/model"

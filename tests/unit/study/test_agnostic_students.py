@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from retort.plan import resolve
-from retort.plan.plan import Plan
+from retort.plan.sharing import grid_parts
 from retort.settings import PointSettings
 from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
@@ -199,12 +199,8 @@ def test_a_grid_of_a_task_stands_in_place_of_the_protocols(study: Study) -> None
 
 
 def test_a_plan_lists_no_part_of_a_grid_that_is_not_there() -> None:
-    plan = Plan(Config(papers=["udagawa2023"], scale="paper"))
-
-    class Names:
-        student, task = "udagawa2023-mono-teacher", "mnli"
-
-    assert plan.grid_parts(Names) == []
+    study = open_study(Config(papers=["udagawa2023"], scale="paper"))
+    assert grid_parts(study, "udagawa2023-mono-teacher", "mnli") == []
 
 
 def test_printed_shapes_are_the_students(study: Study) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,10 +28,9 @@ def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> Non
     plan = Plan(Config(papers=["tiny"], study=str(study_folder)))
     assert plan.encoded("tiny-teacher", "mood") == "results/encoded/mood/encoder"
     assert plan.blocks("tiny-teacher", "sentences") == "results/corpora/sentences/encoder"
-    names = SimpleNamespace(teacher="tiny-teacher", student="tiny-kd", tokenizer="encoder", task="mood")
-    assert plan.teacher_model(names) == plan.student_model(names) == "results/sources/larger"
-    folders = {plan.teacher_tokenizer(names), plan.student_tokenizer(names), plan.tokenizer_folder(names)}
-    assert folders == {"results/sources/encoder"}
+    for name in ("tiny-teacher", "tiny-kd"):
+        assert plan.pretrained_folder(name) == "results/sources/larger"
+        assert plan.tokenizer_folder(name) == plan.model_folder("encoder") == "results/sources/encoder"
     assert {"larger", "encoder"} <= sources(plan.study)
     assert list(plan.settings.tasks) == list(plan.settings.corpora) == ["encoder"]
 

@@ -15,7 +15,7 @@ from retort import figures
 from retort.errors import RetortError
 from retort.figures.base import Figure
 from retort.figures.plot import plot_figure
-from retort.plan.exhibits import Exhibits
+from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.results.tidy import read as read_lines
 from retort.specs.config import Config, read_config
@@ -137,7 +137,7 @@ def test_one_file_adds_a_kind_of_figure(tmp_path: Path, bars: None) -> None:
     config = write_study(tmp_path / "study", figure4=figure, paper=paper)
     study = write_results(config)
     assert [cell.seed for cell in expand(study) if cell.table == "figure4" and cell.row == "A"] == [1, 2, 3]
-    scores = Exhibits(Plan(read_config(config))).scores("tiny", "figure4")
+    scores = exhibits.scores(Plan(read_config(config)), "tiny", "figure4")
     assert scores == [
         f"results/scores/tiny-{name}/mood/seed-{seed}.json" for name in ("attention", "kd") for seed in (1, 2, 3)
     ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from retort.cost import speed
 from retort.cost.work import TRAINED, forward
-from retort.plan.exhibits import ExhibitParams
+from retort.plan.exhibits import shown_settings
+from retort.plan.plan import Plan
 from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
@@ -125,7 +125,7 @@ def test_a_table_is_made_again_when_a_setting_behind_it_changes(tmp_path: Path) 
     for stage in ({}, {"schedule": {"steps": 11}}):
         kd = {**STUDENTS["kd"], "stages": [{**STUDENTS["kd"]["stages"][0], **stage}]}
         config = write_study(tmp_path / "study", students={**STUDENTS, "kd": kd}, table5=table5)
-        params = ExhibitParams(open_study(read_config(config)))
-        found.append([params.settings(SimpleNamespace(paper="tiny", table=name)) for name in ("table1", "table5")])
+        plan = Plan(read_config(config))
+        found.append([shown_settings(plan, open_written(plan.config), "tiny", name) for name in ("table1", "table5")])
     assert found[0][0] == found[1][0] == []
     assert found[0][1] != found[1][1]

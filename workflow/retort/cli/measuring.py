@@ -142,7 +142,7 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
 def _content(plan: Plan) -> dict[str, Any]:
     """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
     from retort.cost.resources import fits_one_job
-    from retort.plan.companion_groups import jobs_of
+    from retort.plan.sharing import jobs_of
 
     together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
     companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}

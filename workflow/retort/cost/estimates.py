@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 from retort.cost import losses, memory, work
@@ -151,7 +150,7 @@ class Estimates:
 
     def _on_task(self, student: str, task: str) -> Estimate:
         settings, model = self.settings.distillations[student][task], self._teacher_model(student)
-        runs = not self.plan.student_activations(SimpleNamespace(student=student, task=task))
+        runs = not self.plan.activations(student, task)
         done = work.task_distillation(settings, task, self.volume, model, runs)
         vocabulary, taught = settings.teacher.model.vocabulary, settings.teacher.model.architecture
         steps = []

@@ -12,12 +12,10 @@ from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
-from retort.plan.companion_groups import Companions
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.rules import Rules
-from retort.plan.seeds_of_jobs import SeedJobs
-from retort.settings import Settings
+from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.card import difference
 
 
@@ -27,7 +25,7 @@ def rules_of(plan: Plan) -> Rules:
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
-    return Rules(plan, Companions(plan, fits_one_job(plan)), SeedJobs(plan, hours_of_a_seed(plan)))
+    return Rules(plan, companions_of(plan, fits_one_job(plan)), divided_seeds(plan, hours_of_a_seed(plan)))
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,14 @@ class Job:
         return paths_in(next(iter(self.rule.makes(self.wildcards).values())))
 
     @property
-    def settings(self) -> Settings | None:
+    def settings(self) -> dict[str, Any] | None:
         """The settings that its results must hold to count as done; None where they hold none."""
-        return self.rule.settings(self.wildcards) if self.rule.settings else None
+        return self.rule.params["settings"](self.wildcards) if self.rule.stamped else None
 
     @property
     def done(self) -> bool:
         """Whether the results exist and were made with the settings of the study."""
-        if self.rule.settings is None:
+        if not self.rule.stamped:
             return all(Path(path).exists() for path in self.results)
         return len(self.records) == len(self.results)
 
@@ -80,7 +78,7 @@ class Job:
         for path in self.results if settings else ():
             try:
                 record = json.loads(Path(path).read_text(encoding="utf-8"))
-                if settings and difference(record["settings"], settings.as_json()) is None:
+                if settings and difference(record["settings"], settings) is None:
                     records.append(record)
             except (OSError, ValueError, KeyError, TypeError):
                 continue

@@ -10,7 +10,7 @@ from retort.cost.jobs import Job, Jobs
 from retort.cost.speed import Speed
 from retort.cost.work import NONE, Work
 from retort.errors import RetortError
-from retort.plan.exhibits import ENDINGS, Pages
+from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
 from retort.registry import unknown
 from retort.study.study import Study
@@ -92,8 +92,7 @@ def targets_of(plan: Plan, exhibits: list[tuple[str, str]], whole: bool) -> dict
     """Return name -> files for each table and figure, and for the pages if the whole study is asked for."""
     noun_of = {name: next(noun for noun in ENDINGS if name.startswith(noun)) for _, name in exhibits}
     files = {f"{paper}/{name}": [f"reports/{paper}/{name}.{ENDINGS[noun_of[name]]}"] for paper, name in exhibits}
-    pages = Pages(plan)
-    return files | ({PAGES: ["reports/index.html", *pages.pages, *pages.audit]} if whole else {})
+    return files | ({PAGES: ["reports/index.html", *pages(plan.study), *audit_page(plan.study)]} if whole else {})
 
 
 def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:

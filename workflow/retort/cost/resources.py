@@ -12,10 +12,9 @@ from retort.cost.cluster import read_cluster
 from retort.cost.estimates import Estimate, Estimates, step_on_corpus, step_together
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
-from retort.plan.companion_groups import Fits
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
-from retort.plan.seeds_of_jobs import Hours
+from retort.plan.sharing import Fits, Hours
 
 
 def fits_one_job(plan: Plan) -> Fits:

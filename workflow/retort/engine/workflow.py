@@ -15,6 +15,7 @@ from retort.cost.resources import JobResources
 from retort.engine import forkserver, run
 from retort.engine.failures import print_what_there_is
 from retort.errors import RetortError
+from retort.plan.exhibits import audit_page, pages, unrun_pages
 from retort.plan.plan import Plan
 from retort.sources import run_sources
 from retort.sources.fetch import link_moved_folders
@@ -52,8 +53,8 @@ class Run:
         choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),
             "precision": decided.resolved_precision(),
-            "companions": self.rules.companions.groups,
-            "seeds_divided": self.rules.seed_jobs.divided,
+            "companions": self.rules.companions,
+            "seeds_divided": self.rules.divided,
         }
         config |= choices
         self.files = {} if self.is_job else run.files_of(decided)
@@ -100,8 +101,8 @@ class Run:
     @property
     def everything(self) -> list[str]:
         """The index, the pages of the papers, also of those that are not run, and the audit."""
-        pages = self.rules.pages
-        return [str(INDEX), *pages.pages, *pages.printed, *pages.audit]
+        study = self.plan.study
+        return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
 
     def succeed(self, targets: set[str]) -> None:
         """Delete recorded activations at the end of a run.

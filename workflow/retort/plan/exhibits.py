@@ -1,25 +1,262 @@
-"""The files that tables, figures and claims read."""
+"""The rules of tables, figures and claims, and of the pages that show them: an index, one page per paper, the audit."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from snakemake.io import ancient, report
+
 from retort.errors import RetortError
-from retort.plan.plan import Plan
+from retort.plan.plan import Plan, relative_to_here
+from retort.plan.resolve_data import VERSIONS
+from retort.plan.rule import Rule, matching
 from retort.plan.settings_cells import our_text, readable_settings
-from retort.plan.value_lines import relative_to_here
-from retort.plan.versions import VERSIONS
-from retort.specs.exhibit import Exhibit
-from retort.study.cells import Cell, is_judged, left_out, profile_address, profiled, score_address, sent_runs
+from retort.study.cells import (
+    is_judged,
+    left_out,
+    profile_address,
+    profiled,
+    score_address,
+    sent_runs,
+    served,
+    submission_address,
+)
 from retort.study.load import is_ours, open_written
 from retort.study.study import Study
 
 Wildcards = Any
+
+TABLE, FIGURE = "table[a-z0-9-]*", "figure[a-z0-9-]*"
+ENDINGS = {"table": "html", "figure": "svg"}
+
+
+def rules(plan: Plan) -> Iterator[Rule]:
+    """Yield the rules of tables, figures, plots of verdicts, and claims."""
+    study, tidy, printed = plan.study, "results/tables/{paper}/", "reports/{paper}/"
+
+    def of(noun: str, give: Callable[[Plan, str, str], Any]) -> Callable[[Wildcards], Any]:
+        """Return a function from wildcards to what is given for a table or figure."""
+        return lambda wildcards: give(plan, wildcards.paper, getattr(wildcards, noun))
+
+    @functools.cache
+    def written() -> Study:
+        return open_written(study.config)
+
+    yield Rule(
+        "make_table",
+        {
+            "csv": f"{tidy}{{table}}.csv",
+            "md": f"{printed}{{table}}.md",
+            "tex": f"{printed}{{table}}.tex",
+            "html": _shown(f"{printed}{{table}}.html", "tables", "table"),
+        },
+        {
+            "table": of("table", file_of),
+            "scores": of("table", scores),
+            "profiles": of("table", profiles),
+            "submissions": of("table", submissions),
+        },
+        {
+            "compares": of("table", compares),
+            "left_out": of("table", reasons_left_out),
+            "verdicts": of("table", verdicts),
+            "settings": lambda wildcards: shown_settings(plan, written(), wildcards.paper, wildcards.table),
+        },
+        {"table": TABLE},
+    )
+    yield Rule(
+        "plot_figure",
+        {
+            "csv": f"{tidy}{{figure}}.csv",
+            "svg": _shown(f"{printed}{{figure}}.svg", "figures", "figure"),
+            "png": f"{printed}{{figure}}.png",
+        },
+        {
+            "figure": of("figure", file_of),
+            "scores": of("figure", scores),
+            "profiles": of("figure", profiles),
+            "tables": lambda of: _tidy(of.paper, study.exhibits[of.paper, of.figure].draws()),
+        },
+        {"left_out": of("figure", reasons_left_out)},
+        {"figure": FIGURE},
+    )
+    drawn = {"svg": _shown(f"{printed}{{table}}.svg", "verdicts", "table"), "png": f"{printed}{{table}}.png"}
+    yield Rule("plot_verdicts", drawn, {"csv": f"{tidy}{{table}}.csv"}, {}, {"table": TABLE})
+    yield Rule(
+        "check_claims",
+        {"html": report(f"{printed}claims.html", category="{paper}"), "md": f"{printed}claims.md"},
+        {
+            "claims": lambda of: [
+                relative_to_here(study.folder / "papers" / of.paper / "claims.yaml"),
+                *recorded_files(study, of.paper),
+            ],
+            "tables": lambda of: _tidy(
+                of.paper, sorted({name for claim in study.claims.get(of.paper, {}).values() for name in claim.tables})
+            ),
+        },
+    )
+
+
+def _shown(path: str, part: str, noun: str) -> Any:
+    """Return an output that Snakemake's own report shows, in a part of its paper."""
+    return report(path, category="{paper}", subcategory=part, labels={noun: f"{{{noun}}}"})
+
+
+def _tidy(paper: str, names: list[str]) -> list[str]:
+    """Return the tidy CSV files of tables."""
+    return [f"results/tables/{paper}/{name}.csv" for name in names]
+
+
+def file_of(plan: Plan, paper: str, name: str) -> str:
+    """Return the YAML file of a table or figure.
+
+    Raises:
+        RetortError: the paper has none of this name.
+    """
+    study = plan.study
+    if (paper, name) not in study.exhibits:
+        there = ", ".join(study.exhibits_of(paper))
+        raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
+    return relative_to_here(study.files["exhibits", f"{paper}/{name}"])
+
+
+def scores(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the score files that a table or figure reads; those of the compared tables if it compares tables."""
+    exhibit = plan.study.exhibits[paper, name]
+    names = exhibit.compares() or [name]
+    cells = [cell for cell in plan.cells if cell.paper == paper and cell.table in names]
+    read = {(cell.student, cell.task, cell.seed) for cell in cells}
+    sent = sent_runs(plan.study, exhibit) if plan.sends else set()
+    return sorted({score_address(*run) for run in read | sent} - plan.config.run_sources.failed.keys())
+
+
+def profiles(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the profile files that a table or figure reads."""
+    paths = {profile_address(student) for student in profiled(plan.study, plan.study.exhibits[paper, name])}
+    return sorted(paths - plan.config.run_sources.failed.keys())
+
+
+def submissions(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the zip files of the students in a table that only a server can score; none below scale 'paper'."""
+    pairs = served(plan.study, plan.study.exhibits[paper, name]) if plan.sends else []
+    zips = dict.fromkeys(submission_address(plan.study, student) for student, _ in pairs)
+    return [path for path in zips if path not in plan.config.run_sources.failed]
+
+
+def compares(plan: Plan, paper: str, name: str) -> list[Any]:
+    """Return what a table of paired tests uses of each table that it compares; empty for other tables.
+
+    For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
+    pairs that the first of these rows shows.
+    """
+    exhibits, used = plan.study.exhibits, []
+    for table in (exhibits[paper, other] for other in exhibits[paper, name].compares()):
+        rows: list[Any] = [row for row in table.compared_rows().values() if row.student]
+        pairs = [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
+        used.append([[row.student, row.label, row.baseline] for row in rows] + pairs)
+    return used
+
+
+def verdicts(plan: Plan, paper: str, name: str) -> list[Any]:
+    """Return the version of the verdicts, the points that the paper's own file sets for them, and recorded numbers.
+
+    The numbers are those of a recorded run at this scale, if there is one.
+    """
+    spec = plan.study.papers[paper]
+    points = [level and level.points for level in (spec.margin, spec.assumed_std)]
+    recording = plan.study.recordings.get((paper, plan.config.scale))
+    recorded = [recording.tables.get(name, {}), recording.replacements] if recording else []
+    return [VERSIONS["verdicts"], *points, *recorded]
+
+
+def shown_settings(plan: Plan, written: Study, paper: str, name: str) -> list[str]:
+    """Return what a table shows of our settings: the texts of its settings cells, and digests for its costs.
+
+    Args:
+        plan: the plan.
+        written: its study as the files have it, without the changes of the scale.
+        paper: the paper.
+        name: the table.
+    """
+    exhibit = plan.study.exhibits[paper, name]
+    texts = [our_text(written, paper, cell) for cell in exhibit.settings_cells()]
+    trainings = [json.dumps(readable_settings(written, *pair), sort_keys=True) for pair in exhibit.trainings()]
+    return [*texts, *(hashlib.sha256(each.encode()).hexdigest() for each in trainings)]
+
+
+def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return why this run leaves cells of a table or figure out; empty if it makes them all."""
+    exhibits = plan.study.exhibits
+    shown = [exhibits[paper, name], *(exhibits[paper, other] for other in exhibits[paper, name].compares())]
+    return sorted({reason for exhibit in shown for reason in left_out(plan.study, exhibit)})
+
+
+def rules_of_pages(plan: Plan) -> Iterator[Rule]:
+    """Yield the rules of the pages."""
+    study, ran, unrun, papers = plan.study, plan.config.run_sources, unrun_pages(plan.study), list(plan.study.papers)
+    audited, ours = {"papers": audited_files(study)}, [paper for paper in papers if study.papers[paper].ours]
+
+    def files(of: Wildcards) -> list[str]:
+        """Return the paper's own YAML files that its page prints, besides tables and claims."""
+        printed = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
+        return [*_own(study, of.paper, "paper.yaml", *printed), *recorded_files(study, of.paper)]
+
+    def rendered(of: Wildcards) -> list[str]:
+        """Return the tables and figures of a paper, and the plots of the tables' verdicts."""
+        shown = [f"{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in _names(study, of.paper, noun)]
+        judged = [f"{name}.svg" for name in _names(study, of.paper, "table") if is_judged(study, of.paper, name)]
+        return [f"reports/{of.paper}/{name}" for name in [*shown, *judged]]
+
+    def deviations(of: Wildcards) -> list[list[str]]:
+        """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
+        specs = [spec for name, spec in study.students.items() if study.paper_of(name) == of.paper]
+        return [[text for one in spec.deviations for text in (one.text, *one.of)] for spec in specs]
+
+    yield Rule(
+        "make_page",
+        {"page": "reports/{paper}/index.html"},
+        {"files": files, "rendered": rendered, "claims": lambda of: _claims(study, of.paper)},
+        {"deviations": deviations},
+        {"paper": matching(papers)},
+    )
+    entries = "results/tables/printed.json"  # those of the index for the pages of papers that are not run
+    yield Rule("make_printed_pages", {"entries": entries, "pages": unrun}, audited)
+    yield Rule("make_audit", {"page": "reports/audit.html"}, audited)
+    yield Rule(
+        "make_index",
+        {"page": "reports/index.html"},
+        {
+            "papers": [f for each in papers for f in (*_own(study, each, "paper.yaml"), *recorded_files(study, each))],
+            "tables": [path for paper in papers for path in _tidy(paper, _names(study, paper, "table"))],
+            "headlines": [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]],
+            "claims": [path for paper in papers for path in _claims(study, paper)],
+            "pages": ancient(pages(study)),
+            "audit": ancient(audit_page(study)),
+            "printed": [entries] if unrun else [],
+        },
+        {"missing": ran.missing, "failed": ran.failures},
+    )
+
+
+def _names(study: Study, paper: str, noun: str) -> list[str]:
+    """Return the names of a paper's tables or figures, in the order of the report."""
+    return [name for name in study.exhibits_of(paper) if name.startswith(noun)]
+
+
+def _claims(study: Study, paper: str) -> list[str]:
+    """Return the claims page of a paper; empty if the paper has no claims."""
+    return [f"reports/{paper}/claims.html"] if study.claims.get(paper) else []
+
+
+def _own(study: Study, paper: str, *names: str) -> list[str]:
+    """Return the paths of the named files that exist in a paper's folder."""
+    paths = [study.folder / "papers" / paper / name for name in names]
+    return [relative_to_here(path) for path in paths if path.is_file()]
 
 
 def recorded_files(study: Study, paper: str) -> list[str]:
@@ -27,160 +264,6 @@ def recorded_files(study: Study, paper: str) -> list[str]:
     recorded = sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))
     scales = [study.folder / "scales" / path.name for path in recorded]
     return list(map(relative_to_here, [*recorded, *filter(Path.is_file, scales)]))
-
-
-class Exhibits:
-    """The plan of the tables and figures. Methods that take wildcards are input functions of rules.
-
-    Args:
-        plan: the plan of the study.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.study = plan, plan.study
-
-    def exhibit_file(self, paper: str, name: str) -> str:
-        """Return the YAML file of a table or figure.
-
-        Raises:
-            RetortError: the paper has none of this name.
-        """
-        if (paper, name) not in self.study.exhibits:
-            there = ", ".join(self.study.exhibits_of(paper))
-            raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
-        return relative_to_here(self.study.files["exhibits", f"{paper}/{name}"])
-
-    def _cells(self, paper: str, name: str) -> list[Cell]:
-        """Return the cells of a table or figure; for one that compares tables, the cells of those tables."""
-        names = self.study.exhibits[paper, name].compares() or [name]
-        return [cell for cell in self.plan.cells if cell.paper == paper and cell.table in names]
-
-    def scores(self, paper: str, name: str) -> list[str]:
-        """Return the score files that a table or figure reads."""
-        read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
-        sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.plan.sends else set()
-        return sorted({score_address(*run) for run in read | sent} - self.plan.config.run_sources.failed.keys())
-
-    def profiles(self, paper: str, name: str) -> list[str]:
-        """Return the profile files that a table or figure reads."""
-        paths = {profile_address(student) for student in profiled(self.study, self.study.exhibits[paper, name])}
-        return sorted(paths - self.plan.config.run_sources.failed.keys())
-
-    def table_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a table."""
-        return self.exhibit_file(wildcards.paper, wildcards.table)
-
-    def table_scores(self, wildcards: Wildcards) -> list[str]:
-        """Return the score files of a table."""
-        return self.scores(wildcards.paper, wildcards.table)
-
-    def table_profiles(self, wildcards: Wildcards) -> list[str]:
-        """Return the profile files of a table."""
-        return self.profiles(wildcards.paper, wildcards.table)
-
-    def figure_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a figure."""
-        return self.exhibit_file(wildcards.paper, wildcards.figure)
-
-    def figure_scores(self, wildcards: Wildcards) -> list[str]:
-        """Return the score files of a figure."""
-        return self.scores(wildcards.paper, wildcards.figure)
-
-    def figure_profiles(self, wildcards: Wildcards) -> list[str]:
-        """Return the profile files of a figure."""
-        return self.profiles(wildcards.paper, wildcards.figure)
-
-    def figure_tables(self, wildcards: Wildcards) -> list[str]:
-        """Return the tidy CSV files of the tables that a figure draws; empty if it draws none."""
-        names = self.study.exhibits[wildcards.paper, wildcards.figure].draws()
-        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
-
-    def claims_files(self, wildcards: Wildcards) -> list[str]:
-        """Return the YAML file of a paper's claims, and the recorded runs on which they are judged, too."""
-        claims = relative_to_here(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
-        return [claims, *recorded_files(self.study, wildcards.paper)]
-
-    def claim_tables(self, wildcards: Wildcards) -> list[str]:
-        """Return the tidy CSV files from which a paper's claims are judged."""
-        names = sorted({name for claim in self.study.claims.get(wildcards.paper, {}).values() for name in claim.tables})
-        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
-
-
-# The params of the rules of tables and figures: what their results depend on besides input files.
-
-
-class ExhibitParams:
-    """The params of the rules of tables and figures.
-
-    Args:
-        study: the study, with what this run leaves out.
-    """
-
-    def __init__(self, study: Study) -> None:
-        self.study = study
-
-    def compares(self, wildcards: Wildcards) -> list[Any]:
-        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
-
-        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
-        pairs that the first of these rows shows.
-        """
-        compared = [(table, self._rows(table)) for table in self._compared(wildcards.paper, wildcards.table)]
-        return [
-            [[row.student, row.label, row.baseline] for row in rows]
-            + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
-            for table, rows in compared
-        ]
-
-    def verdicts(self, wildcards: Wildcards) -> list[Any]:
-        """Return the version of the verdicts, the points that the paper's own file sets for them, and recorded numbers.
-
-        The numbers are those of a recorded run at this scale, if there is one.
-        """
-        paper = self.study.papers[wildcards.paper]
-        points = [level and level.points for level in (paper.margin, paper.assumed_std)]
-        recording = self.study.recordings.get((wildcards.paper, self.study.config.scale))
-        recorded = [recording.tables.get(wildcards.table, {}), recording.replacements] if recording else []
-        return [VERSIONS["verdicts"], *points, *recorded]
-
-    @cached_property
-    def written(self) -> Study:
-        """The study as its files have it, without the changes of the scale."""
-        return open_written(self.study.config)
-
-    def settings(self, wildcards: Wildcards) -> list[str]:
-        """Return what a table shows of our settings: the texts of its settings cells, and digests for its costs."""
-        exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
-        texts = [our_text(self.written, wildcards.paper, cell) for cell in exhibit.settings_cells()]
-        return [*texts, *(_digest(readable_settings(self.written, *pair)) for pair in exhibit.trainings())]
-
-    def left_out_of_table(self, wildcards: Wildcards) -> list[str]:
-        """Return why this run leaves cells of a table out; empty if it makes them all."""
-        return self._left_out(wildcards.paper, wildcards.table)
-
-    def left_out_of_figure(self, wildcards: Wildcards) -> list[str]:
-        """Return why this run leaves points of a figure out; empty if it makes them all."""
-        return self._left_out(wildcards.paper, wildcards.figure)
-
-    def _compared(self, paper: str, name: str) -> list[Exhibit]:
-        return [self.study.exhibits[paper, other] for other in self.study.exhibits[paper, name].compares()]
-
-    def _rows(self, table: Exhibit) -> list[Any]:
-        return [row for row in table.compared_rows().values() if row.student]
-
-    def _left_out(self, paper: str, name: str) -> list[str]:
-        exhibits = [self.study.exhibits[paper, name], *self._compared(paper, name)]
-        return sorted({reason for exhibit in exhibits for reason in left_out(self.study, exhibit)})
-
-
-def _digest(settings: Any) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-# The files that the pages of the report are made from: the input functions of workflow/rules/report.smk.
-
-
-ENDINGS = {"table": "html", "figure": "svg"}
 
 
 def printed_papers(study: Study) -> list[str]:
@@ -197,115 +280,32 @@ def unrun_papers(study: Study) -> list[str]:
     return [paper for paper in printed_papers(study) if paper not in study.papers] if shown else []
 
 
-class Pages:
-    """The plan of the report: an index, one page per paper, and the audit.
+def audited_files(study: Study) -> list[str]:
+    """Return the files that the audit and the pages of the printed papers read; empty if the study has none."""
+    folders = [study.folder / "papers" / paper for paper in printed_papers(study)]
+    patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
+    files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
+    scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
+    return list(map(relative_to_here, [*study.folder.glob("facts.yaml"), *scales, *files])) if files else []
 
-    Args:
-        plan: the plan of the study.
-    """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.study = plan, plan.study
+def audit_page(study: Study) -> list[str]:
+    """Return the page of the audit; empty if the study has no printed paper."""
+    return ["reports/audit.html"] if audited_files(study) else []
 
-    @functools.cached_property
-    def audited(self) -> list[str]:
-        """The files that the audit and the pages of the printed papers read; empty if the study has none."""
-        folder = self.study.folder
-        papers = [folder / "papers" / paper for paper in printed_papers(self.study)]
-        patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
-        files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
-        scales = sorted(folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
-        facts = folder / "facts.yaml"
-        if not files:
-            return []
-        return [relative_to_here(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)]
 
-    @property
-    def audit(self) -> list[str]:
-        """The page of the audit; empty if the study has no printed paper."""
-        return ["reports/audit.html"] if self.audited else []
+def pages(study: Study) -> list[str]:
+    """Return the page of every paper."""
+    return [f"reports/{paper}/index.html" for paper in study.papers]
 
-    @property
-    def pages(self) -> list[str]:
-        """The page of every paper."""
-        return [f"reports/{paper}/index.html" for paper in self.study.papers]
 
-    @property
-    def printed(self) -> list[str]:
-        """The pages of the printed papers that are shown without being run."""
-        return [f"reports/{paper}/index.html" for paper in unrun_papers(self.study)]
+def unrun_pages(study: Study) -> list[str]:
+    """Return the pages of the printed papers that are shown without being run."""
+    return [f"reports/{paper}/index.html" for paper in unrun_papers(study)]
 
-    @property
-    def entries(self) -> list[str]:
-        """The file with the entries of the index for `printed`; empty if there are none."""
-        return ["results/tables/printed.json"] if self.printed else []
 
-    @property
-    def first(self) -> list[str]:
-        """The file to make first: the first table of our first study, or its plot; empty without a study of ours."""
-        ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
-        tables = [(paper, name) for paper in ours[:1] for name in self._names(paper)[:1]]
-        return [
-            f"reports/{paper}/{name}.{'svg' if is_judged(self.study, paper, name) else 'html'}"
-            for paper, name in tables
-        ]
-
-    @property
-    def papers(self) -> list[str]:
-        """The `paper.yaml` and the recorded runs of every paper."""
-        return [
-            path
-            for paper in self.study.papers
-            for path in (*self._own(paper, "paper.yaml"), *recorded_files(self.study, paper))
-        ]
-
-    @property
-    def tidy(self) -> list[str]:
-        """The tidy CSV files of all tables that the papers show."""
-        return [f"results/tables/{paper}/{name}.csv" for paper in self.study.papers for name in self._names(paper)]
-
-    @property
-    def headlines(self) -> list[str]:
-        """The first table of each of our own studies (`ours: true`), which the index shows."""
-        ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
-        return [f"reports/{paper}/{name}.html" for paper in ours for name in self._names(paper)[:1]]
-
-    @property
-    def judged(self) -> list[str]:
-        """The claims page of every paper that has claims."""
-        return [path for paper in self.study.papers for path in self._claims(paper)]
-
-    def _own(self, paper: str, *names: str) -> list[str]:
-        """Return the paths of the named files that exist in a paper's folder."""
-        paths = [self.study.folder / "papers" / paper / name for name in names]
-        return [relative_to_here(path) for path in paths if path.is_file()]
-
-    def _names(self, paper: str, noun: str = "table") -> list[str]:
-        """Return the names of a paper's tables or figures, in the order of the report."""
-        return [name for name in self.study.exhibits_of(paper) if name.startswith(noun)]
-
-    def _claims(self, paper: str) -> list[str]:
-        return [f"reports/{paper}/claims.html"] if self.study.claims.get(paper) else []
-
-    def files(self, wildcards: Wildcards) -> list[str]:
-        """Return the paper's own YAML files that its page prints, besides tables and claims."""
-        printed = [] if self.study.papers[wildcards.paper].ours else ["audit.yaml", "../../facts.yaml"]
-        own = self._own(wildcards.paper, "paper.yaml", *printed)
-        return [*own, *recorded_files(self.study, wildcards.paper)]
-
-    def rendered(self, wildcards: Wildcards) -> list[str]:
-        """Return the tables and figures of a paper, and the plots of the tables' verdicts."""
-        paper = wildcards.paper
-        judged = [name for name in self._names(paper) if is_judged(self.study, paper, name)]
-        shown = [f"reports/{paper}/{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in self._names(paper, noun)]
-        return [*shown, *(f"reports/{paper}/{name}.svg" for name in judged)]
-
-    def claims(self, wildcards: Wildcards) -> list[str]:
-        """Return the claims page of a paper; empty if the paper has no claims."""
-        return self._claims(wildcards.paper)
-
-    def deviations(self, wildcards: Wildcards) -> list[list[str]]:
-        """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
-        students = self.study.students.items()
-        specs = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
-        return [[text for one in spec.deviations for text in (one.text, *one.of)] for spec in specs]
+def first(study: Study) -> list[str]:
+    """Return the file to make first: the first table of our first study, or its plot; empty without a study of ours."""
+    ours = [paper for paper, spec in study.papers.items() if spec.ours]
+    tables = [(paper, name) for paper in ours[:1] for name in _names(study, paper, "table")[:1]]
+    return [f"reports/{paper}/{name}.{'svg' if is_judged(study, paper, name) else 'html'}" for paper, name in tables]

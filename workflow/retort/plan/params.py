@@ -1,30 +1,15 @@
-"""Collect the settings of every job of a study, under the names by which the Snakemake rules look them up."""
+"""The settings of every job of a study, under the names by which the rules look them up."""
 
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from retort.plan import resolve, resolve_data
-from retort.plan.versions import VERSIONS
-from retort.settings import (
-    ActivationSettings,
-    CorpusDistillationSettings,
-    FinetuneSettings,
-    GridSettings,
-    PredictionSettings,
-    ProfileSettings,
-    SourceSettings,
-    SubmissionSettings,
-    SubmittedTask,
-    TaskDistillationSettings,
-    TeacherHeadSettings,
-    TeacherSettings,
-    TokenizedCorpusSettings,
-    TokenizedTaskSettings,
-)
+from retort.plan.resolve_data import VERSIONS
+from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
 from retort.study.questions import submitted_splits
 from retort.study.reading import readable
 from retort.study.study import Study
@@ -56,27 +41,42 @@ class OnDemand(Mapping[str, Resolved]):
         return len(self._names)
 
 
-Nested = Mapping[str, Mapping[str, Resolved]]
-
-
-@dataclass(frozen=True)
 class Params:
-    """The settings of every job: by name, or by student, teacher or tokenizer and then by task or corpus."""
+    """The settings of every job: by name, or by student, teacher or tokenizer and then by task or corpus.
 
-    sources: Mapping[str, SourceSettings]
-    tasks: Nested[TokenizedTaskSettings]
-    corpora: Nested[TokenizedCorpusSettings]
-    teachers: Nested[TeacherSettings]
-    teacher_heads: Nested[TeacherHeadSettings]
-    activations: Nested[ActivationSettings]
-    distillations: Nested[TaskDistillationSettings]
-    students: Mapping[str, CorpusDistillationSettings]
-    grids: Nested[GridSettings]
-    finetunings: Nested[FinetuneSettings]
-    predictions: dict[str, PredictionSettings]
-    test_sets: Nested[TokenizedTaskSettings]
-    submission: SubmissionSettings
-    profiles: Mapping[str, ProfileSettings]
+    Args:
+        study: the study.
+        pairs: the (student or teacher, task) pairs that are trained.
+    """
+
+    def __init__(self, study: Study, pairs: Iterable[tuple[str, str]]) -> None:
+        def nested(
+            names: Mapping[str, Iterable[str]], resolve_one: Callable[[Study, str, str], Resolved]
+        ) -> OnDemand[OnDemand[Resolved]]:
+            return OnDemand(names, lambda name: OnDemand(names[name], functools.partial(resolve_one, study, name)))
+
+        tasks = [name for name, spec in study.tasks.items() if readable(study, name, spec.used)]
+        sent = predictions(study)
+        tasks_of = defaultdict[str, list[str]](list)
+        for name, task in pairs:
+            tasks_of[name].append(task)
+        students = study.running.items()
+        specific = {name: tasks_of[name] for name, student in students if student.distilled_on == "task"}
+        agnostic = {name: tasks_of[name] for name, student in students if student.distilled_on == "corpus"}
+        self.sources = OnDemand(study.sources, functools.partial(resolve_data.fetched_content, study))
+        self.tasks = nested(dict.fromkeys(study.tokenizers, tasks), resolve_data.tokenized_task)
+        self.corpora = nested(dict.fromkeys(study.tokenizers, study.corpora), resolve_data.tokenized_corpus)
+        self.teachers = nested(dict.fromkeys(study.teachers, tasks), resolve.teacher)
+        self.teacher_heads = nested(dict.fromkeys(study.teachers, study.corpora), resolve.teacher_head)
+        self.activations = nested(dict.fromkeys(study.teachers, tasks), resolve.activations)
+        self.distillations = nested(specific, resolve.task_distillation)
+        self.students = OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study))
+        self.grids = nested(agnostic, resolve.grid)
+        self.finetunings = nested(agnostic, resolve.finetuning)
+        self.predictions = sent
+        self.test_sets = nested(dict.fromkeys(study.tokenizers, sent), test_sets)
+        self.submission = submission(study)
+        self.profiles = OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study))
 
     def resolve_all(self) -> None:
         """Resolve the settings of every job, so that an error in one of them comes before the first job.
@@ -84,8 +84,7 @@ class Params:
         Raises:
             RetortError: settings of a job cannot be resolved.
         """
-        for field in fields(self):
-            _resolve_each(getattr(self, field.name))
+        _resolve_each(vars(self))
 
 
 def _resolve_each(settings: Any) -> None:
@@ -93,48 +92,6 @@ def _resolve_each(settings: Any) -> None:
     if isinstance(settings, Mapping):
         for name in settings:
             _resolve_each(settings[name])
-
-
-def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
-    """Return the settings of every job, each resolved at its first use.
-
-    Args:
-        study: the study.
-        pairs: the (student or teacher, task) pairs that are trained.
-    """
-    tasks = [name for name, task in study.tasks.items() if readable(study, name, task.used)]
-    specific = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "task"}
-    agnostic = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "corpus"}
-    for student, task in pairs:
-        for tasks_by_student in (specific, agnostic):
-            if student in tasks_by_student:
-                tasks_by_student[student].append(task)
-
-    def nested(names: dict[str, list[str]], resolve_one: Callable[[Study, str, str], Resolved]) -> Nested[Resolved]:
-        def inner(name: str) -> Mapping[str, Resolved]:
-            return OnDemand(names[name], functools.partial(resolve_one, study, name))
-
-        return OnDemand(names, inner)
-
-    corpora = list(study.corpora)
-    on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
-    sent = predictions(study)
-    return Params(
-        sources=OnDemand(study.sources, functools.partial(resolve_data.fetched_content, study)),
-        tasks=nested(dict.fromkeys(study.tokenizers, tasks), resolve_data.tokenized_task),
-        corpora=nested(dict.fromkeys(study.tokenizers, corpora), resolve_data.tokenized_corpus),
-        teachers=nested(on_tasks, resolve.teacher),
-        teacher_heads=nested(on_corpora, resolve.teacher_head),
-        activations=nested(on_tasks, resolve.activations),
-        distillations=nested(specific, resolve.task_distillation),
-        students=OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study)),
-        grids=nested(agnostic, resolve.grid),
-        finetunings=nested(agnostic, resolve.finetuning),
-        predictions=sent,
-        test_sets=nested({name: list(sent) for name in study.tokenizers}, test_sets),
-        submission=submission(study),
-        profiles=OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study)),
-    )
 
 
 def predictions(study: Study) -> dict[str, PredictionSettings]:
@@ -167,6 +124,5 @@ def submission(study: Study) -> SubmissionSettings:
         for name, spec in study.tasks.items()
         if spec.submission
     }
-    return SubmissionSettings(
-        tasks=tasks, server_files=sorted(file for task in tasks.values() for file in task.files.values())
-    )
+    files = sorted(file for task in tasks.values() for file in task.files.values())
+    return SubmissionSettings(tasks=tasks, server_files=files)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from retort.plan.resolve_data import corpus, model, task
-from retort.plan.versions import VERSIONS
+from retort.plan.resolve_data import VERSIONS, corpus, model, task
 from retort.settings import (
     ActivationSettings,
     CorpusDistillationSettings,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import content_of, digest_of
-from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
     FetchSettings,
@@ -28,6 +27,22 @@ from retort.specs.task import Task
 from retort.study.questions import submitted_sources
 from retort.study.reading import files_of
 from retort.study.study import Study
+
+# The version of the code of each type of job, which belongs to the job's settings. Raise it when a change of the code
+# changes the meaning of a number.
+VERSIONS = {
+    "corpus": 2,
+    "encode": 3,
+    "teacher": 2,
+    "head": 3,
+    "activations": 1,
+    "distill": 3,
+    "grid": 2,
+    "finetune": 1,
+    "predict": 1,
+    "profile": 2,
+    "verdicts": 3,
+}
 
 
 def source(study: Study, name: str) -> SourceSettings:

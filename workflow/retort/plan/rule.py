@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ class Rule:
         label: what tells its log and its jobs from those of the same kind and wildcards, such as seeds.
         seeds: the seeds that a job trains, one after another.
         students: the students that a job distils side by side.
-        settings: function from wildcards to the settings that its first outputs must hold; None if they hold none.
+        stamped: whether its first outputs hold its settings, and are done only with the present ones.
         script: the name of its script, if that is not its kind.
     """
 
@@ -40,7 +40,7 @@ class Rule:
     label: str = ""
     seeds: tuple[int, ...] = ()
     students: tuple[str, ...] = ()
-    settings: Callable[[Wildcards], Any] | None = None
+    stamped: bool = False
     script: str = ""
 
     @property
@@ -110,3 +110,8 @@ def _filled(value: Any, wildcards: Wildcards) -> Any:
 def paths_in(value: Any) -> list[str]:
     """Return the paths of an input or output: itself, or those of a list."""
     return [value] if isinstance(value, str) else list(value)
+
+
+def matching(names: Iterable[str]) -> str:
+    """Return a regular expression that matches exactly these names; without names, it matches nothing."""
+    return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"

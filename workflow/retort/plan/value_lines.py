@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.plan import resolve
+from retort.plan.plan import relative_to_here
 from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.loading import Problems
@@ -57,11 +58,6 @@ class YamlContent:
                 return ""
             content = content[step]
         return f"{relative_to_here(self.path)}:{line}"
-
-
-def relative_to_here(path: Path) -> str:
-    """Return a path relative to the current folder if it lies below it, else unchanged; Snakemake prints paths so."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:

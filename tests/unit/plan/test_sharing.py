@@ -1,0 +1,221 @@
+"""Tests of what shares a job: students that are distilled side by side, seeds of a student, points of a grid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.checksums import Maker, Parent, take
+from retort.cost.jobs import Job, Jobs
+from retort.plan import sharing
+from retort.plan.plan import Plan
+from retort.plan.rules import Rules
+from retort.plan.sharing import companions_of, divided_seeds, grid_parts, is_made, jobs_of, students_by_seeds
+from retort.settings.card import section
+from retort.specs.config import Config, read_config
+from retort.study.load import open_study
+from retort.study.questions import lineage
+
+from tests.tiny.edit import PROTOCOL, STUDENTS, TASK, add, set_value
+
+FIRST, SECOND = "tiny-narrow", "tiny-second"
+FOLDER = Path("results/trials/tiny-predicting/mood")
+TWO_LAYERS = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
+STARTED = {
+    "terms": [{"objective": "hidden-sequence", "mapping": "last"}],
+    "initialisation": {"student": "tiny-narrow"},
+    "architecture": {"layers": 1, "heads": 2, "hidden": 16, "intermediate": 32},
+}
+FITTED = {"terms": [{"objective": "soft-labels"}]}  # their teacher gets a masked-LM head
+
+
+@pytest.fixture(scope="module")
+def paper() -> Plan:
+    """Return the plan at scale paper."""
+    return Plan(Config(scale="paper", students_together=8))
+
+
+def plan_of(study_folder: Path, **changes: Any) -> Plan:
+    """Return the plan of the tiny study with a second student, which differs from the first in these keys."""
+    stage: dict[str, Any] = {"data": "sentences", "terms": [{"objective": "value-relation", "mapping": "last"}]}
+    student: dict[str, Any] = {"title": "t", "teacher": "tiny-teacher", "protocol": "short", "stages": [stage]}
+    student |= {"initialisation": {"random": True}, "architecture": TWO_LAYERS}
+    stage |= {key: value for key, value in changes.items() if key not in student}
+    student |= {key: value for key, value in changes.items() if key in student}
+    add(study_folder, STUDENTS, f"second: {json.dumps(student)}\n")
+    for name in ("narrow", "second"):
+        add(study_folder, "papers/tiny/table4.yaml", f"  - {{student: tiny-{name}, label: {name}}}\n")
+    return Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "together"),
+    [
+        ({}, True),
+        ({"schedule": {"learning_rate": 0.01}}, True),
+        ({"steps_factor": 0.5}, True),
+        ({"schedule": {"freeze": []}}, True),
+        ({"schedule": {"dropout": 0.3}}, True),
+        ({"schedule": {"batch_size": 4}}, False),
+        ({"teacher_dropout": True}, False),
+        (FITTED, False),
+        (STARTED, False),
+        ({"stages": []}, False),
+    ],
+)
+def test_students_that_see_the_same_batches_are_companions(
+    study_folder: Path, changes: dict[str, Any], together: bool
+) -> None:
+    plan = plan_of(study_folder, **changes)
+    jobs = [job for job in jobs_of(plan, plan.task_agnostic) if FIRST in job]
+    assert jobs == ([[FIRST, SECOND]] if together else [])
+
+
+def test_the_jobs_of_the_papers_hold_each_student_once(paper: Plan) -> None:
+    jobs, settings = jobs_of(paper, paper.task_agnostic), paper.settings.students
+    members = [name for job in jobs for name in job]
+    assert len(set(members)) == len(members) > 150
+    for job in jobs:
+        assert 2 <= len(job) <= 8
+        alike = [(settings[name].seed, settings[name].teacher.model_dump_json()) for name in job]
+        batches = [[(stage.data, stage.schedule.batch_size) for stage in settings[name].stages] for name in job]
+        assert all(each == alike[0] for each in alike)
+        assert all(each == batches[0] for each in batches)
+        assert not {paper.study.students[name].initialisation.student for name in job} & set(job)
+
+
+@pytest.mark.parametrize(("name", "table"), [("minilmv2", "table1"), ("udagawa2023", "table3")])
+def test_a_table_distils_no_student_that_it_does_not_show(paper: Plan, name: str, table: str) -> None:
+    shown = {cell.student for cell in paper.cells if (cell.paper, cell.table) == (name, table)}
+    needed = {ancestor for student in shown for ancestor in lineage(paper.study, student)}
+    jobs = Jobs(paper).behind([f"reports/{name}/{table}.html"])
+    distilled = [name for job in jobs if job.rule.kind.startswith("distill_") for name in students_of(job)]
+    assert len(distilled) == len(set(distilled)) > 5
+    assert set(distilled) == needed & set(paper.task_agnostic)
+
+
+def students_of(job: Job) -> list[str]:
+    """Return the task-agnostic students that a job distils."""
+    return list(job.rule.students) or ([] if "task" in job.rule.wildcards else [job.wildcards.student])
+
+
+def test_a_job_on_another_machine_has_the_companions_that_the_run_was_planned_with(study_folder: Path) -> None:
+    assert companions_of(plan_of(study_folder)) == {"tiny-teacher.1": [FIRST, SECOND]}
+    config = {"papers": ["tiny"], "study": str(study_folder), "companions": {"tiny-teacher.7": [SECOND, FIRST]}}
+    assert companions_of(Plan(read_config(config))) == config["companions"]
+
+
+def test_only_students_that_are_still_to_be_made_have_companions(
+    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(study_folder)
+    settings = plan.settings.students[FIRST]
+    corpus, folder = Path("results/corpora/sentences/encoder"), Path(f"results/students/{FIRST}/model")
+
+    def made() -> bool:
+        return is_made(FIRST, settings, [str(corpus)])
+
+    assert not made()
+    Path(f"results/scores/{FIRST}/mood").mkdir(parents=True)
+    assert not made()  # folders of a job that was begun
+    score = Path(f"results/scores/{FIRST}/mood/seed-1.json")
+    score.write_text("{}")
+    assert made()  # the folder was deleted after the scores were made
+    score.unlink()
+    folder.mkdir(parents=True)
+    assert made()  # it does not tell how it was made
+    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    assert made()
+    assert companions_of(plan) == {}
+    (folder / "README.md").write_text(f"# A model\n\n{section(settings.model_copy(update={'seed': 9}))}")
+    assert not made()
+    assert companions_of(plan) == {"tiny-teacher.1": [FIRST, SECOND]}
+    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    corpus.mkdir(parents=True)
+    (corpus / "data").write_text("old")
+    maker = Maker(commit="c", code="d")
+    parent = take(corpus, "build_corpus", maker, [], {})
+    take(folder, "distill_student", maker, [], {str(corpus): Parent(commit="c", code="d", sha256=parent.digest)})
+    assert made()
+    (corpus / "data").write_text("new")
+    take(corpus, "build_corpus", maker, [], {})
+    assert not made()
+
+
+def test_memory_divides_students_among_jobs(paper: Plan) -> None:
+    students = max(jobs_of(paper, paper.task_agnostic), key=len)
+    assert len(students) > 5
+    parts = jobs_of(paper, students, lambda names: len(names) <= 2)
+    assert [name for part in parts for name in part] == students[: 2 * len(parts)]
+    assert len(students) - 2 * len(parts) in (0, 1)  # one that is left over is distilled alone
+    assert jobs_of(paper, students, lambda names: False) == []
+
+
+@pytest.mark.parametrize(
+    ("most", "hours", "divided"),
+    [
+        (None, 100, [(1, 2, 3)]),
+        (3, 1, [(1, 2, 3)]),
+        (2.9, 1, [(1, 2), (3,)]),
+        (2, 1, [(1, 2), (3,)]),
+        (2, 1.2, [(1,), (2,), (3,)]),  # two together would take too long
+        (2, 1.9, [(1,), (2,), (3,)]),
+        (2, 50, [(1,), (2,), (3,)]),
+        (2, 0.0, [(1, 2, 3)]),
+    ],
+)
+def test_the_seeds_of_a_student_are_divided_by_its_longest_task(
+    most: float | None, hours: float, divided: list[tuple[int, ...]], config: dict[str, Any]
+) -> None:
+    plan = Plan(read_config({**config, "hours_of_seeds": most}))
+    jobs = divided_seeds(plan, lambda _, task: hours if task == "mood" else hours / 2)
+    assert list(students_by_seeds(plan, ["tiny-kd"], jobs)) == divided
+
+
+def test_each_job_of_seeds_has_a_rule_and_a_log_of_its_own_in_all_processes_of_a_run(config: dict[str, Any]) -> None:
+    plan = Plan(read_config({**config, "hours_of_seeds": 2}))
+    divided = divided_seeds(plan, lambda *_: 1.0)
+    assert divided == {"tiny-kd": 2, "tiny-attention": 2}
+    assert divided_seeds(Plan(read_config({**config, "seeds_divided": divided})), lambda *_: 50.0) == divided
+    jobs = Jobs(plan, Rules(plan, {}, divided))
+    found = [jobs.at(f"results/scores/tiny-kd/mood/seed-{seed}.json") for seed in (1, 2, 3)]
+    assert [job.key for job in found if job] == [
+        f"results/logs/distill_on_task/tiny-kd.mood.{seeds}.log" for seeds in ("1-2", "1-2", "3")
+    ]
+    assert [job.rule.name for job in found if job] == [f"distill_on_task_{name}" for name in ("1_2", "1_2", "3")]
+    assert jobs.at("results/scores/tiny-kd/mood/seed-4.json") is None
+
+
+def parts(study_folder: Path) -> int:
+    """Return the number of jobs of the grid."""
+    paths = grid_parts(open_study(Config(papers=["tiny"], study=str(study_folder))), "tiny-predicting", "mood")
+    assert paths == [f"{FOLDER}/{part}-of-{len(paths)}.jsonl" for part in range(1, len(paths) + 1)]
+    return len(paths)
+
+
+def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
+    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    set_value(study_folder, PROTOCOL, "grid", "learning_rate", to=[0.001, 0.002, 0.003])
+    set_value(study_folder, PROTOCOL, "grid", "batch_size", to=[8, 16])
+    assert parts(study_folder) == 1
+    # six points of 6 steps of 8 or 16 rows of 16 tokens; 6 FLOPs for each of the weights of a layer of 16 x 32
+    work = 6 * (4 * 16**2 + 2 * 16 * 32) * 3 * 6 * (8 + 16) * 16
+    for most, expected in ((work, 1), (work - 1, 2), (work / 3.5, 4), (1, 6)):
+        monkeypatch.setattr(sharing, "WORK", most)
+        assert parts(study_folder) == expected
+    FOLDER.mkdir(parents=True)
+    for part in (1, 2, 3):
+        (FOLDER / f"{part}-of-4.jsonl").write_text("")
+    assert parts(study_folder) == 6  # one of four is not finished
+    (FOLDER / "4-of-4.jsonl").write_text("")
+    assert parts(study_folder) == 4
+    for said, expected in ((2, 2), (9, 6)):
+        set_value(study_folder, TASK, "jobs", to={"grid_parts": said})
+        assert parts(study_folder) == expected
+    set_value(study_folder, PROTOCOL, "grid", to=None)
+    assert parts(study_folder) == 0
