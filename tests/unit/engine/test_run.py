@@ -101,7 +101,7 @@ def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatc
     (Path("texts") / "rated.txt").unlink()
     of_job = Run({"papers": []}, {}, is_dry=False)
     assert of_job.is_job
-    assert of_job.plan.settings == main.plan.settings
+    assert vars(of_job.plan.settings) == vars(main.plan.settings)
     assert of_job.everything == main.everything
     assert [rule.name for rule in of_job.rules.values()] == [rule.name for rule in main.rules.values()]
     of_job.fail(set())  # the run itself says what failed
