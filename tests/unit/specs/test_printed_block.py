@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 from retort.specs.printed import Heading, TextRow, header
-from retort.tables.kinds.settings import SettingsTable
+from retort.tables.kinds.verbatim import SettingsTable
 
 from tests.tiny.blocks import write_block
 

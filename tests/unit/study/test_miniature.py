@@ -24,7 +24,7 @@ from retort.specs.printed import Timing
 from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
-from retort.tables.kinds import settings, training_cost
+from retort.tables.kinds import training_cost, verbatim
 
 
 def plan_at(scale: str) -> Plan:
@@ -200,7 +200,7 @@ def lines_of(plan: Plan) -> Iterator[Line]:
 def test_every_cell_has_a_number_once_everything_has_run(
     printed: Plan, miniature: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in (settings, training_cost):
+    for kind in (verbatim, training_cost):
         monkeypatch.setattr(kind, "open_written", lambda config: printed.study)  # it is the same, and read already
     lines = list(lines_of(miniature))
     without = [line for line in lines if line.mean is None and line.dev is None and not line.text]

@@ -11,7 +11,7 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.recorded_cells import record, recorded_value, with_block
+from retort.tables.recordings import record, recorded_value, with_block
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import line, made

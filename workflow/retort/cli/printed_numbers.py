@@ -69,8 +69,7 @@ def compare_two(arguments: argparse.Namespace) -> int:
 @verb("record", argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"))
 def record_run(arguments: argparse.Namespace) -> int:
     """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
-    from retort.tables.recorded_cells import record
-    from retort.tables.recordings import record_scale
+    from retort.tables.recordings import record, record_scale
 
     config = config_of(arguments)
     study, every = open_study(config), with_every_paper(config).papers or []

@@ -221,7 +221,7 @@ class PublishedCell:
 def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:
     """Return the cell of a recorded number: [mean] of one run, or [mean, standard deviation] of several.
 
-    A number is recorded with at least three decimals (`tables/record.py`), but YAML drops zeros at the end.
+    A number is recorded with at least three decimals (`tables/recordings.py`), but YAML drops zeros at the end.
 
     Args:
         row: the name of its row.

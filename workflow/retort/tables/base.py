@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from retort.results.collect import Scores
 from retort.results.score_files import Record
@@ -38,6 +38,9 @@ class Inputs:
     remark: str = ""
 
 
+Recorded = tuple[str, str, Line]  # the two keys under which `published` holds a number, and the line that has it
+
+
 class Table(Exhibit):
     """The base of all kinds of tables; a kind is a file of `retort/tables/kinds`."""
 
@@ -57,8 +60,8 @@ class Table(Exhibit):
         """Return the lines that the report counts as cells; none unless a kind of table says otherwise."""
         return []
 
-    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any] | None:
-        """Return the numbers of a run in the form of the table's `published`; None for a kind that records nothing."""
+    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded] | None:
+        """Return what is recorded of a run as the table's `published`; None for a kind that records nothing."""
         return None
 
 

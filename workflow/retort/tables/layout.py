@@ -9,8 +9,6 @@ from retort.formatters import DASH, number, signed, with_std
 from retort.judgement.verdicts import NO_RUNS, VERDICTS
 from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 from retort.specs.exhibit import Exhibit
-from retort.specs.printed import row_names
-from retort.specs.rows import Row
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
 PUBLISHED_SHOWN = "the numbers are the published ones."
@@ -234,17 +232,6 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
 def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
     """Return (row, column) -> the text that a paper prints; empty for a study of ours: its numbers have more digits."""
     return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
-
-
-def model_rows(rows: list[Row], columns: list[str], entries: Mapping[tuple[str, str], Entry]) -> list[PrintedRow]:
-    """Return the printed rows of a table of models; a horizontal rule opens each new group."""
-    printed, group = [], rows[0].group
-    for name, row in zip(row_names(rows), rows, strict=True):
-        printed.append(
-            PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != group)
-        )
-        group = row.group
-    return printed
 
 
 def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], notes: Notes, remarks: list[str]) -> Sheet:

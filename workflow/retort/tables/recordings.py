@@ -1,10 +1,15 @@
-"""Record a run of a study of ours: write its numbers into the study's files as the published ones."""
+"""Recorded runs: show their numbers beside a run's own, and write the numbers of a run into the study's files.
+
+A run of a study of ours is recorded as its published numbers (`record`); a run of a printed paper at a smaller scale,
+in the paper's folder `recorded` (`record_scale`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -12,28 +17,27 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.results.score_files import read_record
 from retort.results.tidy import HAS_VALUE, Line, read
+from retort.specs.exhibit import Exhibit
 from retort.specs.loading import Problems
 from retort.specs.paper import Recording
 from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
+from retort.study.cells import expand, score_address
 from retort.study.load import read_scales
 from retort.study.study import Study
-from retort.tables.recorded_cells import origin_of, recorded_value, scores_of
+from retort.tables.base import Recorded, table_of
 
-# Recorded runs of printed papers at a smaller scale: show their numbers beside a run's own, and record a run.
-
-
+KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept: enough to be rounded again
 OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
 OUTDATED = "with other settings than the scale has now"
-RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of each student{others}), not judged."
+Values = dict[str, dict[str, list[float]]]  # row -> column -> [mean] or [mean, standard deviation]
 
 
-def replacements_of(study: Study, paper: str) -> dict[str, object]:
-    """Return what the scale replaces in a paper (models, tasks, seeds, ...), in the form that a recording keeps."""
-    return _replacements(study.scale, paper)
+# --- show recorded numbers
 
 
 def _replacements(scale: Scale, paper: str) -> dict[str, object]:
+    """Return what a scale replaces in a paper (models, tasks, seeds, ...), in the form that a recording keeps."""
     replacements = scale.replacements
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
 
@@ -52,15 +56,13 @@ def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
 def recording_of(study: Study, paper: str) -> Recording | None:
     """Return the recorded run of a paper at the study's scale; None if there is none with the same settings."""
     recording = study.recordings.get((paper, study.config.scale))
-    return recording if recording and recording.replacements == replacements_of(study, paper) else None
+    return recording if recording and recording.replacements == _replacements(study.scale, paper) else None
 
 
 def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
     """Add to each line of a table the recorded number of its cell, if there is one."""
     recording = recording_of(study, lines[0].paper) if lines else None
-    if recording is None:
-        return lines
-    cells = recording.tables.get(lines[0].table, {})
+    cells = recording.tables.get(lines[0].table, {}) if recording else {}
 
     def add_recorded(line: Line) -> Line:
         number = cells.get(line.row, {}).get(line.column)
@@ -76,15 +78,12 @@ def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
         return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
     if table not in recording.tables:
         return []
-    tasks = recorded_tasks(study, paper, recording, [table])
-    return [RECORDED.format(scale=study.config.scale, **_run_of(recording, tasks))]
-
-
-def _run_of(recording: Recording, tasks: list[str]) -> dict[str, str]:
-    """Return the values of `RECORDED`: source, number of runs, and the teacher and tasks."""
     teacher = f"; teacher: {recording.replacements['model']}" if recording.replacements.get("model") else ""
-    others = f"{teacher}; tasks: {', '.join(tasks)}, over which means are"
-    return {"source": source_of(recording), "runs": str(recording.runs), "others": others}
+    tasks = ", ".join(recorded_tasks(study, paper, recording, [table]))
+    return [
+        f"Recorded: a run of ours at scale {study.config.scale} ({source_of(recording)}; {recording.runs} runs of each "
+        f"student{teacher}; tasks: {tasks}, over which means are), not judged."
+    ]
 
 
 def as_recorded(study: Study, paper: str, table: str) -> Study:
@@ -107,6 +106,147 @@ def source_of(recording: Recording) -> str:
     return ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
 
 
+def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
+    """Return the tasks behind the recorded cells of a paper, each with the splits that were read in part.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        recording: the recorded run.
+        tables: the tables whose cells count; None for all that are recorded.
+    """
+    ran = recording.replacements.get("tasks")
+    found: dict[str, None] = {}
+    for name in recording.tables if tables is None else tables:
+        for cell in study.exhibits[paper, name].cells():
+            if cell.column in recording.tables[name].get(cell.row, {}):
+                found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
+    return [_with_sample(task, recording) for task in sorted(found, key=(ran or list(found)).index)]
+
+
+def _with_sample(task: str, recording: Recording) -> str:
+    """Return the name of a task, with the sizes of the splits that a recorded run read in part."""
+    splits = (recording.samples or {}).get(task, {})
+    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in splits.items())
+    return f"{task} (a sample: {rows})" if rows else task
+
+
+# --- record a run
+
+
+def recorded_value(line: Line) -> list[float] | None:
+    """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
+    if line.status not in HAS_VALUE or line.mean is None:
+        return None
+    return [round(value, KEPT[line.unit]) for value in (line.mean, line.std) if value is not None]
+
+
+def _recorded_values(recorded: Iterable[Recorded]) -> Values:
+    values: Values = {}
+    for row, column, line in recorded:
+        if value := recorded_value(line):
+            values.setdefault(row, {})[column] = value
+    return values
+
+
+def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
+    """Check that `runs` of a table of scores is the number of runs behind its means.
+
+    Raises:
+        RetortError: it is another number.
+    """
+    counts = {line.n for line in lines if line.unit == "x100" and line.std is not None}
+    if exhibit.compared_rows() and counts - {exhibit.published_runs}:
+        means = ", ".join(map(str, sorted(counts)))
+        raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
+
+
+def _dump(content: Any) -> str:
+    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
+
+
+def with_block(path: Path, key: str, content: Any) -> str:
+    """Return the text of a YAML file with its last block, that of `key`, replaced by `content`.
+
+    The text above the block stays as it is, with its comments.
+
+    Raises:
+        RetortError: another key comes after the block.
+    """
+    above, _, below = path.read_text(encoding="utf-8").partition(f"\n{key}:")
+    if any(line[:1] not in (" ", "", "#") for line in below.splitlines()[1:]):
+        raise RetortError(f"{path}: '{key}' is not the last key", "move it to the end of the file")
+    return f"{above.rstrip()}\n{_dump({key: content})}"
+
+
+def _scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
+    """Return the paths of the scores of some tables and figures, named as (paper, name)."""
+    cells = [cell for cell in expand(study) if (cell.paper, cell.table) in exhibits]
+    return list(dict.fromkeys(Path(score_address(cell.student, cell.task, cell.seed)) for cell in cells))
+
+
+def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:
+    """Return machine, date, commit, precision and versions of some scores.
+
+    Raises:
+        RetortError: the scores come from several machines, commits or versions, or the code that made them is not
+            committed.
+    """
+    made_by = {
+        "machine": {record["device"] for record in records},
+        "commit": {record["commit"] for record in records},
+        "versions": {", ".join(f"{name} {of}" for name, of in record["versions"].items()) for record in records},
+    }
+    for what, values in made_by.items():
+        if len(values) != 1:
+            raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
+    agreed = {what: next(iter(values)) for what, values in made_by.items()}
+    if agreed["commit"].endswith("+changes"):
+        raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
+    date = max(record["at"] for record in records)[:10]
+    return {**agreed, "precision": study.config.resolved_precision(), "date": date}
+
+
+def _tables_of(study: Study, paper: str) -> dict[str, Path]:
+    """Return the tables of a paper by name, each with the path of its tidy CSV."""
+    names = sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table"))
+    return {name: Path(f"results/tables/{paper}/{name}.csv") for name in names}
+
+
+def record(study: Study, paper: str) -> list[str]:
+    """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
+
+    All of it is checked before anything is written.
+
+    Raises:
+        RetortError: the paper is not a study of ours, a score is missing, a table has not been made, or the scores are
+            not of one run.
+    """
+    if not study.papers[paper].ours:
+        raise RetortError(
+            f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
+        )
+    scores, tables = _scores_of(study, {key for key in study.exhibits if key[0] == paper}), _tables_of(study, paper)
+    for path in (*scores, *tables.values()):
+        if not path.is_file():
+            raise RetortError(f"{path} is missing", "run the whole study first")
+    made_by = _made_by(study, list(map(read_record, scores)))
+    folder = study.folder / "papers" / paper
+    texts: dict[str, str] = {}
+    for name, path in tables.items():
+        lines = read(path)
+        _check_runs(name, study.exhibits[paper, name], lines)
+        recorded = table_of(study, paper, name).recorded(study, paper, lines)
+        if recorded is not None:
+            texts[f"{name}.yaml"] = with_block(folder / f"{name}.yaml", "published", _recorded_values(recorded))
+    for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
+        texts[f"recorded/{figure.name}"] = figure.read_text(encoding="utf-8")
+    texts["paper.yaml"] = with_block(folder / "paper.yaml", "recorded", made_by)
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    return list(texts)
+
+
 def has_scores(lines: list[Line]) -> bool:
     """Return whether a table has a score of ours."""
     return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
@@ -118,36 +258,36 @@ def record_scale(study: Study, paper: str) -> str:
     Tables without a score of ours are left out, and so are cells of which a run is missing.
 
     Raises:
-        RetortError: the scale trains the students as printed, no table has a number, `origin_of` refuses the scores, or
+        RetortError: the scale trains the students as printed, no table has a number, the scores are not of one run, or
             numbers that are recorded would be lost.
     """
     if not study.scale.replacements:
         raise RetortError(
             f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
         )
-    paths = {
-        name: Path(f"results/tables/{paper}/{name}.csv")
-        for slug, name in sorted(study.exhibits)
-        if slug == paper and name.startswith("table")
-    }
-    tables = {name: read(path) for name, path in paths.items() if path.is_file()}
+    tables = {name: read(path) for name, path in _tables_of(study, paper).items() if path.is_file()}
     scored = {name: lines for name, lines in tables.items() if has_scores(lines)}
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
-    scores = list(filter(Path.is_file, scores_of(study, {(paper, name) for name in scored})))
+    paths = _scores_of(study, {(paper, name) for name in scored})
+    records = [read_record(path) for path in paths if path.is_file()]
+    samples: dict[str, dict[str, list[int]]] = {}
+    for one in records:
+        for split, rows in one.get("sample", {}).items():
+            samples.setdefault(one["task"], {})[split] = list(rows)
     recording = Recording(
-        run=origin_of(study, scores),
-        replacements=replacements_of(study, paper),
+        run=_made_by(study, records),
+        replacements=_replacements(study.scale, paper),
         runs=study.scale.replacements.seeds,
-        samples=samples_of(scores),
-        tables={name: _cells(lines) for name, lines in scored.items()},
+        samples=samples,
+        tables={
+            name: _recorded_values((line.row, line.column, line) for line in lines if line.unit == "x100")
+            for name, lines in scored.items()
+        },
     )
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     _check_that_all_is_kept(study, paper, path, recording)
-    content = yaml.safe_dump(
-        recording.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=118, allow_unicode=True
-    )
-    write_text(path, schema_line(path, "recording") + content)
+    write_text(path, schema_line(path, "recording") + _dump(recording.model_dump(mode="json")))
     return str(path)
 
 
@@ -173,48 +313,5 @@ def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Rec
         )
 
 
-def _addresses(rows: dict[str, dict[str, list[float]]]) -> set[tuple[str, str]]:
+def _addresses(rows: Values) -> set[tuple[str, str]]:
     return {(row, column) for row, cells in rows.items() for column in cells}
-
-
-def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
-    """Return task -> split -> [rows that were read, rows in all], for the splits that scores read in part."""
-    samples: dict[str, dict[str, list[int]]] = {}
-    for record in map(read_record, scores):
-        for split, rows in record.get("sample", {}).items():
-            samples.setdefault(record["task"], {})[split] = list(rows)
-    return samples
-
-
-def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
-    """Return the tasks behind the recorded cells of a paper, each with the splits that were read in part.
-
-    Args:
-        study: the study.
-        paper: the paper.
-        recording: the recorded run.
-        tables: the tables whose cells count; None for all that are recorded.
-    """
-    ran = recording.replacements.get("tasks")
-    found: dict[str, None] = {}
-    for name in recording.tables if tables is None else tables:
-        for cell in study.exhibits[paper, name].cells():
-            if cell.column in recording.tables[name].get(cell.row, {}):
-                found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
-    return [_with_sample(task, recording) for task in sorted(found, key=(ran or list(found)).index)]
-
-
-def _with_sample(task: str, recording: Recording) -> str:
-    """Return the name of a task, with the sizes of the splits that a recorded run read in part."""
-    parts = (recording.samples or {}).get(task, {})
-    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
-    return f"{task} (a sample: {rows})" if rows else task
-
-
-def _cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    cells: dict[str, dict[str, list[float]]] = {}
-    for line in lines:
-        value = recorded_value(line)
-        if value is not None and line.unit == "x100":
-            cells.setdefault(line.row, {})[line.column] = value
-    return cells

@@ -18,9 +18,8 @@ from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, 
 from retort.specs.rows import Row
 from retort.specs.table import Decimals, Printed
 from retort.study.study import Study
-from retort.tables.base import Inputs, Table
+from retort.tables.base import Inputs, Recorded, Table
 from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
-from retort.tables.recorded_cells import recorded_value
 
 
 class ReportedTests(Spec):
@@ -92,29 +91,27 @@ class PairedTestsTable(Table):
         groups = list(self.reported[name].among.values()) if name in self.reported else []
         pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
         scores = {row: row_scores(inputs.study, table, row, inputs.scores) for row in rows}
-        differences = {(a, b): paired_differences(scores[a], scores[b]) for a, b in pairs}
-        results = {test.metric: [test.run(differences[pair]) for pair in pairs] for test in TESTS}
+        differences = [paired_differences(scores[a], scores[b]) for a, b in pairs]
+        results = {test: [test.run(each) for each in differences] for test in TESTS}
         # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
-        corrected = {
-            metric: iter(holm([result.p for result in of_pairs if result.p is not None]))
-            for metric, of_pairs in results.items()
-        }
+        corrected = {test: holm([result.p for result in of_pairs]) for test, of_pairs in results.items()}
         for at, (a, b) in enumerate(pairs):
-            first, other = rows[a], rows[b]
-            where = (inputs.paper, inputs.name, a, b, first.student, name)
-            note = left_out({a: scores[a], b: scores[b]}) if differences[a, b] else ""
-            every, shared = results[PAIRS.metric][at], {"scale": inputs.study.config.scale, "note": note}
-            unrun = [_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run][:1]
-            state = {**_state(every, unrun), **shared}
-            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, n=every.n, **state)
+            where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
+            note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
+            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), None)
+
+            def state(result: Comparison, unrun: Any = unrun, note: str = note) -> dict[str, Any]:
+                own = {"status": result.status, "reason": result.reason}
+                return {"n": result.n, "scale": inputs.study.config.scale, "note": note, **(unrun or own)}
+
+            every = results[PAIRS][at]
+            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **state(every))
             for test in TESTS:
-                result = results[test.metric][at]
-                p_holm = None if result.p is None else next(corrected[test.metric])
-                state = {**_state(result, unrun), **shared, "n": result.n}
-                published = self._published(name, first, other) if test is PAIRS else None
+                result = results[test][at]
+                published = self._published(name, rows[a], rows[b]) if test is PAIRS else None
                 verdict = self._verdict(name, (a, b), result.p) if test is PAIRS else ""
-                yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state)
-                yield Line(*where, test.metric_holm, "p", mean=p_holm, **state)
+                yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state(result))
+                yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state(result))
 
     def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
         """Return whether our test of two rows agrees with the one that the paper reports; empty without either test."""
@@ -129,16 +126,13 @@ class PairedTestsTable(Table):
         names = (f"{first.student} vs {other.student}", f"{other.student} vs {first.student}")
         return next((published[name][0] for name in names if name in published), None)
 
-    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
-        """Return the p-values of a run by table and pair of students."""
-        recorded: dict[str, dict[str, list[float]]] = {}
-        names = inputs.study.names(inputs.paper)
+    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
+        """Return table, pair of students and line of each p-value over pairs."""
+        short, recorded = study.names(paper).short, []
         for line in lines:
-            value = recorded_value(line)
-            if value is not None and line.metric == PAIRS.metric:
-                rows = inputs.study.exhibits[inputs.paper, line.task].compared_rows()
-                pair = " vs ".join(map(names.short, (line.student, rows[line.column].student)))
-                recorded.setdefault(line.task, {})[pair] = value
+            if line.metric == PAIRS.metric:
+                other = study.exhibits[paper, line.task].compared_rows()[line.column].student
+                recorded.append((line.task, f"{short(line.student)} vs {short(other)}", line))
         return recorded
 
     def lay_out(self, lines: list[Line]) -> Sheet:
@@ -210,11 +204,6 @@ def _status_of_unrun(study: Study, row: Row) -> dict[str, Any]:
     if not row.student:
         return {"status": Status.PLANNED}
     return {"status": Status.NOT_RUN, "reason": study.not_run.get(row.student, "")}
-
-
-def _state(test: Comparison, unrun: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return status and reason of a pair of rows: those of the row that is not run, if any, else those of the test."""
-    return unrun[0] if unrun else {"status": test.status, "reason": test.reason}
 
 
 def matrix(

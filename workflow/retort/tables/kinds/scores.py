@@ -1,28 +1,65 @@
-"""Tables of scores: students as rows, tasks as columns, means and standard deviations over seeds."""
+"""Tables of models: their scores on tasks, or their parameters and latency."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
 from retort.judgement.verdicts import judge_lines, limits_of, rule
-from retort.results.collect import Measured, mean_of
+from retort.results.collect import mean_of
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, Row
 from retort.specs.table import Decimals, MeasuredTable
-from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, entry, model_rows, sheet, verdict_remark
-from retort.tables.lines import cell_lines, measure
-from retort.tables.recorded_cells import recorded_cells
+from retort.study.study import Study
+from retort.tables.base import Inputs, Recorded, Table
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
+from retort.tables.lines import Rows, cell_lines, measure
+
+
+class ModelsTable(MeasuredTable, Table):
+    """A table whose rows are models: what is common to scores and profiles."""
+
+    def judged(self, inputs: Inputs, lines: list[Line]) -> list[Line]:
+        """Return lines of the table with their verdicts."""
+        return judge_lines(lines, limits_of(self, inputs.study.papers[inputs.paper]))
+
+    def lines_to_count(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that the report counts as cells: all."""
+        return lines
+
+    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
+        """Return student, column and line of each cell; averages are left out, since they can be computed."""
+        names = study.names(paper)
+        return [(names.short(line.student), line.column, line) for line in lines if line.column != AVERAGE]
+
+    def grid(self, lines: list[Line], notes: Notes, bold: Collection[tuple[str, str]] = ()) -> Grid:
+        """Return the printed rows and columns; a horizontal rule opens each new group of rows.
+
+        Args:
+            lines: the lines of the table.
+            notes: the footnotes of the table; those of the cells are added, row by row.
+            bold: the (row, column) of each cell whose value is printed bold.
+        """
+        printed, entries = as_printed(self), dict[tuple[str, str], Entry]()
+        order = list(self.named_rows())
+        for line in sorted(lines, key=lambda line: order.index(line.row)):
+            key = (line.row, line.column)
+            entries[key] = replace(entry(line, self.decimals, notes, printed.get(key)), bold=key in bold)
+        columns, groups = list(dict.fromkeys(line.column for line in lines)), [row.group for row in self.rows]
+        rows = [
+            PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != before)
+            for (name, row), before in zip(self.named_rows().items(), [groups[0], *groups], strict=False)
+        ]
+        return Grid(columns, rows)
 
 
 @table_kind
-class ScoresTable(MeasuredTable, Table):
+class ScoresTable(ModelsTable):
     """A table of scores, students x tasks: mean and standard deviation over seeds."""
 
     kind: Literal["scores"] = Field(description="which kind of table this is")
@@ -37,11 +74,9 @@ class ScoresTable(MeasuredTable, Table):
         """Return a line for each cell, and one for each row if the table has averages."""
         measured = measure(inputs, self)
         lines = cell_lines(inputs, self, measured)
-        return judge_lines(
-            [*lines, *self._averages(lines, measured)], limits_of(self, inputs.study.papers[inputs.paper])
-        )
+        return self.judged(inputs, [*lines, *self._averages(lines, measured)])
 
-    def _averages(self, lines: list[Line], measured: Mapping[str, Mapping[str, Measured]]) -> list[Line]:
+    def _averages(self, lines: list[Line], measured: Rows) -> list[Line]:
         counted = [column.name for column in self.columns if column.average]
         averages = []
         for name, row in self.named_rows().items() if counted else ():
@@ -55,30 +90,17 @@ class ScoresTable(MeasuredTable, Table):
             )  # fmt: skip
         return averages
 
-    def lines_to_count(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that the report counts as cells: all."""
-        return lines
-
-    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
-        """Return the numbers of a run by student and column."""
-        return recorded_cells(inputs.study.names(inputs.paper), lines)
-
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        notes, best, printed = Notes(), self._best(lines), as_printed(self)
-        columns = list(dict.fromkeys(line.column for line in lines))
-        entries: dict[tuple[str, str], Entry] = {}
-        order = list(self.named_rows())
-        for line in sorted(lines, key=lambda line: order.index(line.row)):
-            key = (line.row, line.column)
-            entries[key] = replace(entry(line, self.decimals, notes, printed.get(key)), bold=key in best)
+        notes = Notes()
+        grid = self.grid(lines, notes, bold=self._best(lines))
         remarks = [*verdict_remark(self.verdicts(lines)), *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
-        if AVERAGE in columns:
+        if AVERAGE in grid.head:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
         else:
             remarks.append("Bold: the best student of the column.")
-        return sheet(self, lines, [Grid(columns, model_rows(self.rows, columns, entries))], notes, remarks)
+        return sheet(self, lines, [grid], notes, remarks)
 
     def _best(self, lines: list[Line]) -> set[tuple[str, str]]:
         """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
@@ -118,3 +140,32 @@ def _runs(lines: list[Line]) -> list[str]:
     counts = sorted({line.n for line in lines if line.status in HAS_VALUE and line.n})
     few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
     return [f"Ours: n = {few}."] if few else []
+
+
+COLUMNS = [
+    Column(label="Parameters (M)", metric="parameters"),
+    Column(label="Without embeddings (M)", metric="without_embeddings"),
+    Column(label="Latency (ms)", metric="latency"),
+    Column(label="Speed-up", metric="speed-up"),
+]
+
+
+@table_kind
+class ProfilesTable(ModelsTable):
+    """A table of model profiles: parameters and latency; if it gives no columns, it has `COLUMNS`."""
+
+    kind: Literal["profiles"] = Field(description="which kind of table this is")
+    columns: list[Column] = Field(default=COLUMNS, description="from left to right")
+    decimals: Decimals = 2
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return a line per cell."""
+        return self.judged(inputs, cell_lines(inputs, self))
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out the table: one row per architecture, with its parameters, latency and speed-up."""
+        notes, remarks = Notes(), verdict_remark(self.verdicts(lines))
+        if any(line.published is not None for line in lines):
+            remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
+        remarks.append(f"Speed-up against {self.rows[0].label}.")
+        return sheet(self, lines, [self.grid(lines, notes)], notes, remarks)
