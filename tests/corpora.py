@@ -8,7 +8,7 @@ from retort.data.blocks import Blocks
 from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import tokenize_part
 from retort.data.corpus_texts import CorpusTexts
-from retort.settings import CorpusSettings
+from retort.settings.inputs import CorpusSettings
 
 
 def build_blocks(folder: Path, texts: Path, encoder: Path, settings: CorpusSettings, parts: int = 1) -> Blocks:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.settings import CorpusSettings, DistillationSettings, InitialisationSettings, TaskSettings
+from retort.settings.inputs import CorpusSettings, TaskSettings
+from retort.settings.trainings import DistillationSettings, InitialisationSettings
 from retort.specs.corpus import Corpus
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule

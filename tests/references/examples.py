@@ -11,7 +11,7 @@ import torch
 from retort.batch import Batch, Shape
 from retort.objectives import Pair, WeightedSum, loss_of, objectives
 from retort.objectives.base import TrainingRows
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.mappings import pairs_of
 from torch import Tensor

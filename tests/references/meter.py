@@ -22,7 +22,7 @@ from retort.objectives import loss_of
 from retort.objectives.base import TrainingRows
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.plain import plain
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim

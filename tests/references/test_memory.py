@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from retort.cost import losses, memory
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.model import Architecture

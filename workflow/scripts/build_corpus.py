@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import TokenizedCorpusSettings
+    from retort.settings.inputs import TokenizedCorpusSettings
     from retort.stages.preprocess import build_corpus
 
     build_corpus(

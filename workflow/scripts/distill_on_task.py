@@ -2,7 +2,7 @@ from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
-    from retort.settings import TaskDistillationSettings
+    from retort.settings.trainings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
     from retort.stages.kept_seeds import each_seed
 

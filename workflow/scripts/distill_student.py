@@ -2,7 +2,7 @@ from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
-    from retort.settings import CorpusDistillationSettings
+    from retort.settings.trainings import CorpusDistillationSettings
     from retort.stages.distill import distill_students
 
     read, settings = snakemake.input, snakemake.params.settings

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import TokenizedTaskSettings
+    from retort.settings.inputs import TokenizedTaskSettings
     from retort.stages.preprocess import encode_task
 
     encode_task(

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import FinetuneSettings
+    from retort.settings.trainings import FinetuneSettings
     from retort.stages.finetune import finetune_student
     from retort.stages.kept_seeds import each_seed
 

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import TeacherSettings
+    from retort.settings.trainings import TeacherSettings
     from retort.stages.teacher import finetune_teacher
     from retort.training.evaluate import ScoreToWrite
 

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import TeacherHeadSettings
+    from retort.settings.trainings import TeacherHeadSettings
     from retort.stages.teacher import fit_teacher_head
 
     fit_teacher_head(

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import PredictionSettings
+    from retort.settings.trainings import PredictionSettings
     from retort.stages.submission import predict_test
 
     predict_test(

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import ProfileSettings
+    from retort.settings.trainings import ProfileSettings
     from retort.stages.profile import profile_student
 
     profile_student(

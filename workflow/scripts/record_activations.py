@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import ActivationSettings
+    from retort.settings.trainings import ActivationSettings
     from retort.stages.teacher import record_activations
 
     record_activations(

@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import GridSettings
+    from retort.settings.trainings import GridSettings
     from retort.stages.finetune import run_grid
 
     run_grid(

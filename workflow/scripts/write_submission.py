@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.settings import SubmissionSettings
+    from retort.settings.trainings import SubmissionSettings
     from retort.stages.submission import write_submission
 
     write_submission(

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from retort.data.readers import rated_lines
 from retort.data.splits import read_task
 from retort.data.texts import Section, texts
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 
 from tests.job_settings import split_settings, task_settings

@@ -18,7 +18,7 @@ from retort.cost.work import Work
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.plan.plan import Plan
-from retort.settings import TimingSettings
+from retort.settings.trainings import TimingSettings
 from retort.specs.config import read_config
 
 from tests.job_settings import schedule

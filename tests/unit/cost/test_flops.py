@@ -13,7 +13,7 @@ from retort.cost.preprocessing import Rows
 from retort.cost.work import Work
 from retort.models import build
 from retort.models.recorder import Recorder
-from retort.settings import StageSettings, TermSettings
+from retort.settings.trainings import StageSettings, TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from torch.utils.flop_counter import FlopCounterMode

@@ -11,7 +11,7 @@ import pytest
 from retort.data.files import sha256
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 
 from tests.tiny.forms import add_to_card, write_parquet

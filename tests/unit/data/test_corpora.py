@@ -22,7 +22,7 @@ from retort.data.corpus_texts import CorpusTexts, apportion
 from retort.data.files import sha256
 from retort.data.token_shards import read_shard
 from retort.errors import RetortError
-from retort.settings import CorpusSettings
+from retort.settings.inputs import CorpusSettings
 
 from tests.corpora import build_blocks
 from tests.job_settings import corpus_settings

@@ -16,7 +16,7 @@ from retort.data.batches import collate
 from retort.data.encoded import Encoded, RowCounts
 from retort.data.encoding import SplitWriter, TokenColumns, Tokeniser, encode_task
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 from retort.tasks.windows import Question, windows
 from tokenizers import Tokenizer, models, pre_tokenizers, processors

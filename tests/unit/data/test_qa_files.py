@@ -12,7 +12,7 @@ import pytest
 from retort.data.formats import formats
 from retort.data.splits import SplitReader
 from retort.errors import RetortError
-from retort.settings import SplitSettings
+from retort.settings.inputs import SplitSettings
 from retort.tasks import task_types
 from retort.tasks.metrics import normalisations
 from retort.tasks.windows import Question

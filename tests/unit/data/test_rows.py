@@ -12,7 +12,7 @@ from retort.data.formats import formats
 from retort.data.readers import Record
 from retort.data.splits import SplitRows, read_task, split_groups
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 
 from tests.job_settings import split_settings, task_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from retort.errors import RetortError
-from retort.settings import PointSettings
+from retort.settings.trainings import PointSettings
 from retort.training.grid import Trial, choose
 
 POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]

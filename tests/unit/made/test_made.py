@@ -17,7 +17,7 @@ from retort.plan.resolve_data import task as task_settings
 from retort.rehearsal import synthetic_files
 from retort.rehearsal.synthetic_files import SCRIPTS, lexicon, makers, write_rows, write_texts
 from retort.rehearsal.synthetic_models import FAMILIES, write_model, write_tokenizer
-from retort.settings import ModelSettings
+from retort.settings.inputs import ModelSettings
 from retort.specs import catalogue
 from retort.specs.config import RunSources, read_config
 from retort.specs.model import Architecture, MadeModel, MadeRows, MadeTexts

@@ -17,7 +17,7 @@ from retort.models import build, weights
 from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
 from retort.models.recorder import MODULES, Key, Recorder
-from retort.settings import ModelSettings
+from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
 from safetensors.torch import load_file, save_file
 from torch import Tensor

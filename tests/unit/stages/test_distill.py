@@ -18,7 +18,7 @@ from retort.models import build, weights
 from retort.models.initialise import StartFolders
 from retort.objectives.compose import WeightedSum
 from retort.plan import resolve, resolve_data
-from retort.settings import CorpusDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings
 from retort.specs.config import Config
 from retort.stages.distill import distill_students
 from retort.study.load import open_study

@@ -16,7 +16,7 @@ from retort.models import build, weights
 from retort.plan import params
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
-from retort.settings import SubmittedTask
+from retort.settings.trainings import SubmittedTask
 from retort.specs.config import Config
 from retort.stages.preprocess import encode_task
 from retort.stages.submission import predict_test, write_submission

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.plan import resolve
 from retort.results.tidy import Line
-from retort.settings import ProfileSettings
+from retort.settings.trainings import ProfileSettings
 from retort.specs.config import Config, read_config
 from retort.specs.printed import Timing, timing
 from retort.stages.profile import profile_student

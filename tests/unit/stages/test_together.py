@@ -15,7 +15,7 @@ from retort.errors import RetortError
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Recorder
 from retort.objectives.compose import WeightedSum
-from retort.settings import CorpusDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings
 from retort.specs.model import Architecture
 from retort.stages.distill import distill_students, save_student
 

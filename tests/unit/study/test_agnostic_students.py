@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
-from retort.settings import PointSettings
+from retort.settings.trainings import PointSettings
 from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Row

@@ -18,7 +18,7 @@ from retort.report.outcome import ClaimCounts, Files, openings
 from retort.report.tally import tally
 from retort.results.collect import Scores
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
-from retort.settings import ProfileSettings
+from retort.settings.trainings import ProfileSettings
 from retort.specs.config import RunSources, read_config
 from retort.specs.printed import Timing
 from retort.study import questions

@@ -18,7 +18,7 @@ from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.models.stored_activations import StoredActivations
 from retort.plan import resolve
-from retort.settings import ActivationSettings
+from retort.settings.trainings import ActivationSettings
 from retort.specs.config import Config
 from retort.stages.teacher import record_activations
 from retort.study.load import open_study

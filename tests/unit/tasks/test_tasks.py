@@ -19,7 +19,7 @@ from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve_data
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.specs.config import ROOT, Config
 from retort.specs.task import Task
 from retort.study.load import open_study

@@ -24,7 +24,7 @@ from retort.models.encoders import ATTENTION
 from retort.objectives.relation_forms.choice import relation_divergence
 from retort.objectives.relations import token_weights
 from retort.provenance import environment
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs.model import Architecture
 
 SECONDS = 20.0  # for how long steps are measured

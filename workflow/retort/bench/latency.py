@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from retort.settings import ProfileSettings
+from retort.settings.trainings import ProfileSettings
 from retort.specs.printed import Timing, Values
 
 

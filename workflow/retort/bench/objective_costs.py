@@ -21,7 +21,7 @@ from retort.models.encoders import ATTENTION
 from retort.models.recorder import Recorder
 from retort.objectives import WeightedSum, loss_of, objectives
 from retort.objectives.base import TrainingRows
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.mappings import pairs_of
 from retort.specs.protocol import Schedule

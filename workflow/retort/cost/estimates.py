@@ -16,7 +16,8 @@ from retort.cost.preprocessing import Volume
 from retort.cost.work import Work
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
-from retort.settings import CorpusDistillationSettings, GridSettings, TaskSettings
+from retort.settings.inputs import TaskSettings
+from retort.settings.trainings import CorpusDistillationSettings, GridSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 

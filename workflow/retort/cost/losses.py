@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import Entry
 from retort.specs.model import Architecture

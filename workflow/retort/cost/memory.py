@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 
 from retort.cost import losses, work
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule

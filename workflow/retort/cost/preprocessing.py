@@ -11,7 +11,7 @@ import numpy as np
 from retort.data.encoded import Encoded
 from retort.data.epochs import epoch_batches
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
 from retort.specs.source import HubSource

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from retort.cost import losses
 from retort.cost.preprocessing import Rows, Volume
-from retort.settings import (
+from retort.settings.inputs import TaskSettings
+from retort.settings.trainings import (
     ActivationSettings,
     CorpusDistillationSettings,
     FinetuneSettings,
@@ -19,7 +20,6 @@ from retort.settings import (
     ProfileSettings,
     StageSettings,
     TaskDistillationSettings,
-    TaskSettings,
     TeacherHeadSettings,
     TeacherSettings,
 )

@@ -13,7 +13,7 @@ from retort.data.packing import Packer, packers
 from retort.data.text_tokenizer import CorpusTokenizer
 from retort.data.texts import Section, sections
 from retort.errors import RetortError
-from retort.settings import CorpusSettings
+from retort.settings.inputs import CorpusSettings
 from retort.specs.corpus import Component
 
 

@@ -18,7 +18,7 @@ from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
 from retort.data.splits import RecordMaker, read_task
 from retort.data.tokenizers import read_tokenizer
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 
 Say = Callable[[str], None]
 

@@ -14,7 +14,7 @@ from retort.data.files import plain_or_gzip, sha256
 from retort.data.formats import DUPLICATE, Fields, Row, formats
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
-from retort.settings import SplitFile, SplitSettings, TaskSettings
+from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
 
 DRAWN = ("train", "dev", "test")
 HINT = "give the whole file, or name the task under `sample` in config.yaml, which is then printed with every score"

@@ -12,7 +12,8 @@ from torch import nn
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, has_masked_lm, load
 from retort.models.encoders import embeddings_of, heads_on, layers_of
-from retort.settings import DistillationSettings, ModelSettings
+from retort.settings.inputs import ModelSettings
+from retort.settings.trainings import DistillationSettings
 from retort.specs.model import Architecture
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
-from retort.settings import TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs.catalogue import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
-from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
+from retort.settings.inputs import TokenizedTaskSettings
+from retort.settings.trainings import PredictionSettings, SubmissionSettings, SubmittedTask
 from retort.study.questions import submitted_splits
 from retort.study.reading import readable
 from retort.study.study import Study

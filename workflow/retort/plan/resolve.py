@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TypedDict
 
 from retort.plan.resolve_data import VERSIONS, corpus, model, task
-from retort.settings import (
+from retort.settings.inputs import ModelSettings
+from retort.settings.trainings import (
     ActivationSettings,
     CorpusDistillationSettings,
     FinetuneSettings,
     GridSettings,
     InitialisationSettings,
-    ModelSettings,
     PointSettings,
     ProfileSettings,
     PublishedTeacherSettings,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import content_of, digest_of
-from retort.settings import (
+from retort.settings.inputs import (
     CorpusSettings,
     FetchSettings,
     FolderContent,

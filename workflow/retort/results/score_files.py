@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from retort.checksums import Maker, is_sealed, sha256
 from retort.errors import RetortError
 from retort.results.tidy import AGAIN, Status
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.specs.rows import limits
 from retort.study.cells import answers_address
 from retort.tasks.answers import Answers, metrics_of

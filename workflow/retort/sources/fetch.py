@@ -11,7 +11,7 @@ from typing import Any
 from retort.checksums import files_in
 from retort.errors import RetortError
 from retort.plan import resolve_data
-from retort.settings import FetchSettings
+from retort.settings.inputs import FetchSettings
 from retort.sources import hub, packages
 from retort.specs.config import read_config
 from retort.specs.source import Folder, HubRepository, Package

@@ -19,7 +19,7 @@ from retort.models.initialise import StartFolders, check_published, initialise, 
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
-from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import (
     Activations,
     Student,

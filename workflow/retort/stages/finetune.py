@@ -9,7 +9,7 @@ from retort.engine.job import Job
 from retort.errors import Diverged
 from retort.models import build, weights
 from retort.models.weights import save_with_card
-from retort.settings import FinetuneSettings, GridSettings, PointSettings
+from retort.settings.trainings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, part_of, read_lines

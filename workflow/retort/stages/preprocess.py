@@ -12,8 +12,9 @@ from retort.data.tokenizers import tokenizer_file
 from retort.engine.job import Job
 from retort.rehearsal.synthetic_files import write_rows, write_texts
 from retort.rehearsal.synthetic_models import write_model
-from retort.settings import FetchSettings, Made, TokenizedCorpusSettings, TokenizedTaskSettings
+from retort.settings.inputs import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.sources import fetch
+from retort.specs.model import Made
 from retort.tasks import task_type_of
 
 

@@ -14,7 +14,7 @@ from retort.engine.job import Job
 from retort.models import build
 from retort.models.encoders import embeddings_of, heads_on
 from retort.provenance import environment, memory
-from retort.settings import ProfileSettings
+from retort.settings.trainings import ProfileSettings
 
 
 def profile_student(job: Job, settings: ProfileSettings, student: str, model_folder: str, profile_file: str) -> None:

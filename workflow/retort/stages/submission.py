@@ -8,7 +8,7 @@ from pathlib import Path
 from retort.atomic import write_json, write_text
 from retort.data.encoded import Encoded
 from retort.engine.job import Job
-from retort.settings import PredictionSettings, SubmissionSettings
+from retort.settings.trainings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
 from retort.tasks.answers import submission_text, write_zip
 

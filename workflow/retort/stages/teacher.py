@@ -14,7 +14,7 @@ from retort.models import build
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
-from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
+from retort.settings.trainings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.how.launch import on_every_gpu

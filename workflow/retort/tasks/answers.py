@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
-from retort.settings import SubmittedTask, TaskSettings
+from retort.settings.inputs import TaskSettings
+from retort.settings.trainings import SubmittedTask
 from retort.specs.task import ALL
 from retort.tasks.base import task_type_of
 

@@ -11,7 +11,7 @@ from retort.data.encoded import Encoded
 from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
 from retort.registry import Registry
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 
 
 class TaskType(Protocol):

@@ -14,7 +14,7 @@ from retort.data.encoding import TokenColumns, Tokeniser
 from retort.data.formats import Fields
 from retort.data.readers import Record
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.specs.task_files import LARGEST, rating
 from retort.tasks.base import task_types
 from retort.tasks.metrics import metrics

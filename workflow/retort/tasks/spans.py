@@ -12,7 +12,7 @@ from retort.data.encoded import Encoded
 from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
 from retort.errors import RetortError
-from retort.settings import TaskSettings
+from retort.settings.inputs import TaskSettings
 from retort.tasks import metrics as qa
 from retort.tasks.base import task_types
 from retort.tasks.windows import Question, StoredQuestion, stored_questions, windows

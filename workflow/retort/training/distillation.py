@@ -23,10 +23,10 @@ from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
 from retort.objectives.base import TrainingRows
-from retort.settings import (
+from retort.settings.inputs import ModelSettings
+from retort.settings.trainings import (
     CorpusDistillationSettings,
     DistillationSettings,
-    ModelSettings,
     StageSettings,
     TaskDistillationSettings,
 )

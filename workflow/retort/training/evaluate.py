@@ -20,7 +20,8 @@ from retort.errors import Diverged
 from retort.machine import float32_products
 from retort.models.recorder import Recorder
 from retort.provenance import environment, memory
-from retort.settings import PointSettings, ScoreSettings, TaskSettings
+from retort.settings.inputs import TaskSettings
+from retort.settings.trainings import PointSettings, ScoreSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
 from retort.tasks.answers import Answers, metrics_of

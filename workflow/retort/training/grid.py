@@ -10,7 +10,7 @@ from typing import Any
 
 from retort.checksums import remedy
 from retort.errors import Diverged, RetortError
-from retort.settings import PointSettings
+from retort.settings.trainings import PointSettings
 
 
 @dataclass(frozen=True)

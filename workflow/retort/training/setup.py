@@ -15,7 +15,7 @@ from retort.engine.job import Job, this_code
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name
-from retort.settings import Settings, TaskSettings
+from retort.settings.inputs import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.parts import Division
