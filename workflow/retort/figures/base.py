@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from pydantic import AfterValidator, Field
 
+from retort.figures.style import save_empty_figure
 from retort.results.tidy import Line
 from retort.specs.base import Label, Spec, StudentName, Text
 from retort.specs.exhibit import Exhibit
@@ -70,10 +71,14 @@ class Figure(Exhibit):
             renders: file format ('svg', 'png') -> path.
         """
 
+    def render(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw the lines, or say why none has a value, and save the figure."""
+        if any(line.mean is not None for line in lines):
+            self.draw(inputs, lines, renders)
+        else:
+            save_empty_figure(lines, renders)
+
 
 def figure_of(study: Study, paper: str, name: str) -> Figure:
     """Return a figure of a study."""
     return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
-
-
-# Make one figure: collect its points, write them as a tidy CSV, read that back, and draw it.

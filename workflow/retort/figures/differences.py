@@ -6,7 +6,6 @@ This is no kind of figure: each table with verdicts gets such a plot, without a 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from retort.engine.job import Job
@@ -30,17 +29,19 @@ LONGEST = 48  # letters of a label; longer ones are shortened in the middle
 SHOWN = 2.5  # a panel reaches at least so many margins from zero
 
 
-def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
-    """Draw the judged scores of a table and save the plot.
-
-    Args:
-        lines: the tidy lines of the table.
-        renders: file format ('svg', 'png') -> path.
-    """
+def plot_verdicts(job: Job, csv: str, renders: dict[str, str]) -> None:
+    """Draw the verdicts of the table in a tidy CSV, in each requested file format."""
+    lines = read(csv)
     judged = [line for line in lines if line.low is not None]
-    if not judged:
-        save_empty_figure(lines, dict(renders))
-        return
+    if judged:
+        _forest(judged, renders)
+    else:
+        save_empty_figure(lines, renders)
+    job.say(f"{len(judged)} differences")
+
+
+def _forest(judged: list[Line], renders: dict[str, str]) -> None:
+    """Draw judged scores and save the plot."""
     rows = list(dict.fromkeys(line.row for line in judged))
     columns = list(dict.fromkeys(line.column for line in judged))
     across = min(MOST_PANELS, len(columns))
@@ -58,7 +59,7 @@ def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
         grid[0, 0].set_yticks(range(len(rows)), [_short(row) for row in rows])
         drawn.supxlabel("ours less published, × 100", fontsize=10)
         drawn.legend(handles=_legend(judged), loc="outside upper left", ncols=4, frameon=False, fontsize=9)
-        save(drawn, dict(renders))
+        save(drawn, renders)
 
 
 def _reach(lines: list[Line]) -> float:
@@ -111,10 +112,3 @@ def _legend(lines: list[Line]) -> list[object]:
     ]
     margins = sorted({line.margin for line in lines if line.margin})
     return [*handles, Patch(color=GRID, label=f"margin: {' or '.join(f'±{margin:g}' for margin in margins)}")]
-
-
-def plot_verdicts(job: Job, csv: str, renders: Mapping[str, str]) -> None:
-    """Draw the verdicts of the table in a tidy CSV, in each requested file format."""
-    lines = read(csv)
-    forest(lines, renders)
-    job.say(f"{sum(line.low is not None for line in lines)} differences")

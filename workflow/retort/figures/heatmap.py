@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-# (upper bound of p, colour of the cell, colour of its text); the last bound is above every p-value.
+# (upper bound of p, its name, colour of the cell, colour of its text); the last bound is above every p-value.
 LEVELS = [
-    (0.001, "#084a8c", "#fdfdfd"),
-    (0.01, "#3380b8", "#fdfdfd"),
-    (0.05, "#b5d4ea", "#0e141a"),
-    (2.0, "#eef1f4", INK),
+    (0.001, "p < 0.001", "#084a8c", "#fdfdfd"),
+    (0.01, "p < 0.01", "#3380b8", "#fdfdfd"),
+    (0.05, "p < 0.05", "#b5d4ea", "#0e141a"),
+    (2.0, "p ≥ 0.05", "#eef1f4", INK),
 ]
-NAMES = ["p < 0.001", "p < 0.01", "p < 0.05", "p ≥ 0.05"]
 CELL = 0.46  # inches
 
 
@@ -72,7 +71,7 @@ class TestsFigure(Figure):
 
 def level(p: float) -> tuple[str, str]:
     """Return the colour of a p-value's cell and the colour of the text on it."""
-    return next((color, ink) for bound, color, ink in LEVELS if p < bound)
+    return next((color, ink) for bound, _, color, ink in LEVELS if p < bound)
 
 
 def short(value: float) -> str:
@@ -114,5 +113,5 @@ def _panel(axes: Axes, title: str, lines: list[Line], test: PairedTest) -> None:
 def _legend(drawn: Drawing) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(facecolor=color, label=name) for (_, color, _), name in zip(LEVELS, NAMES, strict=True)]
+    handles = [Patch(facecolor=color, label=name) for _, name, color, _ in LEVELS]
     drawn.legend(handles=handles, loc="outside lower right", ncols=4, frameon=False, fontsize=9, handlelength=1.2)

@@ -62,7 +62,7 @@ class LayersFigure(Figure):
 
         Error bars and the bands of the references are one standard deviation.
         """
-        layers = {student: layer for layer, student in self.points.items()}
+        layers = self.depths()
         good = [line for line in lines if line.student in layers and line.mean is not None]
         deepest = self._teacher_layers(inputs.study)
         with figure(5.0, 3.1) as drawn:
@@ -84,10 +84,9 @@ class LayersFigure(Figure):
 
         If all students are planned, return the highest layer of `planned`.
         """
-        depths = []
-        for student in self.points.values():
-            teacher = study.students[student].teacher if student in study.students else student
-            depths.append(study.model_of(teacher).architecture.layers)
+        drawn = self.points.values()
+        teachers = {study.students[name].teacher if name in study.students else name for name in drawn}
+        depths = [study.model_of(teacher).architecture.layers for teacher in teachers]
         return max(depths, default=max(self.planned, default=1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
 
+Mark = tuple[str, float, float, float, float]  # label, latency (ms), score (x 100), and the deviations of both
 LATENCY = Column(label="Latency (ms)", metric="latency")
+BESIDE = 1.35  # the axis reaches to this multiple of the slowest latency, and to that part of the fastest
 # positions of a label beside its point: offsets to the right and up (in 1/72 inch), horizontal and vertical alignment
 LABELS = [
     (9, 7, "left", "bottom"), (9, -7, "left", "top"), (-9, 7, "right", "bottom"), (-9, -7, "right", "top"),
@@ -52,21 +53,21 @@ class ParetoFigure(Figure):
         """Draw and save the figure: error bars are one standard deviation in both directions."""
         latency = {line.student: line for line in lines if line.metric == "latency"}
         both = [(line, latency[line.student]) for line in lines if line.metric != "latency"]
-        whole = [(s, t) for s, t in both if s.mean is not None and t.mean is not None]
+        marks = [
+            (score.row, time.mean, score.mean, time.std or 0.0, score.std or 0.0)
+            for score, time in both
+            if score.mean is not None and time.mean is not None
+        ]
         with figure(5.0, 3.3) as drawn:
             axes = drawn.subplots()
-            if whole:
-                x, y = [t.mean or 0.0 for _, t in whole], [s.mean or 0.0 for s, _ in whole]
-                points(
-                    axes, x, y, xerr=[t.std or 0 for _, t in whole], yerr=[s.std or 0 for s, _ in whole],
-                    markeredgecolor=PAPER, markersize=8,
-                )  # fmt: skip
-                _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", x)
-                _front(axes, list(zip(x, y, strict=True)))
+            if marks:
+                _, x, y, wide, high = map(list, zip(*marks, strict=True))
+                points(axes, x, y, xerr=wide, yerr=high, markeredgecolor=PAPER, markersize=8)
+                _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", min(x) / BESIDE, max(x) * BESIDE)
+                _front(axes, front(list(zip(x, y, strict=True))))
                 drawn.canvas.draw()
-                labels = [(score.row, *pair) for (score, _), pair in zip(whole, zip(x, y, strict=True), strict=True)]
-                label_points(axes, labels, _bars(axes, whole))
-            write_notes(drawn, itertools.chain.from_iterable(both), inputs.remark)
+                _label_points(axes, marks)
+            write_notes(drawn, [line for pair in both for line in pair], inputs.remark)
             save(drawn, renders)
 
 
@@ -79,62 +80,51 @@ def front(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return best
 
 
-def label_points(axes: Axes, labels: list[tuple[str, float, float]], bars: list[Bbox]) -> None:
+def _label_points(axes: Axes, marks: list[Mark]) -> None:
     """Put each label at the first position beside its point that hides no point, error bar or other label.
 
     If every position hides something, use the one that hides least; a label outside the axes counts as two.
     """
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    frame, taken = axes.get_window_extent(renderer), list(bars)
-    for text, x, y in labels:
+    frame, taken = axes.get_window_extent(renderer), [box for mark in marks for box in _bars(axes, *mark[1:])]
+    for text, x, y, *_ in marks:
         tried: list[Any] = []
         for right, up, across, along in LABELS:
             note = axes.annotate(text, (x, y), (right, up), textcoords="offset points", ha=across, va=along, zorder=4)
             box = note.get_window_extent(renderer)
             hidden = sum(box.padded(4).overlaps(other) for other in taken)
             outside = not (frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1)
-            tried.append((hidden + 2 * outside, len(tried), note, box))
-        best = min(tried, key=lambda item: item[:2])
+            tried.append((hidden + 2 * outside, note, box))
+        best = min(tried, key=lambda item: item[0])  # the first of the best
         for item in tried:
             if item is not best:
-                item[2].remove()
-        taken.append(best[3])
+                item[1].remove()
+        taken.append(best[2])
 
 
-def _bars(axes: Axes, drawn: list[tuple[Line, Line]]) -> list[Bbox]:
-    """Return boxes around the two error bars of each point, in pixels."""
+def _bars(axes: Axes, x: float, y: float, wide: float, high: float) -> list[Bbox]:
+    """Return boxes around the two error bars of a point, in pixels."""
     from matplotlib.transforms import Bbox
 
-    boxes = []
-    for score, latency in drawn:
-        (x, y), wide, high = (latency.mean or 0, score.mean or 0), latency.std or 0, score.std or 0
-        for a, b in (((x - wide, y), (x + wide, y)), ((x, y - high), (x, y + high))):
-            (x0, y0), (x1, y1) = axes.transData.transform([a, b])
-            boxes.append(Bbox([[x0 - 5, y0 - 5], [x1 + 5, y1 + 5]]))
-    return boxes
+    ends = axes.transData.transform([(x - wide, y), (x + wide, y), (x, y - high), (x, y + high)])
+    return [Bbox([first - 5, last + 5]) for first, last in (ends[:2], ends[2:])]
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return the ticks between two latencies: 1, 2 and 5 times powers of ten; if there are none, the two latencies."""
-    steps = [m * 10.0**power for power in range(-4, 6) for m in (1, 2, 5)]
-    inside = [step for step in steps if low <= step <= high]
-    return inside or [low, high]
-
-
-def _axes(axes: Axes, ylabel: str, x: list[float]) -> None:
+def _axes(axes: Axes, ylabel: str, low: float, high: float) -> None:
+    """Set the axes; latencies have ticks at 1, 2 and 5 times powers of ten, or else at both ends."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    axes.set(xscale="log", xlim=(min(x) / 1.35, max(x) * 1.35), xlabel="latency, ms (log scale)", ylabel=ylabel)
-    axes.xaxis.set_major_locator(FixedLocator(_ticks(min(x) / 1.35, max(x) * 1.35)))
+    axes.set(xscale="log", xlim=(low, high), xlabel="latency, ms (log scale)", ylabel=ylabel)
+    steps = [m * 10.0**power for power in range(-4, 6) for m in (1, 2, 5)]
+    axes.xaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high] or [low, high]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.margins(y=0.22)
 
 
-def _front(axes: Axes, pairs: list[tuple[float, float]]) -> None:
-    best = front(pairs)
-    steps = [*best, (axes.get_xlim()[1], best[-1][1])]
-    axes.step([x for x, _ in steps], [y for _, y in steps], where="post", color=MUTED, linewidth=1.2, zorder=2)
-    x, y = steps[-1]
+def _front(axes: Axes, best: list[tuple[float, float]]) -> None:
+    end = axes.get_xlim()[1], best[-1][1]
+    x, y = zip(*best, end, strict=True)
+    axes.step(x, y, where="post", color=MUTED, linewidth=1.2, zorder=2)
     look: dict[str, Any] = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": 8.5}
-    axes.annotate("front", (x, y), (-2, 3), textcoords="offset points", **look)
+    axes.annotate("front", end, (-2, 3), textcoords="offset points", **look)

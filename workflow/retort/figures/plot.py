@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from retort.engine.job import Job
 from retort.figures.base import figure_of
-from retort.figures.style import save_empty_figure
 from retort.results.collect import read_profiles, read_scores
 from retort.results.environments import mixed_warning
 from retort.results.tidy import read, withhold_verdicts, write
@@ -26,7 +25,7 @@ def plot_figure(
     profiles: Iterable[str],
     tables: Iterable[str],
     csv: str,
-    renders: Mapping[str, str],
+    renders: dict[str, str],
 ) -> None:
     """Write the tidy CSV of a figure, and the figure in each requested file format.
 
@@ -46,8 +45,5 @@ def plot_figure(
     spec = figure_of(study, paper, figure)
     write(csv, withhold_verdicts(study, paper, spec.collect(inputs)))
     lines = read(csv)
-    if any(line.mean is not None for line in lines):
-        spec.draw(inputs, lines, dict(renders))
-    else:
-        save_empty_figure(lines, dict(renders))
+    spec.render(inputs, lines, renders)
     job.say(f"{len(lines)} values")

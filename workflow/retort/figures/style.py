@@ -24,34 +24,8 @@ SERIES = (ORANGE, GREEN, PURPLE, BLUE)
 # light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
 FORBIDDEN = r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # characters that no XML may hold
+STYLE = Path(__file__).with_name("style.mplstyle")
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-
-STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than FONTS, so texts of the SVG do not collide
-    "font.size": 10,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.8,
-    "axes.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.major.size": 0,
-    "ytick.major.size": 0,
-    "figure.facecolor": "none",
-    "figure.dpi": 100,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "retort",
-    "text.parse_math": False,  # else matplotlib reads text between dollar signs as a formula
-}
 
 
 @contextlib.contextmanager
@@ -66,7 +40,7 @@ def figure(width: float, height: float) -> Iterator[Figure]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+    with mpl.rc_context(fname=STYLE):
         drawn = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(drawn)
         yield drawn

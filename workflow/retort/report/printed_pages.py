@@ -17,7 +17,6 @@ from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.engine.job import Job
 from retort.figures.base import figure_of
-from retort.figures.style import save_empty_figure
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import entry_of
@@ -88,11 +87,8 @@ def _print_table(inputs: Inputs, files: Files) -> list[Line]:
 def _draw(inputs: Inputs, files: Files) -> list[Line]:
     spec, path = figure_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
     write(path, spec.collect(inputs))
-    lines, renders = read(path), {"svg": str(files.drawn(inputs.paper, inputs.name))}
-    if any(line.mean is not None for line in lines):
-        spec.draw(inputs, lines, renders)
-    else:
-        save_empty_figure(lines, renders)
+    lines = read(path)
+    spec.render(inputs, lines, {"svg": str(files.drawn(inputs.paper, inputs.name))})
     return lines
 
 
