@@ -10,8 +10,7 @@ from typing import Any
 
 from retort.report.html import TEMPLATES
 from retort.report.index import _read_printed, begin_index, entry_of, make_index, show_so_far
-from retort.report.outcome import ClaimCounts, openings
-from retort.report.tally import Tally, cell_parts, claim_parts
+from retort.report.outcome import ClaimCounts, Tally, cell_parts, claim_parts, openings
 from retort.specs.config import read_config
 from retort.study.load import open_study
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from retort.report.tally import _cells
+from retort.report.outcome import _cells
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of

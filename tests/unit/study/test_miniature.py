@@ -14,8 +14,7 @@ from retort.figures.base import figure_of
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.rehearsal.rehearse import distinct_trainings, family
-from retort.report.outcome import ClaimCounts, Files, openings
-from retort.report.tally import tally
+from retort.report.outcome import ClaimCounts, Files, openings, tally
 from retort.results.collect import Scores
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
 from retort.settings.trainings import ProfileSettings

@@ -7,13 +7,12 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
-from retort.report.outcome import RUN, Files
-from retort.report.tally import cell_parts, claim_parts, recorded_parts
+from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
 from retort.results.tidy import read
 from retort.study.cells import is_judged
 from retort.study.study import Study
@@ -44,7 +43,7 @@ class PageExhibit:
     title: str
     question: str = ""
     caption: str = ""
-    body: Markup | None = None
+    body: str | None = None
     picture: str = ""
     wide: bool = False
     alternative: str = ""
@@ -94,17 +93,16 @@ def heading(study: Study, paper: str, name: str) -> PageExhibit:
 
 
 def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
-    """Return a table or figure with its markup or picture, read from the files of the report."""
+    """Return a table, with the plot of its verdicts if it has any, or a figure, read from the files of the report."""
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
-    is_table, printed, drawn = name.startswith("table"), files.printed(paper, name), files.drawn(paper, name)
-    if not (printed if is_table else drawn).is_file():
+    printed, drawn = files.printed(paper, name), files.drawn(paper, name)
+    if name.startswith("table"):
+        verdicts = picture(drawn) if is_judged(study, paper, name) and drawn.is_file() else ""
+        return replace(top, body=article(printed) if printed.is_file() else NOT_MADE, verdicts=verdicts)
+    if not drawn.is_file():
         return replace(top, body=NOT_MADE)
-    if is_table:
-        return PageExhibit(top.anchor, top.label, top.title, body=article(printed))
-    return PageExhibit(
-        top.anchor,
-        top.label,
-        top.title,
+    return replace(
+        top,
         question=spec.question,
         caption=spec.caption,
         picture=picture(drawn),
@@ -113,25 +111,12 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
     )
 
 
-def with_verdicts(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
-    """Return a table or figure with its markup or picture, and the plot of its verdicts if it has any."""
-    shown, drawn = exhibit(study, paper, name, files), files.drawn(paper, name)
-    has_plot = is_judged(study, paper, name) and drawn.is_file()
-    return replace(shown, verdicts=picture(drawn)) if has_plot else shown
-
-
-def environment() -> jinja2.Environment:
-    """Return the Jinja environment of the pages' templates, with their styles."""
+def write_page(to: str, template: str, **values: object) -> int:
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
     jinja.globals["outdated"] = OUTDATED
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
-    return jinja
-
-
-def write_page(to: str, template: str, **values: object) -> int:
-    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
-    page = environment().get_template(template).render(**values)
-    Path(to).parent.mkdir(parents=True, exist_ok=True)
-    Path(to).write_text(page, encoding="utf-8", newline="\n")
+    page = jinja.get_template(template).render(**values)
+    write_text(to, page)
     return len(page) // 1024

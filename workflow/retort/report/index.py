@@ -1,23 +1,22 @@
-"""Write the index of the report: one entry per paper, and the first table of a study of ours."""
+"""Write the index of the report: one entry per paper, and the first table of a study of ours; and the audit's page."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from pydantic import TypeAdapter, ValidationError
 
 from retort.atomic import replacing
 from retort.audit import audit, condition_of
 from retort.engine.job import Job
-from retort.report.html import PageExhibit, exhibit, heading, write_page
-from retort.report.outcome import RUN, ClaimCounts, Files, Opening, openings
-from retort.report.tally import Tally, tally
+from retort.report.html import PageExhibit, article, heading, write_page
+from retort.report.outcome import RUN, ClaimCounts, Files, Opening, Tally, openings, tally
 from retort.results.environments import collect_runs, origin
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
@@ -48,7 +47,7 @@ class Entry:
     """One paper of the index.
 
     Args:
-        headline: the first table of a study of ours; None for a printed paper.
+        headline: the markup of the first table of a study of ours; None for a printed paper.
         claims: whether it has claims.
         pending: the anchors of tables and figures that are still to come.
         page: whether its page exists.
@@ -60,7 +59,7 @@ class Entry:
     reference: str
     tally: Tally
     contents: list[PageExhibit]
-    headline: PageExhibit | None = None
+    headline: str | None = None
     claims: bool = False
     pending: list[str] = field(default_factory=list)
     page: bool = True
@@ -85,14 +84,14 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
     spec, names = study.papers[paper], study.exhibits_of(paper)
     pending = [] if finished else [name for name in names if not files.tidy(paper, name).is_file()]
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    has_first = first and files.printed(paper, first).is_file()
+    table = files.printed(paper, first)
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
         tally=tally(study, paper, found, files),
         contents=[heading(study, paper, name) for name in names],
-        headline=_link_from_index(exhibit(study, paper, first, files), paper) if has_first else None,
+        headline=_link_from_index(article(table), paper) if first and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
         pending=[heading(study, paper, name).anchor for name in pending],
         page=finished,
@@ -100,10 +99,9 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
     )
 
 
-def _link_from_index(shown: PageExhibit, paper: str) -> PageExhibit:
+def _link_from_index(table: Markup, paper: str) -> Markup:
     """Make links of a table to its paper's page relative to the index, one folder above that page."""
-    moved = str(shown.body).replace('href="index.html', f'href="{paper}/index.html')
-    return replace(shown, body=Markup(moved))
+    return Markup(str(table).replace('href="index.html', f'href="{paper}/index.html'))
 
 
 def _read_printed(path: Path) -> list[Entry]:
@@ -111,18 +109,9 @@ def _read_printed(path: Path) -> list[Entry]:
 
     A file of older code, with other keys, counts as missing: the run makes it anew.
     """
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    with contextlib.suppress(KeyError, TypeError):
-        return [_entry_from_json(entry) for entry in kept.values()]
+    with contextlib.suppress(FileNotFoundError, ValidationError):
+        return list(TypeAdapter(dict[str, Entry]).validate_json(path.read_text(encoding="utf-8")).values())
     return []
-
-
-def _entry_from_json(entry: dict[str, Any]) -> Entry:
-    """Return the entry that `dataclasses.asdict` turned into this JSON object."""
-    claims = {side: ClaimCounts(**entry["tally"][side]) for side in ("published", "ours")}
-    recorded = [Recorded(**{**one, "claims": ClaimCounts(**one["claims"])}) for one in entry["recorded"]]
-    contents = [PageExhibit(**one) for one in entry["contents"]]
-    return Entry(**{**entry, "tally": Tally(**entry["tally"] | claims), "contents": contents, "recorded": recorded})
 
 
 def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) -> int:
@@ -174,11 +163,8 @@ def _write_so_far(study: Study, to: Path) -> None:
         os.utime(part, LONG_AGO)
 
 
-# Write the page of the audit: every finding with both numbers and where they are printed.
-
-
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
-    """Run the audit and write its page to `to`, as one self-contained file."""
+    """Run the audit and write its page to `to`: every finding with both numbers and where they are printed."""
     study = open_whole(read_config(config))
     results = audit(study)
     tables = printed_tables(study)

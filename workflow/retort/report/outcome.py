@@ -1,18 +1,20 @@
-"""Outcomes of a paper's claims: the lists at the top of its page, and the counts on the index."""
+"""Outcomes of a paper: its claims at the top of its page, and the counts of its cells and claims on the index."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from retort.judgement.certainty import Kind, Outcome, outcomes, side_of_recording
 from retort.judgement.judge import Side, ours
-from retort.results.tidy import Line, for_claims, read
-from retort.specs.paper import Recording, Statement
+from retort.results.tidy import Line, Status, for_claims, read
+from retort.specs.paper import Statement
 from retort.study.study import Study
+from retort.tables.base import Table, table_of
+from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
+from retort.tables.layout import SHAPE_UNITS, counts_of
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 
 
@@ -38,8 +40,15 @@ class Files:
         """Return the path of a figure, or of the plot of a table's verdicts."""
         return self.root / f"reports/{paper}/{name}.svg"
 
+    def of_claims(self, study: Study, paper: str) -> dict[str, list[Line]]:
+        """Return the tidy lines of the tables that a paper's claims read, if their files exist."""
+        names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
+        return {name: read(self.tidy(paper, name)) for name in names if self.tidy(paper, name).is_file()}
+
 
 RUN = Files()  # the files of the run in the current folder
+# verdict on the published numbers -> its field of `ClaimCounts`; these are judged by means alone
+PUBLISHED = {HOLDS: "hold", FAILS: "fail", SO_FAR: "so_far", NOT_SO_FAR: "not_so_far", OPEN: "without"}
 HEADINGS = {
     Kind.HOLDS: "Hold",
     Kind.FAILS: "Do not hold",
@@ -51,7 +60,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class ClaimCounts:
-    """How many claims of a paper, or of several, are have each outcome; the names are those of `certainty.Kind`."""
+    """How many claims of a paper, or of several, have each outcome; the names are those of `certainty.Kind`."""
 
     hold: int = 0
     fail: int = 0
@@ -115,27 +124,37 @@ class Opening:
         return self.scored and self.counts.claims > self.counts.without
 
 
-def _claims_of_side(study: Study, paper: str, side: Side) -> dict[str, Any]:
-    """Decide a paper's claims on the numbers of a side; return `groups` and `counts` of `Opening`."""
-    found = outcomes(study, paper, side)
-    counts = ClaimCounts(**Counter(one.kind.value for one in found.values()))
-    return {"groups": _groups(study.claims.get(paper, {}), found), "counts": counts}
+def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
+    """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
+    tables = for_claims(study, files.of_claims(study, paper))
+    scored = any(map(has_scores, tables.values()))
+    side = ours({name: study.exhibits[paper, name] for name in tables}, tables)
+    found = [_opening(study, paper, side, scale=study.config.scale, scored=scored)]
+    for scale, recording in recordings_of(study, paper).items():
+        found.append(_opening(
+            study, paper, side_of_recording(study, paper, recording),
+            scale=scale, run=source_of(recording), model=recording.replacements.get("model", ""),
+            tasks=recorded_tasks(study, paper, recording), whole=recording.samples is not None,
+            cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
+            runs=recording.runs, outdated=is_outdated(study, paper, scale),
+        ))  # fmt: skip
+    return found
 
 
-def _groups(statements: Mapping[str, Statement], found: Mapping[str, Outcome]) -> dict[str, list[OpeningClaim]]:
-    """Return heading -> claims with this outcome; claims that cannot be decided are left out."""
+def _opening(study: Study, paper: str, side: Side, **about: Any) -> Opening:
+    """Decide a paper's claims on the numbers of a side; claims that cannot be decided are only counted."""
+    claims, found = study.claims.get(paper, {}), outcomes(study, paper, side)
     groups = {
-        heading: [
-            _opening_claim(name, statements[name], _remark(one)) for name, one in found.items() if one.kind is kind
-        ]
+        heading: [_listed(name, claims[name], one) for name, one in found.items() if one.kind is kind]
         for kind, heading in HEADINGS.items()
     }
-    return {heading: claims for heading, claims in groups.items() if claims}
+    counts = ClaimCounts(**Counter(one.kind.value for one in found.values()))
+    return Opening(groups={heading: listed for heading, listed in groups.items() if listed}, counts=counts, **about)
 
 
-def _opening_claim(name: str, statement: Statement, remark: str) -> OpeningClaim:
+def _listed(name: str, statement: Statement, one: Outcome) -> OpeningClaim:
     stated = f"the text says {statement.number}" if statement.number else ""
-    return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, remark))))
+    return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, _remark(one)))))
 
 
 def _remark(one: Outcome) -> str:
@@ -149,31 +168,146 @@ def _remark(one: Outcome) -> str:
     return f"{one.runs} runs of each student would decide it"
 
 
-def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
-    """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
-    tables = for_claims(study, _tables(study, paper, files))
-    exhibits = {name: study.exhibits[paper, name] for name in tables}
-    claims = _claims_of_side(study, paper, ours(exhibits, tables))
-    here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
-    recorded = recordings_of(study, paper).items()
-    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]
+# --- counts
 
 
-def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
-    return Opening(
-        scale=scale,
-        **_claims_of_side(study, paper, side_of_recording(study, paper, recording)),
-        run=source_of(recording),
-        model=recording.replacements.get("model", ""),
-        tasks=recorded_tasks(study, paper, recording),
-        whole=recording.samples is not None,
-        cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
-        runs=recording.runs,
-        outdated=is_outdated(study, paper, scale),
+@dataclass(frozen=True)
+class Tally:
+    """Counts over the tables of one paper or of several.
+
+    Args:
+        tables: number of tables.
+        figures: number of figures.
+        measured: cells with a value of ours.
+        not_run: cells that this scale does not run, or that have no student yet.
+        without: all other cells without a value of ours: quoted from other work, diverged, missing.
+        agrees: measured cells that agree with the published values.
+        differs: measured cells that differ from them.
+        inconclusive: measured cells with the verdict 'inconclusive'.
+        counted: values that need no run and are compared with printed ones: settings, sizes, counts.
+        as_printed: how many of `counted` agree.
+        published: how many claims have each outcome on the published numbers.
+        ours: how many claims have each outcome on our numbers.
+    """
+
+    tables: int = 0
+    figures: int = 0
+    measured: int = 0
+    not_run: int = 0
+    without: int = 0
+    agrees: int = 0
+    differs: int = 0
+    inconclusive: int = 0
+    counted: int = 0
+    as_printed: int = 0
+    published: ClaimCounts = field(default_factory=ClaimCounts)
+    ours: ClaimCounts = field(default_factory=ClaimCounts)
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return the sums of the counts of both."""
+        return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def claims(self) -> int:
+        """The number of claims."""
+        return self.ours.claims
+
+    @property
+    def judged(self) -> int:
+        """The number of cells with a verdict."""
+        return self.agrees + self.differs + self.inconclusive
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of all tables of models."""
+        return self.measured + self.not_run + self.without
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a bar: how many cells or claims have a state; `look` names its colour and pattern in page.css."""
+
+    look: str
+    label: str
+    count: int
+
+
+def cell_parts(counted: Tally) -> list[Part]:
+    """Return the parts of a bar of cells by state."""
+    return _parts(
+        ("agrees", "agree", counted.agrees),
+        ("inconclusive", "inconclusive", counted.inconclusive),
+        ("differs", "differ", counted.differs),
+        ("measured", "measured, without a verdict", counted.measured - counted.judged),
+        ("without", "without a value", counted.without),
+        ("not-run", "not run at this scale", counted.not_run),
     )
 
 
-def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:
-    """Return the tidy lines of the tables that a paper's claims read, if their files exist."""
-    names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
-    return {name: read(files.tidy(paper, name)) for name in names if files.tidy(paper, name).is_file()}
+def claim_parts(counted: ClaimCounts) -> list[Part]:
+    """Return the parts of a bar of claims by outcome."""
+    return _parts(
+        ("agrees", "hold", counted.hold),
+        ("so-far", "hold so far", counted.so_far),
+        ("inconclusive", "undecided", counted.undecided),
+        ("not-so-far", "do not hold so far", counted.not_so_far),
+        ("differs", "do not hold", counted.fail),
+        ("not-run", "cannot be decided", counted.without),
+    )
+
+
+def recorded_parts(recorded: int, cells: int) -> list[Part]:
+    """Return the parts of a bar of cells by whether a recorded run has their number."""
+    return _parts(("measured", "measured", recorded), ("not-run", "not in the recorded run", cells - recorded))
+
+
+def _parts(*parts: tuple[str, str, int]) -> list[Part]:
+    return [Part(look, label, count) for look, label, count in parts if count > 0]
+
+
+def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:
+    """Return the counts of a paper, from its tidy CSVs; p-values do not count, since they are computed from cells.
+
+    A table without a file yet has no cells. If a table of the claims is missing, no claim is judged.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        found: the outcomes of its claims.
+        files: where its tables and figures lie.
+    """
+    total = _claims(study, paper, found, files)
+    for name in study.exhibits_of(paper):
+        if not name.startswith("table"):
+            total += Tally(figures=1)
+            continue
+        total += Tally(tables=1)
+        if files.tidy(paper, name).is_file():
+            total += _cells(table_of(study, paper, name), read(files.tidy(paper, name)))
+    return total
+
+
+def _cells(table: Table, lines: list[Line]) -> Tally:
+    """Count the cells of a table that a run measures and, separately, those that need no run."""
+    cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
+    measured = sum(line.mean is not None for line in cells)
+    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
+    verdicts = table.verdicts(lines)
+    counted = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
+    others = counts_of(verdicts.values())
+    return Tally(
+        measured=measured, not_run=not_run, without=len(cells) - measured - not_run,
+        agrees=counted["agrees"], differs=counted["differs"], inconclusive=counted["inconclusive"],
+        counted=sum(others.values()), as_printed=others["agrees"],
+    )  # fmt: skip
+
+
+def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
+    claims = study.claims.get(paper, {})
+    without = ClaimCounts(without=len(claims))
+    ours = next((one.counts for one in found if one.run is None), without)
+    tables = files.of_claims(study, paper)
+    if not tables or any(name not in tables for claim in claims.values() for name in claim.tables):
+        return Tally(published=without, ours=ours)
+    judged = Counter(one.published.verdict for one in judge_all(study, paper, for_claims(study, tables)))
+    return Tally(published=ClaimCounts(**{key: judged[verdict] for verdict, key in PUBLISHED.items()}), ours=ours)

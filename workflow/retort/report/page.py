@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from retort.audit import Finding, audit
 from retort.engine.job import Job
-from retort.report.html import article, with_verdicts, write_page
-from retort.report.outcome import RUN, Files, Opening, openings
-from retort.report.students import Settings, settings_of
-from retort.report.tally import tally
+from retort.formatters import number
+from retort.plan import resolve
+from retort.report.html import article, exhibit, write_page
+from retort.report.outcome import RUN, Files, Opening, openings, tally
 from retort.results.environments import Run, Spent, collect_runs, costs_of, origin
 from retort.specs.config import read_config
+from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables.layout import CellRun
+from retort.tables.runs import log_of, run_of
+
+LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 
 
 @dataclass(frozen=True)
@@ -71,47 +79,33 @@ class Planned:
     shared: float
 
 
-@dataclass(frozen=True)
-class Background:
-    """The contents of a page besides tables, figures and claims.
+def write_paper(
+    study: Study, paper: str, found: list[Opening], to: str, *, files: Files = RUN, settings: list[Settings],
+    runs: Sequence[Run] = (), cost: Sequence[Spent] = (), planned: Sequence[Planned] = (), assumption: str = "",
+) -> int:  # fmt: skip
+    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
 
     Args:
+        study: the study.
+        paper: the paper.
+        found: the outcomes of its claims.
+        to: the path of the page.
+        files: where its tables and figures lie.
         settings: the settings of students and teachers.
         runs: the results behind tables and figures.
         cost: the measured cost of tables and figures.
         planned: the predicted cost, if nothing is run.
         assumption: what `planned` assumes.
     """
-
-    settings: list[Settings]
-    runs: list[Run] = field(default_factory=list)
-    cost: list[Spent] = field(default_factory=list)
-    planned: list[Planned] = field(default_factory=list)
-    assumption: str = ""
-
-
-def write_paper(
-    study: Study, paper: str, background: Background, found: list[Opening], to: str, files: Files = RUN
-) -> int:
-    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
-
-    Args:
-        study: the study.
-        paper: the paper.
-        background: the other contents of the page.
-        found: the outcomes of its claims.
-        to: the path of the page.
-        files: where its tables and figures lie.
-    """
     spec = study.papers[paper]
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
         tally=tally(study, paper, found, files), openings=[one for one in found if one.shown],
-        exhibits=[with_verdicts(study, paper, name, files) for name in study.exhibits_of(paper)],
+        exhibits=[exhibit(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
         deviations=deviations(study, paper), students=len(students_of(study, paper)),
-        background=background, origin=origin(background.runs),
+        settings=settings, cost=cost, planned=planned, assumption=assumption, origin=origin(runs),
     )  # fmt: skip
 
 
@@ -119,6 +113,59 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
-    background = Background(settings_of(study, paper, runs), runs, costs_of(study, paper, runs))
-    size = write_paper(study, paper, background, openings(study, paper), to)
+    size = write_paper(
+        study, paper, openings(study, paper), to,
+        settings=settings_of(study, paper, runs), runs=runs, cost=costs_of(study, paper, runs),
+    )  # fmt: skip
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one student or teacher as JSON, and its runs, each with the end of its log."""
+
+    name: str
+    title: str
+    text: str
+    runs: list[tuple[CellRun, str]]
+
+
+def settings_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Settings]:
+    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        runs: the scores and profiles that the paper's tables and figures read.
+    """
+    tasks: dict[str, str] = {}
+    for cell in expand(study):
+        if cell.paper == paper:
+            tasks.setdefault(cell.student, cell.task)
+    scores = [run for run in runs if run.result_type == "score"]
+    return [
+        _settings(study, name, tasks[name], [_logged(run) for run in scores if run.record["student"] == name])
+        for name in (*study.teachers, *study.students)
+        if name in tasks
+    ]
+
+
+def _settings(study: Study, name: str, task: str, runs: list[tuple[CellRun, str]]) -> Settings:
+    stamped = resolve.score(study, name, task).as_json()
+    if name in study.students:
+        stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
+        if "task" in stamped:
+            stamped["task"] = task
+    spec: Any = study.students.get(name) or study.teachers[name]
+    text = json.dumps(stamped, indent=2, ensure_ascii=False)
+    return Settings(name, spec.title, f"{name} on {task}\n{text}", runs)
+
+
+def _logged(run: Run) -> tuple[CellRun, str]:
+    record = run.record
+    log = log_of(record["student"], record["task"], record["seed"])
+    metrics = "  ".join(f"{name} {number(100 * value, 2)}" for name, value in record["metrics"].items())
+    label = f"{record['task']}, seed {record['seed']}"
+    lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines() if log else []
+    end = "\n".join((["..."] if len(lines) > LAST else []) + lines[-LAST:])
+    return run_of(record, label, metrics or str(record["status"]), run.path, log), end

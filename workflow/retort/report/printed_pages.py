@@ -14,15 +14,14 @@ from typing import Any
 from retort.atomic import write_json, write_text
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
-from retort.cost.speed import Speed, speed_of_device
+from retort.cost.speed import speed_of_device
 from retort.engine.job import Job
 from retort.figures.base import figure_of
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import entry_of
 from retort.report.outcome import Files, openings
-from retort.report.page import Background, Planned, write_paper
-from retort.report.students import settings_of
+from retort.report.page import Planned, settings_of, write_paper
 from retort.results.tidy import Line, read, write
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -55,7 +54,10 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
             paper = Path(path).parent.name
             _print_exhibits(study, paper, files)
             found = openings(study, paper, files)
-            size = write_paper(study, paper, _background(plan, jobs, paper), found, path, files)
+            size = write_paper(
+                study, paper, found, path, files=files,
+                settings=settings_of(plan.study, paper, []), **_plan_and_cost(plan, jobs, paper),
+            )  # fmt: skip
             kept[paper] = asdict(entry_of(study, paper, found, files))
             job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")
     write_json(entries, kept)
@@ -92,19 +94,18 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
     return lines
 
 
-def _background(plan: Plan, jobs: Jobs, paper: str) -> Background:
+def _plan_and_cost(plan: Plan, jobs: Jobs, paper: str) -> dict[str, Any]:
+    """Return what the paper would take if it were run as printed: `planned` and `assumption` of its page."""
     speed = speed_of_device(None, gpu=True, config=plan.config)
+
+    def hours(load: Load) -> float:
+        return speed.hours(load.work, load.models)
+
     targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
     bills = bills_of(jobs, targets)[:-1]  # without the total
     planned = [
-        Planned(bill.name.partition("/")[2], bill.own.jobs, _hours(speed, bill.own), _hours(speed, bill.shared))
+        Planned(bill.name.partition("/")[2], bill.own.jobs, hours(bill.own), hours(bill.shared))
         for bill in bills
         if bill.own.models or bill.shared.models
     ]
-    assumption = ASSUMED.format(flops=speed.flops, origin=speed.origin, paper=paper)
-    return Background(settings_of(plan.study, paper, []), planned=planned, assumption=assumption)
-
-
-def _hours(speed: Speed, load: Load) -> float:
-    """Return the hours of the jobs of a load that train or run a model."""
-    return speed.hours(load.work, load.models)
+    return {"planned": planned, "assumption": ASSUMED.format(flops=speed.flops, origin=speed.origin, paper=paper)}
