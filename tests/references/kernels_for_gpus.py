@@ -23,7 +23,7 @@ def shared_memory(kernel: Any, capability: int, vectors: torch.dtype, sizes: tup
     from triton.backends.compiler import GPUTarget
 
     student, teacher = (torch.empty(1, 1, size, dtype=vectors, device="meta") for size in sizes)
-    launch = fused._launch(student, teacher, 1, floor)
+    launch = fused.launch_of(student, teacher, 1, floor)
     constants = dict(launch.constants) | {"AS_ROWS": True, "AS_COLUMNS": True}
     constants |= dict(zip(("ROWS", "COLUMNS"), launch.block, strict=True))
     constants |= dict(zip(("MINE", "OTHERS"), launch.block, strict=True))

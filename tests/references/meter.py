@@ -21,7 +21,7 @@ from retort.models.recorder import Recorder
 from retort.objectives import loss_of
 from retort.objectives.base import TrainingRows
 from retort.objectives.relation_forms import choice
-from retort.objectives.relation_forms.plain import plain
+from retort.objectives.relation_forms.in_pytorch import plain
 from retort.settings.trainings import TermSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
@@ -41,13 +41,14 @@ DATA = TrainingRows(4096, np.arange(4096) % 2)  # of two classes
 class Meter(TorchDispatchMode):
     """Sum the bytes of all storages that are alive while operations run, and keep the peak."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type = FakeTensor) -> None:
         super().__init__()
+        self.kind = kind  # of the tensors that are counted
         self.alive: dict[int, int] = {}
         self.now = self.peak = 0
 
     def _track(self, tensor: Any) -> None:
-        if not isinstance(tensor, FakeTensor):
+        if not isinstance(tensor, self.kind):
             return
         storage = tensor.untyped_storage()
         key = storage._cdata

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,14 +16,15 @@ import torch
 os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else "1")  # before kernels are imported
 
 from retort.objectives.relation_forms import choice
-from retort.objectives.relation_forms.cached import cached
-from retort.objectives.relation_forms.plain import plain
+from retort.objectives.relation_forms.in_pytorch import cached, plain
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.references import test_objectives, test_precision
 from tests.references.examples import LENGTHS, Case, activations_of, batch_of
+from tests.references.meter import Meter
 from tests.references.objectives import CASES
+from tests.references.test_objectives import assert_agrees_with_its_reference
+from tests.references.test_precision import assert_as_precise_as_plain_pytorch
 
 CPU = torch.device("cpu")
 needs_triton = pytest.mark.skipif(
@@ -75,7 +75,7 @@ def test_the_plain_form_agrees_with_the_reference(
     case: Case, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_by(plain, monkeypatch)
-    test_objectives.test_agrees_with_its_reference(case, lengths)
+    assert_agrees_with_its_reference(case, lengths)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -85,7 +85,7 @@ def test_the_plain_form_is_as_precise_as_plain_pytorch(
     case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_by(plain, monkeypatch)
-    test_precision.test_at_most_twice_the_error_of_plain_pytorch(case, dtype)
+    assert_as_precise_as_plain_pytorch(case, dtype)
 
 
 @needs_triton
@@ -96,7 +96,7 @@ def test_the_kernels_are_as_precise_as_plain_pytorch(
     case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_by(fused_form(), monkeypatch)
-    test_precision.test_at_most_twice_the_error_of_plain_pytorch(case, dtype)
+    assert_as_precise_as_plain_pytorch(case, dtype)
 
 
 SIZES = [(3, 70, 10, 40, 2), (2, 33, 9, 21, 3), (4, 64, 16, 32, 1), (2, 5, 64, 48, 1), (2, 130, 33, 51, 1)]
@@ -171,59 +171,15 @@ def test_passes_over_a_relation(form: choice.Form, passes: int) -> None:
     assert traffic.passes == passes
 
 
-@needs_triton
-@needs_interpreter
-def test_the_kernels_write_no_relation() -> None:
-    problem, largest = choice._Problem.draw((2, 40, 10, 30, 5), torch.float32, True, CPU), 2 * 40 * 30
-    form = fused_form()
-
-    class Sizes(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Callable[..., Tensor], types: object, args=(), kwargs=None) -> Tensor:
-            result = func(*args, **(kwargs or {}))
-            assert not isinstance(result, Tensor) or not result.is_floating_point() or result.numel() <= largest
-            return result
-
-    with Sizes():
-        problem.solve(form, 0.0)
-
-
-class Memory(TorchDispatchMode):
-    """Measure the most bytes that the tensors made in a block have at any time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = self.peak = 0
-        self.known: set[int] = set()
-
-    def __torch_dispatch__(self, func: Callable[..., object], types: object, args=(), kwargs=None) -> object:
-        result = func(*args, **(kwargs or {}))
-        for x in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(x, Tensor) and x.untyped_storage()._cdata not in self.known:
-                self.add(x.untyped_storage())
-        return result
-
-    def add(self, storage: torch.UntypedStorage) -> None:
-        """Count a storage until it is freed."""
-        self.known.add(storage._cdata)
-        self.now += storage.nbytes()
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self.drop, storage._cdata, storage.nbytes())
-
-    def drop(self, storage: int, size: int) -> None:
-        """Count a storage no more."""
-        self.known.discard(storage)
-        self.now -= size
-
-
 def growth(form: choice.Form) -> float:
     """Return how many times as much memory value and gradient take when texts are four times as long."""
     peaks = []
     for length in (32, 128):
         problem = choice._Problem.draw((2, length, 8, 16, 2), torch.float32, True, CPU)
         weights = problem.keys / problem.keys.sum()
-        with Memory() as memory:
+        with Meter(Tensor) as meter:
             form(problem.student, problem.teacher, problem.heads, problem.keys, weights, 0.0).backward()
-        peaks.append(memory.peak)
+        peaks.append(meter.peak)
     return peaks[1] / peaks[0]
 
 

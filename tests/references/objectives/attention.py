@@ -11,13 +11,7 @@ from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import Case
-from tests.references.plain import (
-    kl,
-    lengths,
-    mean,
-    reference,
-    softmax,
-)
+from tests.references.plain import kl, lengths, mean, reference, softmax
 
 
 @reference(

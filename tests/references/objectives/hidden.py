@@ -9,16 +9,7 @@ from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import NARROW, WIDE, Case
-from tests.references.plain import (
-    chunks,
-    lengths,
-    mean,
-    mean_of_texts,
-    reference,
-    sequence_mse,
-    squares,
-    vectors,
-)
+from tests.references.plain import chunks, lengths, mean, mean_of_texts, reference, sequence_mse, squares, vectors
 
 
 @reference(
@@ -29,9 +20,7 @@ def cls_mse(student: Activations, teacher: Activations, batch: Batch, case: Case
     return mean(squares(learned.map(student["cls"]), teacher["cls"]))
 
 
-@reference(
-    Case("hidden-cosine"),
-)
+@reference(Case("hidden-cosine"))
 def hidden_cosine(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
     for ours, theirs in vectors(student["hidden"], teacher["hidden"], batch, case):
@@ -84,3 +73,7 @@ reference(
     Case("context-sequence"),
     Case("context-sequence", {"mean_over": "texts"}),
 )(sequence_mse("context"))
+reference(
+    Case("embedding-mse"),
+    Case("embedding-mse", {"mean_over": "texts"}),
+)(sequence_mse("embeddings"))

@@ -10,12 +10,7 @@ from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import SCORE, Case
-from tests.references.plain import (
-    mean,
-    reference,
-    softmax,
-    squares,
-)
+from tests.references.plain import mean, reference, softmax, squares
 
 
 def distributions(logits: Tensor, batch: Batch) -> list[Tensor]:
@@ -63,9 +58,7 @@ def soft_labels(student: Activations, teacher: Activations, batch: Batch, case: 
     return (temperature**2 if case.options.get("squared", True) else 1) * mean(rows)
 
 
-@reference(
-    Case("masked-lm", same=""),
-)
+@reference(Case("masked-lm", same=""))
 def masked_lm(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     pairs = zip(student["logits"], batch.labels.tolist(), strict=True)
     return mean([-torch.log(softmax(row)[label]) for row, label in pairs if label != -100])

@@ -93,3 +93,11 @@ reference(
     Case("hidden-relation", {"heads": 4}),
     Case("hidden-relation", {"heads": 4, "mean_over": "texts"}),
 )(activation_relation("hidden", lambda case: case.options["heads"]))
+reference(
+    Case("embedding-relation"),
+    Case("embedding-relation", {"mean_over": "texts"}),
+)(activation_relation("embeddings", lambda case: 1))
+reference(
+    Case("word-relation"),
+    Case("word-relation", {"mean_over": "texts"}),
+)(activation_relation("words", lambda case: 1))

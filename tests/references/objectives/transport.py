@@ -12,11 +12,7 @@ from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import MANY_HEADS, Case
-from tests.references.plain import (
-    mean,
-    reference,
-    squares,
-)
+from tests.references.plain import mean, reference, squares
 
 
 def layer_costs(student: Tensor, teacher: Tensor, kept: Callable[[Tensor], list[Tensor]]) -> list[list[Tensor]]:

@@ -9,8 +9,7 @@ import types
 import pytest
 import torch
 from retort.objectives.relation_forms import choice
-from retort.objectives.relation_forms.cached import cached
-from retort.objectives.relation_forms.plain import plain
+from retort.objectives.relation_forms.in_pytorch import cached, plain
 from torch import Tensor
 
 CPU = torch.device("cpu")

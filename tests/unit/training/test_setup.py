@@ -15,7 +15,7 @@ from retort.engine.job import Job
 from retort.errors import Diverged
 from retort.models.weights import trained
 from retort.objectives.relation_forms import choice
-from retort.objectives.relation_forms.plain import plain
+from retort.objectives.relation_forms.in_pytorch import plain
 from retort.provenance import device_name
 from retort.specs.model import Architecture
 from retort.training import setup

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import time
+import timeit
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from retort.machine import float32_products
-from retort.objectives.relation_forms.cached import cached
-from retort.objectives.relation_forms.plain import Form, Vectors, plain
+from retort.objectives.relation_forms.in_pytorch import Form, Vectors, cached, plain
 
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-2}  # relative error of the loss and of each gradient, as norms
 # (batch, length, width, teacher width, heads) of the batches on which forms are compared: partly filled blocks, head
@@ -145,18 +144,14 @@ def disagreement(form: Form, device: torch.device) -> str:
 def slowness(form: Form, device: torch.device) -> str:
     """Return a message if a form is slower than `plain` on a batch of a usual size, else an empty string."""
     problem = _Problem.draw(TIMED, torch.bfloat16, True, device)
-    seconds, plain_seconds = _seconds(problem, form), _seconds(problem, plain)
-    return f"the kernels take {seconds / plain_seconds:.1f} times as long" if seconds > plain_seconds else ""
 
+    def shortest(each: Form) -> float:
+        """Return the shortest time of some runs, forward and backward, after a first one that compiles."""
+        # to read a number is to wait for the device
+        return min(timeit.repeat(lambda: float(problem.solve(each, 0.0)[-1].sum()), number=1, repeat=1 + RUNS)[1:])
 
-def _seconds(problem: _Problem, form: Form) -> float:
-    """Return the shortest time of several runs, forward and backward, in seconds."""
-    times = []
-    for _ in range(RUNS + 1):
-        start = time.perf_counter()
-        float(problem.solve(form, 0.0)[-1].sum())  # waits for the device
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
+    ratio = shortest(form) / shortest(plain)
+    return f"the kernels take {ratio:.1f} times as long" if ratio > 1 else ""
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -12,39 +11,29 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from retort.objectives.relation_forms import kernels
-from retort.objectives.relation_forms.plain import Vectors, form_of, plain
+from retort.objectives.relation_forms.in_pytorch import Vectors, form_of, plain
 
 WIDEST = 64  # the largest head size whose blocks fit into a GPU's registers and shared memory; `plain` does wider heads
 NARROWEST = 16  # the smallest size that Triton's `dot` takes
 
 
-@dataclass(frozen=True)
-class _Launch:
+class Launch(NamedTuple):
     """The launch configuration of the kernels for vectors of one shape.
 
     Args:
-        batch: number of examples.
-        length: tokens of an example.
-        heads: number of heads that the widths are split into.
+        grid: the number of programs.
         scalars: the kernels' scalar arguments, in order.
         constants: the compile-time arguments that both kernels take.
         block: block sizes in tokens: (ROWS, COLUMNS) of `row_divergence`, (MINE, OTHERS) of `gradient`.
     """
 
-    batch: int
-    length: int
-    heads: int
+    grid: tuple[int]
     scalars: tuple[int | float, ...]
     constants: dict[str, Any]
     block: tuple[int, int]
 
-    @property
-    def grid(self) -> tuple[int]:
-        """The number of programs."""
-        return (self.batch * self.heads * triton.cdiv(self.length, self.block[0]),)
 
-
-def _launch(student: Tensor, teacher: Tensor, heads: int, floor: float) -> _Launch:
+def launch_of(student: Tensor, teacher: Tensor, heads: int, floor: float) -> Launch:
     """Return the launch configuration for student and teacher vectors (batch, length, width)."""
     constants: dict[str, Any] = {"FLOOR": floor > 0, "num_stages": 2}
     for letter, x in (("S", student), ("T", teacher)):
@@ -54,11 +43,11 @@ def _launch(student: Tensor, teacher: Tensor, heads: int, floor: float) -> _Laun
         constants[f"PRODUCT_{letter}"] = "tf32x3" if x.dtype == torch.float32 else "tf32"
     scales = (1 / math.sqrt(constants["SIZE_S"]), 1 / math.sqrt(constants["SIZE_T"]))
     batch, length, _ = student.shape
-    scalars = (length, heads, *scales, math.log(floor) if floor else 0.0)
     widest = max(constants["WIDE_S"], constants["WIDE_T"])
     block = (64, 64) if widest <= NARROWEST else (64, 32)
     constants["num_warps"] = 8 if widest == WIDEST else 4
-    return _Launch(batch, length, heads, scalars, constants, block)
+    grid = (batch * heads * triton.cdiv(length, block[0]),)
+    return Launch(grid, (length, heads, *scales, math.log(floor) if floor else 0.0), constants, block)
 
 
 class _Fused(torch.autograd.Function):
@@ -71,10 +60,9 @@ class _Fused(torch.autograd.Function):
         """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d."""
         ctx.same = a is b and c is d
         a, b, c, d, keys = (x.contiguous() for x in (a, b, c, d, keys))
-        launch = _launch(a, c, heads, floor)
+        launch = launch_of(a, c, heads, floor)
         row_weights = weights.float().contiguous()  # (batch, length)
-        shape = (launch.batch, heads, kernels.STATISTICS.value, launch.length)
-        statistics = a.new_empty(shape, dtype=torch.float32)
+        statistics = a.new_empty(len(a), heads, kernels.STATISTICS.value, a.shape[1], dtype=torch.float32)
         with torch.cuda.device_of(a):  # type: ignore[no-untyped-call] # Triton starts kernels on the current GPU
             kernels.row_divergence[launch.grid](
                 a, b, c, d, keys, statistics, *launch.scalars,
@@ -91,7 +79,7 @@ class _Fused(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients with respect to a and b; the other inputs have none."""
         a, b, c, d, keys, row_weights, statistics = ctx.saved_tensors
-        launch: _Launch = ctx.launch
+        launch: Launch = ctx.launch
         scalar = upstream.float().contiguous()
 
         def gradient(

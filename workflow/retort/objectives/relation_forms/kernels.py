@@ -25,15 +25,6 @@ STATISTICS = tl.constexpr(6)
 
 
 @triton.jit
-def _my_block(length, heads, BLOCK: tl.constexpr):
-    """Return the work of this program: number of an (example, head) pair, its example and head, a block of tokens."""
-    blocks = tl.cdiv(length, BLOCK)
-    pair = (tl.program_id(0) // blocks).to(tl.int64)  # example x heads + head
-    tokens = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
-    return pair, pair // heads, pair % heads, tokens
-
-
-@triton.jit
 def _vectors(pointer, tokens, length, stride, SIZE: tl.constexpr, WIDE: tl.constexpr):
     """Load (tokens, WIDE) vectors of one head as float32, with zeros where no token or no feature exists."""
     features = tl.arange(0, WIDE)
@@ -48,20 +39,39 @@ def _counted(keys, tokens, length):
 
 
 @triton.jit
+def _mine(
+    student, teacher, length, heads, BLOCK: tl.constexpr,
+    SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, SIZE_T: tl.constexpr, WIDE_T: tl.constexpr,
+):  # fmt: skip
+    """Return the work of this program: a pair of example and head, a block of its tokens, and their vectors.
+
+    Also return where the pair's vectors of student and teacher start.
+    """
+    blocks = tl.cdiv(length, BLOCK)
+    pair = (tl.program_id(0) // blocks).to(tl.int64)  # example x heads + head
+    tokens = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
+    example, head = pair // heads, pair % heads
+    in_s, in_t = (example * length * heads + head) * SIZE_S, (example * length * heads + head) * SIZE_T
+    x = _vectors(student + in_s, tokens, length, heads * SIZE_S, SIZE_S, WIDE_S)  # (BLOCK, WIDE_S)
+    y = _vectors(teacher + in_t, tokens, length, heads * SIZE_T, SIZE_T, WIDE_T)  # (BLOCK, WIDE_T)
+    return pair, example, tokens, in_s, in_t, x, y
+
+
+@triton.jit
 def _scores(
-    x, y, student, teacher, columns, length, heads, scale_s, scale_t,
+    x, y, student, teacher, keys, columns, length, heads, scale_s, scale_t,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
 ):  # fmt: skip
-    """Return the scores s and u of tokens with vectors x and y against columns, and the columns' student vectors.
+    """Return the scores s and u of tokens against columns, the columns' student vectors, and which columns count.
 
-    Shapes: x (tokens, WIDE_S), y (tokens, WIDE_T) -> s and u (tokens, columns), vectors (columns, WIDE_S).
+    Shapes: x (tokens, WIDE_S), y (tokens, WIDE_T) -> s and u (tokens, columns), vectors (columns, WIDE_S), (1, columns)
     """
     z = _vectors(student, columns, length, heads * SIZE_S, SIZE_S, WIDE_S)
     v = _vectors(teacher, columns, length, heads * SIZE_T, SIZE_T, WIDE_T)
     s = tl.dot(x, tl.trans(z), input_precision=PRODUCT_S) * scale_s
     u = tl.dot(y, tl.trans(v), input_precision=PRODUCT_T) * scale_t
-    return s, u, z
+    return s, u, z, _counted(keys, columns, length)[None, :]
 
 
 @triton.jit
@@ -105,22 +115,18 @@ def row_divergence(
     so that the divergence is cross / sum_p - log sum_p + log sum_q. With a floor f, log q is at least log f: a second
     pass sums p (log p - max(log q, log f)), and writes kept = sum of p where q > f. A row without columns has 0.
     """
-    pair, example, head, rows = _my_block(length, heads, ROWS)
-    in_s, in_t = (example * length * heads + head) * SIZE_S, (example * length * heads + head) * SIZE_T
-    a_rows = _vectors(a + in_s, rows, length, heads * SIZE_S, SIZE_S, WIDE_S)  # (ROWS, WIDE_S)
-    c_rows = _vectors(c + in_t, rows, length, heads * SIZE_T, SIZE_T, WIDE_T)
+    pair, example, rows, in_s, in_t, x, y = _mine(a, c, length, heads, ROWS, SIZE_S, WIDE_S, SIZE_T, WIDE_T)
+    keys += example * length
     m_q = tl.full((ROWS,), LEAST, tl.float32)
     m_p = tl.full((ROWS,), LEAST, tl.float32)
     sum_q = tl.zeros((ROWS,), tl.float32)
     sum_p = tl.zeros((ROWS,), tl.float32)
     cross = tl.zeros((ROWS,), tl.float32)
     for start in range(0, length, COLUMNS):
-        columns = start + tl.arange(0, COLUMNS)
-        s, u, _ = _scores(
-            a_rows, c_rows, b + in_s, d + in_t, columns, length, heads, scale_s, scale_t,
+        s, u, _, counts = _scores(
+            x, y, b + in_s, d + in_t, keys, start + tl.arange(0, COLUMNS), length, heads, scale_s, scale_t,
             SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
         )  # fmt: skip
-        counts = _counted(keys + example * length, columns, length)[None, :]
         m_q, m_p, sum_q, sum_p, cross = _with_columns(s, u, counts, m_q, m_p, sum_q, sum_p, cross)
     some = sum_p > 0
     sum_p = tl.where(some, sum_p, 1.0)
@@ -131,12 +137,10 @@ def row_divergence(
         divergence = tl.zeros((ROWS,), tl.float32)
         kept = tl.zeros((ROWS,), tl.float32)
         for start in range(0, length, COLUMNS):
-            columns = start + tl.arange(0, COLUMNS)
-            s, u, _ = _scores(
-                a_rows, c_rows, b + in_s, d + in_t, columns, length, heads, scale_s, scale_t,
+            s, u, _, counts = _scores(
+                x, y, b + in_s, d + in_t, keys, start + tl.arange(0, COLUMNS), length, heads, scale_s, scale_t,
                 SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
             )  # fmt: skip
-            counts = _counted(keys + example * length, columns, length)[None, :]
             part, mass = _floored(s, u, counts, m_q, m_p, log_q, log_p, log_floor)
             divergence += part
             kept += mass
@@ -195,10 +199,7 @@ def gradient(
     as columns, mine are b_j and the others a_i:  d loss / d b_j = sum_i d_ij a_i / sqrt(size).
     Where rows and columns are the same vectors, both: s_ij = s_ji and u_ij = u_ji, so that the scores serve twice.
     """
-    pair, example, head, tokens = _my_block(length, heads, MINE)
-    in_s, in_t = (example * length * heads + head) * SIZE_S, (example * length * heads + head) * SIZE_T
-    x = _vectors(mine_s + in_s, tokens, length, heads * SIZE_S, SIZE_S, WIDE_S)  # (MINE, WIDE_S)
-    y = _vectors(mine_t + in_t, tokens, length, heads * SIZE_T, SIZE_T, WIDE_T)
+    pair, example, tokens, in_s, in_t, x, y = _mine(mine_s, mine_t, length, heads, MINE, SIZE_S, WIDE_S, SIZE_T, WIDE_T)
     keys, weights = keys + example * length, weights + example * length
     statistics += pair * STATISTICS * length
     my_counts = _counted(keys, tokens, length)[:, None]
@@ -206,13 +207,12 @@ def gradient(
     total = tl.zeros((MINE, WIDE_S), tl.float32)
     for start in range(0, length, OTHERS):
         others = start + tl.arange(0, OTHERS)
-        s, u, z = _scores(
-            x, y, others_s + in_s, others_t + in_t, others, length, heads, scale_s, scale_t,
+        s, u, z, counts = _scores(
+            x, y, others_s + in_s, others_t + in_t, keys, others, length, heads, scale_s, scale_t,
             SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
         )  # fmt: skip
         slopes = tl.zeros((MINE, OTHERS), tl.float32)
         if AS_ROWS:
-            counts = _counted(keys, others, length)[None, :]
             slopes += _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weight, log_floor, FLOOR)
         if AS_COLUMNS:
             n_q, n_p, norm_q, norm_p, theirs, share = _of_rows(statistics, weights, others, length, 0, FLOOR)
