@@ -26,7 +26,7 @@ WEIGHT, GRADIENT, MOMENTS, CAST = 4, 4, 8, 2  # CAST: the copy in bfloat16 that 
 STATE = WEIGHT + MOMENTS  # what a checkpoint holds
 EMBEDDED = 26  # bytes for each token and number of its embedding: sums, norm and dropout
 PROJECTIONS = ("queries", "keys", "values", "scores")
-CHUNK = 1 << 25  # numbers of relations that are computed at once (LAUNCHED of objectives/relation_forms/plain.py)
+CHUNK = 1 << 25  # numbers of relations that are computed at once (LAUNCHED of objectives/relation_forms/in_pytorch.py)
 CHUNK_BYTES = 16.0  # for each of them: the relations of both sides, their logarithms, the difference
 
 GPU_RESERVED = 1.2e9  # bytes that CUDA's context, its libraries and the random state take
