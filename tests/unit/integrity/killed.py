@@ -24,7 +24,7 @@ import tokenizers
 from retort.engine.job import Job, job
 from retort.engine.run import begin, files_of
 from retort.plan import resolve_data
-from retort.sources import package_index
+from retort.sources import packages
 from retort.specs.config import read_config
 from retort.stages import preprocess
 from retort.study.load import open_study
@@ -113,7 +113,7 @@ def _run(stage: Stage, folder: Path, environment: dict[str, str], moment: int, d
     os.chdir(folder)
     os.environ |= environment
     links = {"no-index": "true", "find-links": str(folder / "links")}
-    package_index.pip_settings = lambda: links
+    packages.pip_settings = lambda: links
     given = json.loads(Path("config.yaml").read_text())
     config = read_config(given)
     study = open_study(config)

@@ -9,8 +9,7 @@ import pytest
 from retort.checksums import digest_of
 from retort.errors import StudyError
 from retort.plan import resolve_data
-from retort.sources.folders import absent_in_folders
-from retort.sources.run_sources import unpinned
+from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs.config import Config, RunSources, read_config
 from retort.study.load import open_study, read
 from retort.study.reading import required

@@ -13,8 +13,7 @@ from retort.errors import RetortError
 from retort.plan.settings_cells import check_settings_cells
 from retort.plan.value_lines import Value, values
 from retort.registry import unknown
-from retort.sources.folders import absent_in_folders
-from retort.sources.run_sources import unpinned
+from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.schemas import current_files

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from retort.plan import resolve_data
 from retort.settings.inputs import FetchSettings
 from retort.sources import hub, packages
 from retort.specs.config import read_config
-from retort.specs.source import Folder, HubRepository, Package
+from retort.specs.source import FirstRows, Folder, HubRepository, Package
 from retort.study.load import open_study
 from retort.study.study import Study
 
@@ -31,29 +30,19 @@ def fetch(source: FetchSettings, output: Path, state: Path) -> int:
         RetortError: the files cannot be fetched, or are not those that the source names.
     """
     output.mkdir(parents=True, exist_ok=True)
-    return _fetch(source, output, state)
+    match source:
+        case Package():
+            return packages.fetch(source, output, state)
+        case HubRepository(first=FirstRows() as first):
+            return hub.fetch_first(source.hub, first, output, state)
+        case HubRepository():
+            return hub.fetch(source.hub, output, state)
+        case Folder():
+            return _link_all(source, output)
+    raise TypeError(f"{type(source).__name__} is fetched from nowhere")
 
 
-@singledispatch
-def _fetch(source: object, output: Path, state: Path) -> int:
-    """Fetch the files of a source; each type of source registers its own function below."""
-    raise TypeError(f"{type(source).__name__} is no source")
-
-
-@_fetch.register
-def _(source: Package, output: Path, state: Path) -> int:
-    return packages.fetch(source, output, state)
-
-
-@_fetch.register
-def _(source: HubRepository, output: Path, state: Path) -> int:
-    if source.first:
-        return hub.fetch_first(source.hub, source.first, output, state)
-    return hub.fetch(source.hub, output, state)
-
-
-@_fetch.register
-def _(source: Folder, output: Path, state: Path) -> int:
+def _link_all(source: Folder, output: Path) -> int:
     """Link the files of the user's folder; linking has nothing to resume.
 
     Raises:
@@ -88,14 +77,8 @@ def link(folder: Path, output: Path) -> int:
     return count
 
 
-@singledispatch
-def link_again(source: object, output: Path) -> None:
-    """Link a folder's files again if it was moved; the files of other sources are in `output` itself."""
-
-
-@link_again.register
-def _(source: Folder, output: Path) -> None:
-    """Link the files again if the folder exists and a link leads elsewhere."""
+def link_again(source: Folder, output: Path) -> None:
+    """Link the files of a folder again if it exists and a link leads elsewhere: the folder was moved."""
     folder = Path(source.path).expanduser().absolute()
     links = [path for path in output.rglob("*") if path.is_symlink()]
     if not folder.is_dir() or all(link.readlink() == folder / link.relative_to(output) for link in links):
@@ -105,13 +88,16 @@ def _(source: Folder, output: Path) -> None:
     link(folder, output)
 
 
-# Where the files of a source are: what the rule fetch_source needs. No setting of a result depends on the place.
+def link_moved_folders(study: Study) -> None:
+    """Renew the links to the files of each user's folder that was moved since it was fetched."""
+    for name in study.sources:
+        output = Path(f"results/sources/{name}")
+        if output.is_dir() and isinstance(source := resolve_data.fetched(study, name), Folder):
+            link_again(source, output)
 
 
 def location_of(config: dict[str, Any], source: str) -> FetchSettings:
-    """Return what is needed to fetch a source.
-
-    The params of the rule only identify the content, so moved files are not fetched again.
+    """Return what is needed to fetch a source: no setting of a result, so moved files are not fetched again.
 
     Args:
         config: the configuration.
@@ -124,11 +110,3 @@ def location_of(config: dict[str, Any], source: str) -> FetchSettings:
 def _study(config: str) -> Study:
     """Return the study of a configuration, read once: a rehearsal makes all of its sources in one process."""
     return open_study(read_config(json.loads(config)))
-
-
-def link_moved_folders(study: Study) -> None:
-    """Renew the links to the files of each user's folder that was moved since it was fetched."""
-    for name in study.sources:
-        output = Path(f"results/sources/{name}")
-        if output.is_dir():
-            link_again(resolve_data.fetched(study, name), output)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
-import json
 import logging
 import os
 import shutil
@@ -19,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from retort.data.builders import CARD
-from retort.data.files import sha256
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
-from retort.sources.package_index import redact, redact_all
+from retort.sources.packages import redact
 from retort.specs.source import FirstRows, Hub, HubFiles
 
-MANIFEST = ".manifest.json"
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+REFUSED = {PICKLED: "is pickled and never read", (".py",): "is code and never run"}  # by the end of the name
 
 
 def library() -> Any:
@@ -50,26 +48,29 @@ def _api() -> Any:
 def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
     """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
     errors = library().errors
+    known = {  # a gated repository is also one that is not found
+        errors.GatedRepoError: (f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`"),
+        errors.RevisionNotFoundError: (
+            f"{hub.repository} has no commit or branch {revision}",
+            "`retort pin` asks for one",
+        ),
+        errors.RepositoryNotFoundError: (
+            f"the hub has no {hub.repo_type} {hub.repository}",
+            "is it private? `hf auth login`",
+        ),
+    }
     try:
         yield
     except RetortError:
         raise
-    except errors.GatedRepoError as error:
-        raise RetortError(f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`") from error
-    except errors.RevisionNotFoundError as error:
-        raise RetortError(
-            f"{hub.repository} has no commit or branch {revision}", "`retort pin` asks for one"
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise RetortError(
-            f"the hub has no {hub.repo_type} {hub.repository}", "is it private? `hf auth login`"
-        ) from error
+    except tuple(known) as error:
+        raise RetortError(*next(lines for kind, lines in known.items() if isinstance(error, kind))) from error
     except Exception as error:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise NoAnswer(
-            f"{hub.repository} at {revision}: no answer from {redact(_api().endpoint)}: {redact_all(reason)}",
+            f"{hub.repository} at {revision}: no answer from {redact(_api().endpoint)}: {redact(reason)}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 
@@ -85,8 +86,8 @@ def commit_of(hub: Hub) -> str:
     return str(info.sha)
 
 
-def listing(hub: HubFiles) -> dict[str, Any]:
-    """Return the files of the commit that match the patterns: path -> `huggingface_hub`'s `RepoFile`, sorted by path.
+def listing(hub: HubFiles) -> list[str]:
+    """Return the paths of the files of the commit that match the patterns, sorted.
 
     The card of a data set is one of them, as it says which files make a split.
 
@@ -100,15 +101,21 @@ def listing(hub: HubFiles) -> dict[str, Any]:
         # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
         _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
         tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
-        by_path = {file.path: file for file in tree if hasattr(file, "blob_id")}
-    chosen = {CARD} & set(by_path) if hub.repo_type == "dataset" else set()
+        paths = sorted(file.path for file in tree if hasattr(file, "blob_id"))
+    chosen = {CARD} & set(paths) if hub.repo_type == "dataset" else set()
     for pattern in hub.files:
-        matched = fnmatch.filter(by_path, pattern)
+        matched = fnmatch.filter(paths, pattern)
         if not matched:
-            raise _no_match(hub, pattern, sorted(by_path))
+            raise _no_match(hub, pattern, paths)
         chosen.update(matched)
-    _check_allowed(hub, sorted(chosen))
-    return {path: by_path[path] for path in sorted(chosen)}
+    for path in sorted(chosen):
+        refusals = [what for endings, what in REFUSED.items() if path.endswith(endings)]
+        if path.startswith("/") or ".." in path.split("/"):
+            refusals.append("leaves its repository")
+        if refusals:
+            what = f"{hub.repository} at {str(hub.commit)[:12]}: {path} {refusals[0]}"
+            raise RetortError(what, "name the files of data, or the safetensors file, in 'files'")
+    return sorted(chosen)
 
 
 def _no_match(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
@@ -127,41 +134,32 @@ def _no_match(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
     return RetortError(what, f"it holds {', '.join(paths[:12]) or 'nothing'}")
 
 
-def _check_allowed(hub: HubFiles, paths: list[str]) -> None:
-    """Raise an error if a file is pickled, is code or has a path outside its repository."""
-    origin = f"{hub.repository} at {str(hub.commit)[:12]}"
-    for path in paths:
-        if path.endswith(PICKLED):
-            raise RetortError(f"{origin}: {path} is pickled and never read", "name the safetensors file in 'files'")
-        if path.endswith(".py"):
-            raise RetortError(f"{origin}: {path} is code and never run", "name the files of data in 'files'")
-        if ".." in path.split("/") or path.startswith("/"):
-            raise RetortError(f"{origin}: {path} leaves its repository", "name the files of data in 'files'")
-
-
 def _download(hub: HubFiles, paths: list[str], state: Path) -> None:
     """Download files to the folder `state` and compare each with the hub's listing; delete damaged ones."""
-    patterns = [path.translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
     where: dict[str, Any] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
     for part in state.rglob("*.incomplete"):
         part.unlink()  # of a job that was killed: the library never resumes it
     with as_retort_error(hub, str(hub.commit)):
         library().snapshot_download(
-            hub.repository, **where, allow_patterns=patterns, endpoint=os.environ.get("HF_ENDPOINT")
+            hub.repository,
+            **where,
+            allow_patterns=list(map(glob.escape, paths)),
+            endpoint=os.environ.get("HF_ENDPOINT"),
         )
         damaged = _api().verify_repo_checksums(hub.repository, **where).mismatches
     for file in damaged:
         (state / file["path"]).unlink()
-    for file in damaged:
+    if damaged:
+        path, actual, expected = (damaged[0][key] for key in ("path", "actual", "expected"))
         raise RetortError(
-            f"{hub.repository} at {str(hub.commit)[:12]}: {file['path']} came as {file['actual'][:12]}..., and the "
-            f"hub's listing says {file['expected'][:12]}...",
+            f"{hub.repository} at {str(hub.commit)[:12]}: {path} came as {actual[:12]}..., and the hub's listing says "
+            f"{expected[:12]}...",
             "the download is damaged; it was thrown away, run again",
         )
 
 
 def fetch(hub: HubFiles, output: Path, state: Path) -> int:
-    """Download the files of the commit to `output`, with a manifest of their checksums; return the number of files.
+    """Download the files of the commit to `output` and return how many there are.
 
     Args:
         hub: the repository, its commit and the patterns of its files.
@@ -171,60 +169,21 @@ def fetch(hub: HubFiles, output: Path, state: Path) -> int:
     Raises:
         RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
     """
-    files = listing(hub)
-    _download(hub, list(files), state)
-    sums = {}
-    for path, file in files.items():
-        sums[path] = {"bytes": file.size, "sha256": file.lfs.sha256 if file.lfs else sha256(state / path)}
+    paths = listing(hub)
+    _download(hub, paths, state)
+    for path in paths:
         (output / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.move(state / path, output / path)
-    manifest = {"repository": hub.repository, "commit": hub.commit, "files": sums}
-    (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state)
-    return len(files)
-
-
-# Stream the first rows of a data set of the hub: a corpus with a limit needs a part of Wikipedia, not all of it.
-#
-# The library `datasets` downloads only the parts of Parquet files that hold the text column of these rows. They are not
-# checked, as the hub has checksums of whole files only (hub.py compares those). A job that was killed begins again.
-
-
-def stream(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[str]]:
-    """Yield the texts of a Parquet file of the commit, a list for each row group, which is read when it is needed.
-
-    Args:
-        hub: the repository and its commit.
-        path: the file in the repository.
-        column: the column that holds the texts.
-        state: the folder for the library's locks.
-
-    Raises:
-        RetortError: the hub gives no answer, or the file has no such column.
-    """
-    library()
-    import datasets
-
-    datasets.config.HF_HUB_OFFLINE = False  # as in hub.library()
-    datasets.logging.set_verbosity(logging.CRITICAL)
-    with as_retort_error(hub, str(hub.commit)):
-        groups = datasets.load_dataset(
-            "parquet",
-            data_files=f"hf://datasets/{hub.repository}@{hub.commit}/{glob.escape(path)}",
-            columns=[column],
-            split="train",
-            streaming=True,
-            cache_dir=str(state),
-        ).reshard()
-        if column not in groups.features:
-            raise RetortError(f"{hub.repository}: {path} has no column '{column}'", "name it in the corpus's options")
-        for number in range(groups.num_shards):
-            # read to its end: the library's thread would outlive a reader that is left in the middle of a group
-            yield [row[column] or "" for row in groups.shard(groups.num_shards, number)]
+    return len(paths)
 
 
 def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> int:
-    """Write the first rows to files with the same names as on the hub, and a manifest; return the number of files.
+    """Write the first rows to files with the same names as on the hub and return the number of files.
+
+    A corpus with a limit needs a part of Wikipedia, not all of it. The library `datasets` downloads only the parts of
+    Parquet files that hold the text column of these rows. They are not checked, as the hub has checksums of whole files
+    only. A job that was killed begins again.
 
     Args:
         hub: the repository and its commit.
@@ -240,20 +199,44 @@ def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> i
 
     paths = [path for path in listing(hub.model_copy(update={"files": first.files})) if path.endswith(".parquet")]
     schema = pyarrow.schema([(first.column, pyarrow.string())])
-    characters, rows = 0, dict[str, int]()
+    characters = files = 0
     for path in paths:
         if characters >= first.characters:
             break
-        rows[path] = 0
+        files += 1
         (output / path).parent.mkdir(parents=True, exist_ok=True)
         with parquet.ParquetWriter(output / path, schema) as writer:
-            for texts in stream(hub, path, first.column, state):
+            for texts in _row_groups(hub, path, first.column, state):
                 writer.write_table(pyarrow.table([texts], schema))
-                rows[path] += len(texts)
                 characters += sum(map(len, texts))
                 if characters >= first.characters:
                     break
-    manifest = {"repository": hub.repository, "commit": hub.commit, "characters": characters, "first_rows": rows}
-    (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state, ignore_errors=True)
-    return len(rows)
+    return files
+
+
+def _row_groups(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[str]]:
+    """Yield the texts of each row group of a Parquet file of the commit; a group is read when it is needed.
+
+    Raises:
+        RetortError: the hub gives no answer, or the file has no such column.
+    """
+    library()
+    import datasets
+
+    datasets.config.HF_HUB_OFFLINE = False  # as in `library`
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    with as_retort_error(hub, str(hub.commit)):
+        groups = datasets.load_dataset(
+            "parquet",
+            data_files=f"hf://datasets/{hub.repository}@{hub.commit}/{glob.escape(path)}",
+            columns=[column],
+            split="train",
+            streaming=True,
+            cache_dir=str(state),
+        ).reshard()
+        if column not in groups.features:
+            raise RetortError(f"{hub.repository}: {path} has no column '{column}'", "name it in the corpus's options")
+        for number in range(groups.num_shards):
+            # read to its end: the library's thread would outlive a reader that is left in the middle of a group
+            yield [row[column] or "" for row in groups.shard(groups.num_shards, number)]

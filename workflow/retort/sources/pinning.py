@@ -36,15 +36,14 @@ def _set_key(text: str, key: str, value: str) -> str:
     return text[: block.start(1)] + inside + text[block.end(1) :]
 
 
-def write(path: Path, commit: str, note: str) -> None:
-    """Write the commit, with a note of where it was read, into the source's YAML file; all else stays unchanged.
+def write(path: Path, commit: str, branch: str) -> None:
+    """Write the commit, with a note of where and when it was read, into the source's YAML file; all else stays.
 
     Raises:
         RetortError: 'hub' in the file is not a block, or the new text does not read back as the same values.
     """
-    text = path.read_text(encoding="utf-8")
-    for key, value in (("found", note), ("commit", commit)):
-        text = _set_key(text, key, value)
+    note = f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
+    text = _set_key(_set_key(path.read_text(encoding="utf-8"), "found", note), "commit", commit)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
         content = read_yaml(part)
@@ -52,22 +51,6 @@ def write(path: Path, commit: str, note: str) -> None:
         if (hub.get("commit"), hub.get("found")) != (commit, note):
             raise RetortError(f"{path.name}: could not write the commit", ASK)
         flush(part)  # the file is the user's
-
-
-def note(branch: str) -> str:
-    """Return the note beside a commit: on which day the hub gave it, and for which branch."""
-    return f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
-
-
-def _select(study: Study, names: list[str], renew: bool) -> list[str]:
-    """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
-    hub_sources = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
-    for name in names:
-        if name not in hub_sources:
-            raise unknown("source of the hub", name, hub_sources)
-        if hub_sources[name].hub.commit and not renew:
-            raise RetortError(f"{name} is pinned to {hub_sources[name].hub.commit}", "--renew asks for a newer commit")
-    return names or [name for name in hub_sources if renew or not hub_sources[name].hub.commit]
 
 
 def pin(study: Study, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
@@ -82,12 +65,16 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
     Raises:
         RetortError: a source is unknown or already pinned, or the hub gives no answer; sources before it stay pinned.
     """
+    hubs = {name: source.hub for name, source in study.sources.items() if isinstance(source, HubSource)}
+    for name in names:
+        if name not in hubs:
+            raise unknown("source of the hub", name, hubs)
+        if hubs[name].commit and not renew:
+            raise RetortError(f"{name} is pinned to {hubs[name].commit}", "--renew asks for a newer commit")
     lines = []
-    for name in _select(study, names, renew):
-        source = study.sources[name]
-        assert isinstance(source, HubSource)
-        hub = source.hub.model_copy(update={"branch": branch} if branch else {})
+    for name in names or [name for name, hub in hubs.items() if renew or not hub.commit]:
+        hub = hubs[name].model_copy(update={"branch": branch} if branch else {})
         commit = commit_of(hub)
-        write(study.files["sources", name], commit, note(hub.branch))
+        write(study.files["sources", name], commit, hub.branch)
         lines.append(f"{name}: {hub.repository} at {commit}")
     return lines

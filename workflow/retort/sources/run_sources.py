@@ -1,116 +1,62 @@
-"""The source check asks the hub which sources a run can get, and at which commit. A dry run leaves it out."""
+"""What a run decides about its sources before it is planned: which files are missing, and which commits it uses.
+
+All processes of a run must make the same plan, also those that the executor starts for single jobs. So the main process
+looks into the user's folders and asks the hub once, before the plan is made, and its jobs get the answer in the
+configuration. The next run decides anew.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from retort.errors import NoAnswer, RetortError
-from retort.plan.resolve_data import fetched as settings_of
+from retort.plan.resolve_data import fetched, split
 from retort.sources import hub, pinning
-from retort.sources.folders import Absence, absent_in_folders
 from retort.specs.config import RunSources
-from retort.specs.source import HubSource
+from retort.specs.source import FolderSource, HubSource
+from retort.study.questions import submitted_splits
 from retort.study.reading import of_folder, required
 from retort.study.study import Study
 
 SILENT = "the hub gives no answer"
+WEIGHTS = ("config.json", "model.safetensors")
+NOUNS = {"sources": "source", "models": "model", "corpora": "corpus", "tasks": "task", "submissions": "test sets of"}
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the hub answered for a source: the commit, and an error if it cannot give the files."""
+class Absence:
+    """Something that is required and not there.
 
-    commit: str | None = None
-    error: RetortError | None = None
+    Args:
+        key: what cannot be had, such as 'sources/cc100' or 'tasks/xnli'.
+        file: the YAML file that describes it.
+        what: what is wrong; with a folder, the rest of a sentence about it, such as 'holds no train.tsv'.
+        remedy: what would help.
+        folder: the user's folder that lacks it, empty if there is none. Messages name it, tables do not.
+    """
 
+    key: str
+    file: Path
+    what: str
+    remedy: str
+    folder: str = ""
 
-def record_of(name: str) -> Path:
-    """Return the file in which the fetching job notes the settings of a source; it outlives the source's files."""
-    return Path(f"results/sources/{name}.json")
+    @property
+    def reason(self) -> str:
+        """The reason that tables give for the cells that need it."""
+        noun, name = self.key.split("/", 1)
+        return f"{NOUNS[noun]} {name} is not there: {'its folder ' * bool(self.folder)}{self.what}"
 
-
-def was_fetched(study: Study, name: str) -> bool:
-    """Return whether a source was fetched with the settings that it has now."""
-    try:
-        fetched = json.loads(record_of(name).read_text(encoding="utf-8"))
-        return bool(fetched == settings_of(study, name).model_dump(mode="json"))
-    except (OSError, ValueError):
-        return False
-
-
-def on_hub(study: Study, names: Iterable[str]) -> dict[str, HubSource]:
-    """Return the named sources whose files come from the hub, sorted by name."""
-    chosen = {name: study.sources[name].in_use(study.config) for name in sorted(names)}
-    return {name: source for name, source in chosen.items() if isinstance(source, HubSource)}
-
-
-def _ask_one(source: HubSource) -> Answer:
-    """Ask the hub for the commit of a source, if it is not known, and for the files of that commit."""
-    commit: str | None = None
-    try:
-        commit = source.hub.commit or hub.commit_of(source.hub)
-        hub.listing(source.at(commit).hub)
-    except RetortError as error:
-        return Answer(commit, error)
-    return Answer(commit)
-
-
-def ask(sources: dict[str, HubSource]) -> dict[str, Answer]:
-    """Ask the hub for each source; if it gives no answer for the first one, give that answer for all."""
-    if importlib.util.find_spec("huggingface_hub") is None:
-        return {}  # the hub's client is not installed here: the fetching job will find out
-    if not sources:
-        return {}
-    first, *rest = sources
-    answer = _ask_one(sources[first])
-    if isinstance(answer.error, NoAnswer):
-        return dict.fromkeys(sources, answer)
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        answers = pool.map(lambda name: _ask_one(sources[name]), rest)
-        return {first: answer, **dict(zip(rest, answers, strict=True))}
-
-
-def absences(study: Study, sources: dict[str, HubSource], answers: dict[str, Answer]) -> list[Absence]:
-    """Return the sources that the hub cannot give, each with what would help."""
-    return [
-        Absence(
-            f"sources/{name}",
-            study.files["sources", name],
-            f"hub: {SILENT if isinstance(error, NoAnswer) else error.message}",
-            _remedy(study, sources[name], error),
-        )
-        for name, answer in sorted(answers.items())
-        if (error := answer.error)
-    ]
-
-
-def _remedy(study: Study, source: HubSource, error: RetortError) -> str:
-    """Return what would help: at the hub, and the folder in which the files would be found instead."""
-    at_hub = "run again where it is within reach" if isinstance(error, NoAnswer) else error.hint
-    folder = source.folder(study.config)
-    own = f"put its files into {folder}" if folder else ""
-    if source.local and not folder:
-        own = f"give {source.setting} in config.yaml, with its files in the folder {source.local}"
-    return ", or ".join(filter(None, (at_hub, own)))
-
-
-def silence(answers: dict[str, Answer]) -> str:
-    """Return a line that says why the hub gives no answer; empty if it gives one."""
-    errors = [answer.error for answer in answers.values() if isinstance(answer.error, NoAnswer)]
-    return f"{SILENT}: {errors[0].message}" if errors else ""
-
-
-# What a run decides about its sources before it is planned: folders, commits, and what has to be left out.
-#
-# All processes of a run must make the same plan, also those that the executor starts for single jobs. So the main
-# process asks the hub once, before the plan is made, and its jobs get the answer in the configuration. The next run
-# decides anew.
+    def line(self, study: Study) -> str:
+        """Return the line that tells it to the user."""
+        what = " ".join(filter(None, [self.folder, self.what]))
+        return f"{self.file.relative_to(study.folder.parent)}: {what}; {self.remedy}"
 
 
 def without_asking(study: Study) -> RunSources:
@@ -119,33 +65,27 @@ def without_asking(study: Study) -> RunSources:
     Print a line for each source whose commit a run will ask the hub for.
     """
     needed = required(study)
-    lacking = absent_in_folders(study, needed)
     _tell(unpinned(study, needed))
-    return _decision(study, lacking, {})
+    return _decision(study, absent_in_folders(study, needed), {})
 
 
 def with_answers_of_the_hub(study: Study) -> RunSources:
     """Return the decision of a run: ask the hub for each of its sources that was not fetched yet."""
     needed = required(study)
-    asked = {
-        name: source
-        for name, source in on_hub(study, of_folder("sources", needed)).items()
-        if not was_fetched(study, name)
-    }
-    answers = ask(asked)
-    if silent := silence(answers):
-        _tell([silent])
-    commits = {
-        name: answer.commit
-        for name, answer in answers.items()
-        if answer.commit and not answer.error and not asked[name].hub.commit
-    }
-    return _decision(study, [*absent_in_folders(study, needed), *absences(study, asked, answers)], commits)
+    asked = {name: source for name, source in _on_hub(study, needed).items() if not _was_fetched(study, name)}
+    answers = _ask(asked)
+    errors = {name: answer for name, answer in answers.items() if isinstance(answer, RetortError)}
+    silent = next((error for error in errors.values() if isinstance(error, NoAnswer)), None)
+    if silent:
+        _tell([f"{SILENT}: {silent.message}"])
+    absent = [_absence(study, name, asked[name], errors[name]) for name in sorted(errors)]
+    commits = {name: str(answers[name]) for name in answers if name not in errors and not asked[name].hub.commit}
+    return _decision(study, [*absent_in_folders(study, needed), *absent], commits)
 
 
 def _decision(study: Study, absent: list[Absence], commits: dict[str, str]) -> RunSources:
     """Return a decision, and print a line for each thing that is left out."""
-    _tell([f"left out: {absence.line(study)}" for absence in absent])
+    _tell(f"left out: {absence.line(study)}" for absence in absent)
     missing = {absence.key: absence.reason for absence in absent}
     return RunSources(folders=study.config.folders, commits=commits, missing=missing)
 
@@ -155,9 +95,22 @@ def unpinned(study: Study, needed: set[str]) -> list[str]:
     return [
         f"{study.files['sources', name].relative_to(study.folder.parent)}: hub.commit: none yet; "
         f"a run asks the hub for that of {source.hub.branch}, and writes it down"
-        for name, source in on_hub(study, of_folder("sources", needed)).items()
+        for name, source in _on_hub(study, needed).items()
         if source.hub.commit is None
     ]
+
+
+def pin(study: Study) -> None:
+    """Write the commits that the hub answered into the sources' files, with a line for each."""
+    for name, commit in study.config.run_sources.commits.items():
+        path, spec = study.files["sources", name], study.sources[name]
+        assert isinstance(spec, HubSource)
+        place = path.relative_to(study.folder.parent)
+        try:
+            pinning.write(path, commit, spec.hub.branch)
+            _tell([f"{place}: pinned to {commit}, {spec.hub.branch} of {spec.hub.repository}"])
+        except (OSError, RetortError) as error:
+            _tell([f"{place}: runs with {commit}, which could not be written there: {error}"])
 
 
 def summary(missing: Mapping[str, str]) -> str:
@@ -166,18 +119,124 @@ def summary(missing: Mapping[str, str]) -> str:
     return f"everything else is made; {len(missing)} left out, and cells that need it say 'missing':{lines}"
 
 
-def pin(study: Study) -> None:
-    """Write the commits that the hub answered into the sources' files, with a line for each."""
-    for name, commit in study.config.run_sources.commits.items():
-        source, path = on_hub(study, [name])[name], study.files["sources", name]
-        place = path.relative_to(study.folder.parent)
-        try:
-            pinning.write(path, commit, pinning.note(source.hub.branch))
-            _tell([f"{place}: pinned to {commit}, {source.hub.branch} of {source.hub.repository}"])
-        except (OSError, RetortError) as error:
-            _tell([f"{place}: runs with {commit}, which could not be written there: {error}"])
-
-
 def _tell(lines: Iterable[str]) -> None:
     for line in lines:
         print(line, file=sys.stderr, flush=True)
+
+
+# what the hub has
+
+
+def record_of(name: str) -> Path:
+    """Return the file in which the fetching job notes the settings of a source; it outlives the source's files."""
+    return Path(f"results/sources/{name}.json")
+
+
+def _was_fetched(study: Study, name: str) -> bool:
+    """Return whether a source was fetched with the settings that it has now."""
+    try:
+        record = json.loads(record_of(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(record == fetched(study, name).model_dump(mode="json"))
+
+
+def _on_hub(study: Study, needed: set[str]) -> dict[str, HubSource]:
+    """Return the needed sources whose files come from the hub, sorted by name."""
+    in_use = {name: study.sources[name].in_use(study.config) for name in sorted(of_folder("sources", needed))}
+    return {name: source for name, source in in_use.items() if isinstance(source, HubSource)}
+
+
+def _ask(sources: dict[str, HubSource]) -> dict[str, str | RetortError]:
+    """Ask the hub for the commit of each source, if it is not known, and for its files; return the commit or an error.
+
+    If the hub gives no answer for the first source, that is the answer for all.
+    """
+    if importlib.util.find_spec("huggingface_hub") is None or not sources:
+        return {}  # without the hub's client, the fetching job will find out
+    first, *rest = sources.values()
+    answer = _ask_one(first)
+    if isinstance(answer, NoAnswer):
+        return dict.fromkeys(sources, answer)
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        return dict(zip(sources, [answer, *pool.map(_ask_one, rest)], strict=True))
+
+
+def _ask_one(source: HubSource) -> str | RetortError:
+    try:
+        commit = source.hub.commit or hub.commit_of(source.hub)
+        hub.listing(source.at(commit).hub)
+    except RetortError as error:
+        return error
+    return commit
+
+
+def _absence(study: Study, name: str, source: HubSource, error: RetortError) -> Absence:
+    """Return what a run lacks if the hub cannot give a source, and what would help, there or in a folder instead."""
+    is_silent = isinstance(error, NoAnswer)
+    folder = source.folder(study.config)
+    own = f"put its files into {folder}" if folder else ""
+    if source.local and not folder:
+        own = f"give {source.setting} in config.yaml, with its files in the folder {source.local}"
+    remedy = ", or ".join(filter(None, ("run again where it is within reach" if is_silent else error.hint, own)))
+    what = f"hub: {SILENT if is_silent else error.message}"
+    return Absence(f"sources/{name}", study.files["sources", name], what, remedy)
+
+
+# what the user's folders hold
+
+
+def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
+    """Return the required things that the user's folders lack; a source without a folder comes from the hub instead.
+
+    Args:
+        study: the study.
+        needed: names such as 'sources/rte', 'tasks/rte', 'models/roberta-base'.
+    """
+    in_use = {name: study.sources[name].in_use(study.config) for name in sorted(of_folder("sources", needed))}
+    folders = {name: Path(each.path).expanduser() for name, each in in_use.items() if isinstance(each, FolderSource)}
+    empty = {name for name, folder in folders.items() if not (folder.is_dir() and any(folder.iterdir()))}
+    absent = [
+        Absence(
+            f"sources/{name}",
+            study.files["sources", name],
+            f"is {'empty' if folders[name].is_dir() else 'no folder'}",
+            "put the files there",
+            f"path: {folders[name]}",
+        )
+        for name in sorted(empty)
+    ]
+    for key in sorted(needed):
+        noun, name = key.split("/", 1)
+        for source, files in _files_read(study, noun, name):
+            folder = folders.get(source)
+            missing = (
+                [names[0] for names in files if not any(any(folder.glob(each)) for each in names)] if folder else []
+            )
+            if missing and source not in empty:
+                what = f"holds no {', '.join(missing[:3])}" + (f" and {len(missing) - 3} more" * (len(missing) > 3))
+                file = study.files["tasks" if noun == "submissions" else noun, name]
+                absent.append(Absence(key, file, what, "put it there, or move the folder away", str(folder)))
+    return absent
+
+
+def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield (source, files) for what is read of a model, a corpus, a task or the test sets that a submission needs.
+
+    A file is a tuple of names or patterns, one of which must be there.
+    """
+    match noun:
+        case "models":
+            own = ["tokenizer.json"] if study.tokenizer_of(name) == name else []
+            yield study.models[name].source, [(file,) for file in (*WEIGHTS, *own)]
+        case "corpora":
+            for component in study.corpora[name].components:
+                yield component.source, [(pattern,) for pattern in component.files]
+        case "tasks" | "submissions":
+            task = study.tasks[name]
+            if task.reader and noun == "tasks":
+                yield task.source, [(str(task.reader.options["file"]),)]
+            used = task.used if task.splits else []
+            for each in used if noun == "tasks" else submitted_splits(task):
+                settings = split(study, task, each)
+                yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]
