@@ -11,7 +11,7 @@ from retort.checksums import files_in
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.settings.inputs import FetchSettings
-from retort.sources import hub, packages
+from retort.sources import hub
 from retort.specs.config import read_config
 from retort.specs.source import FirstRows, Folder, HubRepository, Package
 from retort.study.load import open_study
@@ -32,6 +32,8 @@ def fetch(source: FetchSettings, output: Path, state: Path) -> int:
     output.mkdir(parents=True, exist_ok=True)
     match source:
         case Package():
+            from retort.sources import packages  # its libraries take longer to import than a plan to make
+
             return packages.fetch(source, output, state)
         case HubRepository(first=FirstRows() as first):
             return hub.fetch_first(source.hub, first, output, state)

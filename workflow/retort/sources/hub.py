@@ -12,6 +12,7 @@ import fnmatch
 import glob
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,17 @@ from typing import Any
 
 from retort.data.builders import CARD
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
-from retort.sources.packages import redact
 from retort.specs.source import FirstRows, Hub, HubFiles
 
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 REFUSED = {PICKLED: "is pickled and never read", (".py",): "is code and never run"}  # by the end of the name
+# an address, in two groups: scheme, and host and path; the user and password before them and the query after them
+ADDRESS = re.compile(r"(\w+://)(?:[^/\s]*@)?([^\s?#'\"<>\[\]]*)[^\s'\"<>\[\]]*")
+
+
+def redact(text: str) -> str:
+    """Return a text with each address in it without user, password and query."""
+    return ADDRESS.sub(r"\1\2", text)
 
 
 def library() -> Any:

@@ -10,7 +10,6 @@ import ast
 import contextlib
 import errno
 import functools
-import re
 import shutil
 import subprocess
 import sys
@@ -38,11 +37,10 @@ from pypi_simple import (
 
 from retort.data.files import sha256, system_error
 from retort.errors import RetortError
+from retort.sources.hub import redact
 from retort.specs.source import Package
 
 WITHIN_REACH = "is a package index within reach?"
-# an address, in two groups: scheme, and host and path; the user and password before them and the query after them
-ADDRESS = re.compile(r"(\w+://)(?:[^/\s]*@)?([^\s?#'\"<>\[\]]*)[^\s'\"<>\[\]]*")
 MEMBERS, UNPACKED = 100_000, 8 << 30  # what an archive may hold: files, and bytes
 # what a damaged or encrypted archive raises while it is read
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError, UnicodeError)
@@ -90,11 +88,6 @@ def pip_settings() -> dict[str, str]:
         for key, value in lines
         if key.startswith(f"{section}.")
     }
-
-
-def redact(text: str) -> str:
-    """Return a text with each address in it without user, password and query."""
-    return ADDRESS.sub(r"\1\2", text)
 
 
 def _download(source: Package, folder: Path) -> Path:
