@@ -27,7 +27,7 @@ MAY: dict[str, set[str]] = {
     "models": {"specs", "settings", "objectives", "data", "engine"},
     "training": {"specs", "settings", "objectives", "data", "tasks", "models", "engine"},
     "bench": {"specs", "settings", "objectives", "models", "training", "cost", "engine"},
-    "stages": {"settings", "sources", "data", "rehearsal", "tasks", "models", "training", "bench", "engine"},
+    "stages": {"specs", "settings", "sources", "data", "rehearsal", "tasks", "models", "training", "bench", "engine"},
     "sources": {"specs", "settings", "study", "plan", "data"},
     "results": {"specs", "settings", "study", "plan", "tasks", "engine"},
     "judgement": {"specs", "study", "plan", "results"},

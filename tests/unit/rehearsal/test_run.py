@@ -20,7 +20,7 @@ from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.work import NONE
 from retort.plan.rule import Rule
-from retort.rehearsal.rehearse import NOTES, Progress, Ran, summary
+from retort.rehearsal.rehearse import NOTES, Ran, summary, with_progress
 
 from tests.tiny.make import make_study
 
@@ -149,18 +149,11 @@ def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it(tmp_path: Path
     assert float(larger) - float(smaller) > 250
 
 
-def test_a_bar_leaves_nothing_of_longer_lines_and_a_summary_counts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+def test_a_failure_is_told_and_a_summary_counts(capsys: pytest.CaptureFixture[str]) -> None:
     job = Job(Rule("distil", {"file": "{student}"}), SimpleNamespace(student="kd"), (), Estimate(NONE))
-    progress = Progress(3)
-    for ran in (None, Ran(job, 2.0, 700.0, True), Ran(job, 1.0, 500.0, False)):
-        progress(ran)
-    progress.end()
-    drawn = capsys.readouterr().err.split("\r")[1:]
-    assert [line[:4] for line in drawn] == ["\033[Kf", "\033[K[", "\033[K["]  # the failure, and the bar after each job
-    assert drawn[-1].endswith("3 of 3 jobs, 1 failed, 0 min left\n")
-    lines = list(summary(progress.ran))
+    jobs = [None, Ran(job, 2.0, 700.0, True), Ran(job, 1.0, 500.0, False)]
+    ran = list(with_progress(jobs, 3))
+    assert capsys.readouterr().err.startswith("failed: distil(kd): without a word\n  look at /")
+    lines = list(summary(ran))
     assert lines[1].split() == ["distil", "2", "3.0", "2.0"]
     assert "700 MB" in lines[-1]

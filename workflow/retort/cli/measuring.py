@@ -180,27 +180,26 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     from retort.engine.failures import print_what_there_is
     from retort.engine.workflow import guard_scale
     from retort.plan.plan import Plan
-    from retort.rehearsal.rehearse import Progress, run, summary
+    from retort.rehearsal.rehearse import Ran, run, summary, with_progress
 
     plan = Plan(read_config(content))
     guard_scale(plan.study)
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
     jobs = Jobs(plan)
     ordered = jobs.in_order(targets)
-    progress = Progress(len(ordered))
+    ran: list[Ran] = []
     try:
-        for ran in run(ordered, content):
-            progress(ran)
+        for each in with_progress(run(ordered, content), len(ordered)):
+            ran.append(each)
     except KeyboardInterrupt:
-        progress.end()
-        print(f"stopped after {len(progress.ran)} jobs; run it again to go on", file=sys.stderr)
+        print(f"stopped after {len(ran)} jobs; run it again to go on", file=sys.stderr)
         return 1
-    progress.end()
-    print(*summary(progress.ran), sep="\n")
+    print(*summary(ran), sep="\n")
     where = ""
     if not arguments.distinct:
         print_what_there_is(jobs, content, targets)
         print("", *of_one_process(plan, arguments.papers), sep="\n")
         where = f"; the pages are in {Path('reports').absolute()}"
-    print(f"{len(progress.ran)} jobs, {progress.failed} failed{where}")
-    return min(progress.failed, 1)
+    failed = sum(each.failed for each in ran)
+    print(f"{len(ran)} jobs, {failed} failed{where}")
+    return min(failed, 1)

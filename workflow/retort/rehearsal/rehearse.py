@@ -1,4 +1,7 @@
-"""Find the distinct trainings of a plan: it is enough to run one of each kind to find what cannot be trained."""
+"""A rehearsal: run the jobs of a plan in this process, so that nothing is imported twice and short trainings are quick.
+
+A file notes what each job was made from when it ran. So a rehearsal that was stopped goes on where it was.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from retort import machine
 from retort.checksums import digest_of
 from retort.cost.jobs import Job
@@ -26,6 +31,9 @@ from retort.specs.task import Task
 from retort.study.cells import score_address
 from retort.study.questions import seeds_of
 from retort.study.study import Study
+
+NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
+UNFINISHED = "-"  # the digest of a job that has begun
 
 
 def distinct_trainings(plan: Plan) -> list[str]:
@@ -92,15 +100,6 @@ def _type(task: Task) -> tuple[Hashable, ...]:
     return task.task_type, bool(task.subsets), len(task.labels)
 
 
-# Run the jobs of a plan in this process, so that nothing is imported twice and a short training takes little time.
-#
-# A file notes what each job was made from when it ran. So a rehearsal that was stopped goes on where it was.
-
-
-NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
-UNFINISHED = "-"  # the digest of a job that has begun
-
-
 @dataclass(frozen=True)
 class Ran:
     """A job that has run.
@@ -131,20 +130,20 @@ def run(jobs: Iterable[Job], config: dict[str, Any]) -> Iterator[Ran | None]:
         if lost.intersection(job.needs):
             lost.update(outputs)
             yield None
-        elif notes.get(job.key) == (origin := _origin(job)) and all(map(os.path.exists, outputs)):
+        elif notes.get(job.key) == (digest := _made_from(job)) and all(map(os.path.exists, outputs)):
             yield None
         else:
             _note(job, UNFINISHED)
             ran = _run(job, outputs, config)
             lost.update(outputs if ran.failed else ())
-            _note(job, UNFINISHED if ran.failed else origin)
+            _note(job, UNFINISHED if ran.failed else digest)
             yield ran
 
 
 def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
     """Run a job, with its standard error in its log."""
-    for path in outputs:
-        _remove(Path(path))
+    for path in map(Path, outputs):  # of an earlier run
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     gc.collect()  # models have reference cycles
     gc.freeze()  # leave imported modules out of later collections, which would take a second each
     machine.reset_max_rss()
@@ -155,15 +154,7 @@ def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
     return Ran(job, time.process_time() - begun, machine.max_rss_mb(), not made)
 
 
-def _remove(path: Path) -> None:
-    """Remove an output of an earlier run of a job: a file or a folder."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _origin(job: Job) -> str:
+def _made_from(job: Job) -> str:
     """Return a digest of what a job is made from: its params, and the times of change of its inputs."""
     times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.needs) if path.exists()}
     return digest_of([params_of(job), times])
@@ -181,59 +172,24 @@ def _note(job: Job, digest: str) -> None:
         stream.write(f"{digest} {job.key}\n")
 
 
-# Print the progress of a rehearsal: a bar on a terminal, a line for each failure, and a summary.
-
-
-WIDTH = 30  # characters of the bar
-CLEAR_LINE = "\r\033[K"  # clears a terminal's line
-EVERY = 60  # seconds between two lines without a terminal
-
-
-class Progress:
-    """Print the progress of a rehearsal to standard error.
+def with_progress(jobs: Iterable[Ran | None], total: int) -> Iterator[Ran]:
+    """Yield the jobs that run; show a bar on a terminal, else a line each minute, and a line for each failure.
 
     Args:
+        jobs: what `run` yields.
         total: the number of jobs.
     """
-
-    def __init__(self, total: int) -> None:
-        self.total, self.begun, self.printed = total, time.monotonic(), time.monotonic()
-        self.passed = 0  # jobs that have run, were done already, or could not run
-        self.ran: list[Ran] = []
-        self.on_terminal = sys.stderr.isatty()
-
-    @property
-    def failed(self) -> int:
-        """The number of jobs that failed."""
-        return sum(ran.failed for ran in self.ran)
-
-    def __call__(self, ran: Ran | None) -> None:
-        """Print the state of the rehearsal after a job that has run, and a line if it failed."""
-        self.passed += 1
-        if ran is None:
-            return
-        self.ran.append(ran)
-        if ran.failed:
-            why = failure(ran.job.key) or "without a word"
-            self._print(f"failed: {ran.job.name}: {why[:160]}\n  look at {Path(ran.job.key).absolute()}")
-        if self.on_terminal:
-            print(f"{CLEAR_LINE}{self._state()}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - self.printed > EVERY:
-            self.printed = time.monotonic()
-            self._print(self._state())
-
-    def end(self) -> None:
-        """End the line of the bar, so that further output begins on a new line."""
-        if self.on_terminal and self.ran:
-            print(file=sys.stderr, flush=True)
-
-    def _print(self, line: str) -> None:
-        print(f"{CLEAR_LINE}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
-
-    def _state(self) -> str:
-        bar = "#" * (WIDTH * self.passed // self.total)
-        left = (time.monotonic() - self.begun) / len(self.ran) * (self.total - self.passed) / 60
-        return f"[{bar:<{WIDTH}}] {self.passed} of {self.total} jobs, {self.failed} failed, {left:.0f} min left"
+    on_terminal = sys.stderr.isatty()
+    wait = 0.1 if on_terminal else 60.0  # seconds
+    with tqdm(jobs, total=total, unit=" jobs", mininterval=wait, delay=wait) as bar:
+        for ran in bar:
+            if ran is None:
+                continue
+            if ran.failed:
+                why = failure(ran.job.key) or "without a word"
+                told = f"failed: {ran.job.name}: {why[:160]}\n  look at {Path(ran.job.key).absolute()}"
+                (bar.write if on_terminal else print)(told, file=sys.stderr)
+            yield ran
 
 
 def summary(jobs: list[Ran]) -> Iterator[str]:
