@@ -1,11 +1,10 @@
-"""This machine as a process sees it: a unique name, living processes, memory and GPUs."""
+"""This machine as a process sees it: a unique name, living processes, memory, GPUs and their precision."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import functools
-import os
 import resource
 import socket
 import sys
@@ -15,7 +14,6 @@ from pathlib import Path
 from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-PROC = Path("/proc/self")
 STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
 
@@ -44,19 +42,14 @@ def is_alive(process: int) -> bool:
 
     One that has ended does not live, even if its parent has not asked for its exit status yet.
     """
+    import psutil  # late: it is read only where a claim or a temporary file is found
+
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        return psutil.Process(process).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
         return False
-    except OSError:  # it lives, but belongs to another user
+    except psutil.AccessDenied:  # it lives, but belongs to another user
         return True
-    try:
-        state = (
-            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-        )
-    except OSError:
-        return not PROC.is_dir()  # a system without /proc; or it has ended just now
-    return state not in ("Z", "X")
 
 
 def keep_freed_memory() -> None:
@@ -113,9 +106,6 @@ def check_gpus(promised: int) -> None:
             f"the job was promised {gpus}, and torch {torch.__version__} sees {sees} on {socket.gethostname()}",
             "see nvidia-smi there; to train on its CPU, --config device=cpu",
         )
-
-
-# The precision in which a GPU multiplies matrices of float32.
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from retort.errors import RetortError
 
@@ -47,16 +47,16 @@ def quote_commas(name: str) -> str:
     return f"'{name}'" if "," in name else name
 
 
-class Registry(Generic[Entry]):
-    """A dictionary to which a decorator adds entries.
+class Registry(dict[str, Entry]):
+    """A dictionary to which a decorator adds entries; it is iterated in the order of the names.
 
     Args:
         noun: what an entry is, for error messages, such as 'objective'.
     """
 
     def __init__(self, noun: str) -> None:
+        super().__init__()
         self.noun = noun
-        self._entries: dict[str, Entry] = {}
 
     def register(self, name: str, **facts: Any) -> Callable[[Entry], Entry]:
         """Return a decorator that adds an entry under `name`.
@@ -71,23 +71,15 @@ class Registry(Generic[Entry]):
         """
 
         def add(entry: Entry) -> Entry:
-            if name in self._entries:
+            if name in self:
                 raise RetortError(f"two {self.noun}s are called '{name}'")
-            self._entries[name] = entry
+            self[name] = entry
             return entry
 
         return add
 
-    def __getitem__(self, name: str) -> Entry:
-        if name not in self._entries:
-            raise unknown(self.noun, name, self._entries)
-        return self._entries[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
+    def __missing__(self, name: str) -> Entry:
+        raise unknown(self.noun, name, self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._entries))
-
-    def __len__(self) -> int:
-        return len(self._entries)
+        return iter(sorted(self.keys()))

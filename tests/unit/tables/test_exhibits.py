@@ -81,7 +81,7 @@ def bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(figures, "__path__", [*figures.__path__, str(tmp_path / "more")])
     yield
     sys.modules.pop("retort.figures.bars", None)
-    figure_kinds._entries.pop("bars", None)
+    figure_kinds.pop("bars", None)
 
 
 # --- every kind
