@@ -158,8 +158,7 @@ def shares_of(statement: Statement, side: Side, assumed: Assumed, runs: int = 0)
 
 def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
     """Return the cells of a claim that have a number."""
-    keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
-    return {key: side.cells[key] for key in keys if key in side.cells}
+    return {key: side.cells[key] for key in sorted(set(statement.keys)) if key in side.cells}
 
 
 def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
@@ -209,6 +208,5 @@ def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
                 number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
                 runs = 1 if std is None else recording.runs
                 cells[name, row, column] = NumberedCell(name, row, column, number, runs, "x100", std)
-    claims = study.claims.get(paper, {}).values()
-    keys = {key for claim in claims for group in (*claim.cells, *claim.than) for key in group.keys}
+    keys = {key for claim in study.claims.get(paper, {}).values() for key in claim.keys}
     return Side(cells, dict.fromkeys(keys, "not in the recorded run"), Reached)

@@ -28,7 +28,7 @@ from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, St
 from retort.results.tidy import Line, Status
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
-from retort.specs.paper import Cells, Statement
+from retort.specs.paper import Statement
 from retort.specs.printed import Number, read_number
 
 REGISTERED = groups  # imported because it registers its comparisons
@@ -69,16 +69,14 @@ class Side:
 
     def why(self, keys: list[Key]) -> str:
         """Return a text that names the rows of cells without a number, grouped by reason."""
-        rows: dict[str, list[str]] = {}
+        rows: dict[str, dict[str, None]] = {}  # reason -> rows, each once
         for key in keys:
-            names = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
-            names += [key[1]] if key[1] not in names else []
-        return "; ".join(f"no number for {_list_few(names)}: {reason}" for reason, names in rows.items())
+            rows.setdefault(self.reasons.get(key, UNPRINTED), {})[key[1]] = None
+        return "; ".join(f"no number for {_list_few(list(names))}: {reason}" for reason, names in rows.items())
 
 
 def _list_few(names: list[str]) -> str:
-    further = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + further
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def published(exhibits: Mapping[str, Exhibit]) -> Side:
@@ -135,10 +133,6 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
     return Side(numbers, reasons, Reached, dev, frozenset(diverged))
 
 
-def _keys(groups: list[Cells]) -> list[Key]:
-    return [key for group in groups for key in group.keys]
-
-
 def with_dev(statement: Statement, side: Side) -> Side:
     """Add our scores on dev to the numbers of a side, unless the statement is about test sets alone."""
     return side if statement.test_alone else replace(side, cells={**side.dev, **side.cells})
@@ -151,11 +145,11 @@ def comparison_of(statement: Statement, side: Side) -> Callable[[Mapping[Key, Nu
         statement: the statement.
         side: the side; it gives the rule for a number in the text, and the cells without a number.
     """
-    own, others = _keys(statement.cells), _keys(statement.than)
+    own, others = ([key for group in groups for key in group.keys] for groups in (statement.cells, statement.than))
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
     rule = Stated if all(side.numbers(key).unit == "M" for key in own) else side.rule
-    absent = {key: side.numbers(key) for key in side.missing([*own, *others])}
+    absent = {key: side.numbers(key) for key in side.missing(statement.keys)}
     needs = catalogue.comparisons()[statement.compare].options
     texts = {"stated": rule(number, within) if number else None, "both": (statement.number, statement.other)}
     fixed = {name: value for name, value in {**texts, "allowed": statement.within}.items() if name in needs}
@@ -196,7 +190,7 @@ def coverage_of(statement: Statement, side: Side, diverged: int = 0) -> Coverage
         side: the numbers.
         diverged: the number of cells that count too, because their training diverged and the statement is about that.
     """
-    keys = {*_keys(statement.cells), *_keys(statement.than)}
+    keys = set(statement.keys)
     return Coverage(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
 
 
@@ -209,7 +203,7 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
         return statement.undecided or statement.but
     side = with_dev(statement, side)
     compared = comparison_of(statement, side)
-    missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
+    missing = side.missing(statement.keys)
     if not missing:
         return compared(side.cells)
     verdict = compared(side.cells) if allows_missing(statement) else OPEN

@@ -86,6 +86,11 @@ class Statement(Spec):
         return self
 
     @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """The (table, row, column) of each cell, of those that are compared with others first."""
+        return [key for group in (*self.cells, *self.than) for key in group.keys]
+
+    @property
     def tables(self) -> list[str]:
         """The names of the tables and figures with which the statement is compared."""
         return list(dict.fromkeys(cells.table for cells in (*self.cells, *self.than)))

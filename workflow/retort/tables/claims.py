@@ -58,7 +58,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with the test applied to it and its judgements: on the published numbers, on ours, and on recorded ones.
+    """A claim with its judgements: on the published numbers, on ours, and on recorded ones.
 
     Args:
         recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
@@ -66,15 +66,20 @@ class Judged:
     """
 
     name: str
-    claim: str
-    where: str
-    tables: list[str]
-    test: str
-    why: str
-    reading: str
+    claim: Statement
     published: Judgement
     ours: Judgement
     recorded: dict[str, Judgement]
+
+    @property
+    def test(self) -> str:
+        """The condition that the comparison checks, with the columns that it reads."""
+        if self.claim.undecided:
+            return "No comparison"
+        columns = list(dict.fromkeys(column for group in self.claim.cells for column in group.columns))
+        summary = condition(catalogue.comparisons()[self.claim.compare].summary).removesuffix(".")
+        columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
+        return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
 
 
 def _remark(pair: Pair | None) -> str:
@@ -92,7 +97,6 @@ def _remark(pair: Pair | None) -> str:
     return WITHIN if low <= 0 <= high else ""
 
 
-_VERDICTS = {True: HOLDS, False: FAILS}
 _SO_FAR = {True: SO_FAR, False: NOT_SO_FAR, None: OPEN}
 
 
@@ -102,12 +106,10 @@ def judge_one(statement: Statement, side: Side) -> Judgement:
     if isinstance(verdict, str):
         at_scale = side.rule is Reached and not statement.undecided
         return Judgement(OPEN, AT_THIS_SCALE if at_scale else "", verdict)
-    remarks = [
-        str(coverage_of(statement, side, verdict.diverged)) if verdict.holds is None else "",
-        _remark(verdict.pair),
-        ON_DEV if _on_dev(statement, side) else "",
-    ]
-    found = _SO_FAR[verdict.so_far] if verdict.holds is None else _VERDICTS[verdict.holds]
+    open_, on_dev = verdict.holds is None, not statement.test_alone and any(key in side.dev for key in statement.keys)
+    found = _SO_FAR[verdict.so_far] if open_ else HOLDS if verdict.holds else FAILS
+    coverage = [str(coverage_of(statement, side, verdict.diverged))] if open_ else []
+    remarks = [*coverage, _remark(verdict.pair), ON_DEV if on_dev else ""]
     return Judgement(found, ", ".join(filter(None, remarks)), _numbers(statement, verdict))
 
 
@@ -121,11 +123,6 @@ def _numbers(statement: Statement, verdict: Verdict) -> str:
     stated = f"; the text says {statement.number}" if statement.number else ""
     missing = f"; {verdict.missing}" if verdict.missing else ""
     return f"{verdict.numbers}{result}{stated}{missing}"
-
-
-def _on_dev(statement: Statement, side: Side) -> bool:
-    keys = (key for group in (*statement.cells, *statement.than) for key in group.keys)
-    return not statement.test_alone and any(key in side.dev for key in keys)
 
 
 def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
@@ -147,16 +144,6 @@ def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> 
     )
 
 
-def _test(statement: Statement) -> str:
-    """Return the condition that the comparison checks, with the columns that it reads."""
-    if statement.undecided:
-        return "No comparison"
-    columns = list(dict.fromkeys(column for group in statement.cells for column in group.columns))
-    summary = condition(catalogue.comparisons()[statement.compare].summary).removesuffix(".")
-    columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
-    return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
-
-
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
@@ -167,24 +154,22 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
         for scale, one in recordings_of(study, paper).items()
     }
 
-    def on_recorded(claim: Statement) -> dict[str, Judgement]:
-        return {scale: judge_one(claim, side) for scale, side in recorded.items() if coverage_of(claim, side).known}
-
     return [
         Judged(
-            name, claim.says, claim.where, claim.tables, _test(claim), claim.why, claim.reading,
-            judge_published(claim, printed, with_recomputed), judge_one(claim, own), on_recorded(claim),
+            name,
+            claim,
+            judge_published(claim, printed, with_recomputed),
+            judge_one(claim, own),
+            {scale: judge_one(claim, side) for scale, side in recorded.items() if coverage_of(claim, side).known},
         )
         for name, claim in study.claims[paper].items()
-    ]  # fmt: skip
+    ]
 
 
 def _tally(judgements: list[Judgement]) -> str:
-    counts = {
-        verdict: sum(judgement.verdict == verdict for judgement in judgements)
-        for verdict in (HOLDS, FAILS, SO_FAR, NOT_SO_FAR, OPEN)
-    }
-    return ", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count)
+    verdicts = [judgement.verdict for judgement in judgements]
+    order = (HOLDS, FAILS, SO_FAR, NOT_SO_FAR, OPEN)
+    return ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in order if verdict in verdicts)
 
 
 def counts(claims: list[Judged]) -> str:
@@ -208,14 +193,13 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
     lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
-        where = f"{'; '.join(filter(None, [item.where, ', '.join(map(label_of, item.tables))]))}. {item.test}"
-        cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(where)}*"]
-        notes = {"Reading": item.reading, "Why": item.why}
-        cells[0] += "".join(f"<br>{markdown_escape(f'{name}: {text}.')}" for name, text in notes.items() if text)
-        cells += [_markdown_of(item.published), _markdown_of(item.ours)]
-        recorded = [f"<br>*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
-        cells[-1] += "".join(recorded)
-        lines.append("| " + " | ".join(cells) + " |")
+        says, tables = item.claim, ", ".join(map(label_of, item.claim.tables))
+        where = f"{'; '.join(filter(None, [says.where, tables]))}. {item.test}"
+        notes = [f"{name}: {text}." for name, text in (("Reading", says.reading), ("Why", says.why)) if text]
+        claim = "<br>".join([markdown_escape(says.says), f"*{markdown_escape(where)}*", *map(markdown_escape, notes)])
+        recorded = [f"*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
+        ours = "<br>".join([_markdown_of(item.ours), *recorded])
+        lines.append(f"| {claim} | {_markdown_of(item.published)} | {ours} |")
     return "\n".join([*lines, "", rule, ""])
 
 
@@ -230,14 +214,9 @@ def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], rend
     """
     claims, title = judge_all(study, paper, for_claims(study, lines)), study.papers[paper].title
     rule = f"{mixed_warning(study, paper, lines)} {RULE}".lstrip()
-    formats = {
-        "md": lambda: markdown(title, claims, rule),
-        "html": lambda: html_document(
-            "claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=rule
-        ),
-    }
+    values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule}
     for ending, path in renders.items():
-        write_text(path, formats[ending]())
+        write_text(path, markdown(title, claims, rule) if ending == "md" else html_document("claims.html", **values))
     return counts(claims)
 
 
