@@ -20,7 +20,7 @@ from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.layout import CellRun
-from retort.tables.runs import log_of, run_of
+from retort.tables.make import log_of, run_of
 
 LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 

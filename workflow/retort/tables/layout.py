@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from retort.formatters import DASH, number, signed, with_std
@@ -150,6 +150,19 @@ class Sheet:
     remarks: list[str] = field(default_factory=list)
     state: str = ""
 
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries of all grids."""
+        return [entry for grid in self.grids for entry in grid.entries]
+
+    def changed(self, change: Callable[[Entry], Entry]) -> Sheet:
+        """Return the sheet with each entry changed."""
+        grids = [
+            replace(grid, rows=[replace(row, entries=list(map(change, row.entries))) for row in grid.rows])
+            for grid in self.grids
+        ]
+        return replace(self, grids=grids)
+
 
 class Notes:
     """A collector of footnotes; equal texts have the same letter."""
@@ -271,10 +284,5 @@ def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
         return Entry(entry.published or entry.text, mark=mark, recorded=entry.recorded)
 
     telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
-    grids = [
-        replace(grid, rows=[replace(row, entries=[alone(entry) for entry in row.entries]) for row in grid.rows])
-        for grid in telling or laid_out.grids
-    ]
-    return replace(
-        laid_out, grids=grids, notes=[(letter, text) for text, letter in kept.items()], remarks=[], state=state
-    )
+    notes = [(letter, text) for text, letter in kept.items()]
+    return replace(laid_out, grids=telling or laid_out.grids, notes=notes, remarks=[], state=state).changed(alone)

@@ -1,23 +1,30 @@
-"""Make one table: collect its cells, write them as a tidy CSV, read that back, and print it."""
+"""Make one table: collect its cells, write them as a tidy CSV, read that back, and print it.
+
+Behind each printed number stand the runs that it comes from: a click on the number shows them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
 from retort.engine.job import Job
-from retort.results.collect import read_profiles, read_scores
+from retort.formatters import DASH, number
+from retort.results.collect import Scores, read_profiles, read_scores, value_of
 from retort.results.environments import mixed_warning
-from retort.results.tidy import HAS_VALUE, read, withhold_verdicts, write
+from retort.results.score_files import Record
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, withhold_verdicts, write
 from retort.specs.config import read_config
+from retort.specs.exhibit import Exhibit
+from retort.study.cells import profile_address, score_address
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
-from retort.tables.layout import counts_of, published_alone
+from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone
 from retort.tables.recordings import remark_on_recording, with_recorded
 from retort.tables.render import formats
-from retort.tables.runs import origins, with_origins
 
 
 def make_table(
@@ -41,14 +48,67 @@ def make_table(
     write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
-    sheet = with_origins(sheet, origins(spec, inputs.scores, inputs.profiles))
-    mixed = mixed_warning(study, paper, study.exhibits[paper, table].compares() or [table])
+    origin = origin_in(spec, inputs.scores, inputs.profiles)
+    sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
+    mixed = mixed_warning(study, paper, spec.compares() or [table])
     sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark_on_recording(study, paper, table)])
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
-    verdicts = counts_of(spec.verdicts(lines).values())
     without = sum(line.status not in HAS_VALUE for line in lines)
-    counts = [f"{len(lines)} cells"]
-    counts += [f"{without} without a value"] if without else []
-    counts += [f"{count} {verdict}" for verdict, count in verdicts.items() if count]
-    job.say(", ".join(counts))
+    counts = {"without a value": without, **counts_of(spec.verdicts(lines).values())}
+    job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
+
+
+# --- the runs behind the cells
+
+# where the log of a student's or a teacher's run may lie, under results/logs
+LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
+
+
+def log_of(student: str, task: str, seed: int) -> str:
+    """Return the path of the log of the run behind a score; empty if there is none."""
+    paths = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
+    return next((str(path) for path in paths if path.is_file()), "")
+
+
+def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> CellRun:
+    """Return the run that wrote a score or profile."""
+    took, made = f"{float(record.get('seconds', 0)):.0f} s", str(record.get("at", ""))[:16].replace("T", " ")
+    return CellRun(label, value, took, str(record.get("device", DASH)), made, path, log)
+
+
+def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
+    """Return the (task, metric) pairs behind a line; for a mean or a change in %, those of the cells behind it."""
+    row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
+    if line.column == AVERAGE:
+        return [pair for cell in row.values() if cell.spec.average for pair in cell.scored]
+    own = row.get(line.column)
+    if own is None:
+        return []
+    read = own.spec.mean_of or [name for name in (own.spec.change_from, own.before) if own.spec.change_from]
+    return own.scored or [pair for name in read if name in row for pair in row[name].scored]
+
+
+def origin_in(exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]) -> Callable[[Line], CellOrigin | None]:
+    """Return a function that gives the origin of a line's value; it gives None if there is no run behind the value."""
+    profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
+    ordered = sorted(scores.items(), key=lambda score: score[0])
+
+    def runs_of_scores(line: Line) -> Iterator[CellRun]:
+        for task, metric in _scored(exhibit, line):
+            for (student, of, seed), record in ordered:
+                if (student, of) == (line.student, task):
+                    path = score_address(student, task, seed)
+                    value = value_of(record, metric) if metric in record["metrics"] else None
+                    text = str(record["status"]) if value is None else number(value, 2)
+                    yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log_of(student, task, seed))
+
+    def origin(line: Line) -> CellOrigin | None:
+        heading, profile = f"{line.row}, {line.column}", profiles.get(line.student)
+        if profile and (line.row, line.column) in profiled:
+            run = run_of(profile, "profile", DASH, profile_address(line.student))
+            return CellOrigin(line.student, heading, "", [run])
+        runs = list(runs_of_scores(line))
+        return CellOrigin(line.student, heading, f"{line.paper}-settings-{line.student}", runs) if runs else None
+
+    return origin

@@ -246,10 +246,9 @@ def csv(sheet: Sheet) -> str:
 
 def has_published(sheet: Sheet) -> bool:
     """Return whether any cell has a published value."""
-    return any(entry.published for grid in sheet.grids for row in grid.rows for entry in row.entries)
+    return any(entry.published for entry in sheet.entries)
 
 
 def is_compared(sheet: Sheet) -> bool:
     """Return whether any cell shows how ours differs from the published value."""
-    entries = [entry for grid in sheet.grids for row in grid.rows for entry in row.entries]
-    return any(entry.difference or entry.verdict for entry in entries)
+    return any(entry.difference or entry.verdict for entry in sheet.entries)
