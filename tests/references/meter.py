@@ -26,7 +26,7 @@ from retort.settings.trainings import TermSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.distillation import SharedPass
+from retort.training.distillation import TeacherOfCompanions
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
@@ -194,7 +194,7 @@ def kept_of_teacher(
     with as_on_a_gpu(), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
         model = _model(teacher, vocabulary, "masked-lm", vocabulary)
         shape = build.shape_of(model, vocabulary)
-        shared = SharedPass(Recorder(model.eval(), loss_of(terms, shape, shape, DATA).needs("teacher")))
+        shared = TeacherOfCompanions(Recorder(model.eval(), loss_of(terms, shape, shape, DATA).needs("teacher")))
         batches = [_batch(rows // parts, length, int(rows // parts * length * MASKED)) for _ in range(parts)]
         tensors = [tensor for batch in batches for tensor in shared(batch).values()]
         storages = {storage._cdata: storage.nbytes() for storage in (tensor.untyped_storage() for tensor in tensors)}

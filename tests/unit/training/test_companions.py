@@ -12,7 +12,7 @@ from retort.batch import Batch
 from retort.engine.attempts import Interrupted
 from retort.models.recorder import Key
 from retort.training.checkpoint import Checkpoint
-from retort.training.distillation import SharedPass
+from retort.training.distillation import TeacherOfCompanions
 from retort.training.loop import train
 from retort.training.training_run import Training, TrainingRun
 
@@ -137,7 +137,7 @@ def test_a_teacher_makes_one_pass_over_a_batch_and_its_activations_go_with_it() 
         seen.append(batch)
         return {("hidden", 1): batch.input_ids * 2}
 
-    shared, (first, second) = SharedPass(teacher), (Numbered()[0], Numbered()[0])
+    shared, (first, second) = TeacherOfCompanions(teacher), (Numbered()[0], Numbered()[0])
     assert shared(first) is shared(first)
     assert shared(second) is not shared(first)
     assert len(seen) == 2

@@ -36,7 +36,7 @@ from tests.unit.training.test_parts import MASKED, MIXED, SHORT, Texts, assert_c
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 
-TOGETHER = 4
+MANY = 4
 VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (processes.WIDTH - 2)]
 SCRIPT = """
 from pathlib import Path
@@ -196,7 +196,7 @@ def job_of(folder: Path, gpus: int = 2, clock: Clock = NEVER) -> Job:
     return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus, clock=clock)
 
 
-@pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (TOGETHER, None)])
+@pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (MANY, None)])
 def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         trained(cut(range(2)), tmp_path / "state-resumed", every=0.0)
@@ -212,7 +212,7 @@ def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, 
 
 def test_fewer_processes_go_on_from_the_checkpoint_of_more(tmp_path: Path) -> None:
     whole, _ = trained(distillation(MIXED), tmp_path / "whole")
-    for gpus, numbers in ((TOGETHER, range(1)), (2, range(1, 3))):
+    for gpus, numbers in ((MANY, range(1)), (2, range(1, 3))):
         train_on(job_of(tmp_path, gpus), str(tmp_path / "state"), numbers)
         state = Checkpoint(tmp_path / "state", {}, 0.0).state
         assert state is not None

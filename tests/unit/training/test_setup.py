@@ -39,7 +39,7 @@ def begun(folder: Path, relations: bool = True, **parts: int) -> str:
 
 def ways(folder: Path) -> list[dict[str, Any]]:
     """Return how the steps of a training were taken."""
-    return Checkpoint(folder, {}, 0.0).origins
+    return Checkpoint(folder, {}, 0.0).conditions
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def test_each_way_stands_once_and_the_last_one_last(tmp_path: Path) -> None:
 def test_an_older_state_says_nothing_of_it(tmp_path: Path, forms: list[str]) -> None:
     begun(tmp_path)
     header = json.loads((tmp_path / "state.json").read_text())
-    older = {key: value for key, value in header.items() if key not in ("origins", "sha256")}
+    older = {key: value for key, value in header.items() if key not in ("conditions", "sha256")}
     (tmp_path / "state.json").write_text(json.dumps(sealed(older)))
     read = Checkpoint(tmp_path, {}, 0.0)
     assert read.state is not None
-    assert (read.state.step, trained(read.origins)) == (1, "")
+    assert (read.state.step, trained(read.conditions)) == (1, "")
     assert begun(tmp_path) == f"relations computed by {FASTER}\n"
     assert ways(tmp_path) == [{}, {**CPU, "relations": FASTER}]
 
@@ -106,5 +106,5 @@ def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:
     settings: Any = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
     taken = [{"relations": form} for form in (FASTER, NO_TRITON)]
     for each, shown in ((taken, f"{FASTER}; then {NO_TRITON}"), ([CPU], None)):
-        write_score(Job("job", io.StringIO()), score, settings, Diverged(3), origins=each)
+        write_score(Job("job", io.StringIO()), score, settings, Diverged(3), conditions=each)
         assert json.loads(Path(score.file).read_text()).get("relations") == shown

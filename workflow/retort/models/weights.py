@@ -49,7 +49,7 @@ def save_with_card(
     tokenizer_folder: Path | str,
     output: Path | str,
     title: str,
-    origins: Sequence[Mapping[str, Any]] = (),
+    conditions: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Save a model with the tokenizer of a folder, and a model card: a README.md in the format of model hubs.
 
@@ -61,7 +61,7 @@ def save_with_card(
         tokenizer_folder: the folder of the tokenizer.
         output: the folder to write.
         title: the title of the card.
-        origins: how the steps of its training were taken, see `Checkpoint.origins`.
+        conditions: how the steps of its training were taken, see `Checkpoint.conditions`.
     """
     if not job.writes:
         return
@@ -83,13 +83,13 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-{trained(origins)}{section(settings)}"""
+{trained(conditions)}{section(settings)}"""
     save(model, tokenizer_folder, output, card)
 
 
-def trained(origins: Sequence[Mapping[str, Any]]) -> str:
+def trained(conditions: Sequence[Mapping[str, Any]]) -> str:
     """Return the section of a card that shows how the steps of a training were taken; '' if unknown."""
-    return f"## Training\n\n```json\n{json.dumps(origins, indent=1)}\n```\n\n" if any(origins) else ""
+    return f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if any(conditions) else ""
 
 
 def note_result(folder: Path | str, result: object) -> None:

@@ -70,9 +70,9 @@ def distill_on_task(
     trainee = Student(job, network, settings, score.seed, num_labels, checkpoint)
     result = _distil(trainee, teacher_and_data, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
-        save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.origins)
+        save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.conditions)
         weights.note_result(weights_folder, result)
-    write_score(job, score, settings, result, origins=checkpoint.origins)
+    write_score(job, score, settings, result, conditions=checkpoint.conditions)
 
 
 def _teacher_and_data(
@@ -118,7 +118,7 @@ def distill_students(
     folders: StartFolders,
     outputs: dict[str, str],
 ) -> None:
-    """Distil task-agnostic students side by side, on the same batches, and save each, ready to be fine-tuned.
+    """Distil task-agnostic companions on the same batches, and save each, ready to be fine-tuned.
 
     If a student or its parent diverges, save the weights before that step with a note. A student that cannot begin
     leaves a note, too, and its companions go on.
@@ -173,7 +173,7 @@ def _save(
     """Save a distilled student, and a note if it has diverged."""
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
-    save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.origins)
+    save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.conditions)
     if diverged := student.diverged:
         weights.note_result(output, diverged)
         student.job.say(

@@ -45,7 +45,7 @@ class State:
         run: the number of its training run.
         step: the step after which it was written.
         makers: every code that trained up to this step.
-        origins: every way in which the steps were taken, see `setup.begin`; an empty one for steps of older code,
+        conditions: every way in which the steps were taken, see `setup.begin`; an empty one for steps of older code,
             which did not record it.
         files: the files of its tensors, see `pack`.
     """
@@ -53,7 +53,7 @@ class State:
     run: int
     step: int
     makers: list[Maker]
-    origins: list[dict[str, Any]]
+    conditions: list[dict[str, Any]]
     files: list[Path]
 
 
@@ -87,7 +87,7 @@ class Checkpoint:
         noted = [Maker(**line["maker"]) for line in self._note_lines() if line["key"] == self.key and line["maker"]]
         makers = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
         self.makers = list(dict.fromkeys(makers))  # each once
-        self.origins = [*self.state.origins] if self.state else []
+        self.conditions = [*self.state.conditions] if self.state else []
 
     def _read(self) -> State | None:
         """Return the state on disk; None if it is missing, damaged or of other settings."""
@@ -102,7 +102,7 @@ class Checkpoint:
                     raise ValueError(f"{name} is not as it was written")
             makers = [Maker(**maker) for maker in header["makers"]]
             files = [self.folder / name for name in header["files"]]
-            return State(header["run"], header["step"], makers, header.get("origins", [{}]), files)
+            return State(header["run"], header["step"], makers, header.get("conditions", [{}]), files)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -138,9 +138,9 @@ class Checkpoint:
         lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
         self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
-    def note_origin(self, origin: dict[str, Any]) -> None:
+    def note_conditions(self, present: dict[str, Any]) -> None:
         """Set how the steps from now on are taken; the next write records it."""
-        self.origins = [*(other for other in self.origins if other != origin), origin]
+        self.conditions = [*(other for other in self.conditions if other != present), present]
 
     def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write the state atomically: a kill at any moment leaves either the old state or the new one.
@@ -156,7 +156,7 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         files = self._write_groups(f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
-        header = {"key": self.key, "run": run, "step": step, "makers": makers, "origins": self.origins}
+        header = {"key": self.key, "run": run, "step": step, "makers": makers, "conditions": self.conditions}
         self._write("state.json", json.dumps(sealed({**header, "files": files})))
         # only now: until here the header named the old files
         for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(f".*{PART}")}:

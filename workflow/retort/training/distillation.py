@@ -148,7 +148,7 @@ def _teacher_of(losses: list[WeightedSum], teacher_and_data: TeacherAndData, dro
     if not keys:
         return no_teacher
     activations = teacher_and_data.activations(keys, dropout)
-    return SharedPass(activations) if len(losses) > 1 else activations
+    return TeacherOfCompanions(activations) if len(losses) > 1 else activations
 
 
 def _training_run(
@@ -230,7 +230,7 @@ def _teacher_shape(model: ModelSettings, num_labels: int) -> Shape:
     return Shape(architecture.hidden, architecture.heads, architecture.intermediate, num_labels)
 
 
-class SharedPass:
+class TeacherOfCompanions:
     """The activations of a teacher, computed once for each batch, and kept as long as the batch exists.
 
     Every student gets the same tensors, so no loss may change them in place.

@@ -128,7 +128,7 @@ def write_score(
     settings: ScoreSettings,
     result: Measured | Diverged,
     chosen: PointSettings | None = None,
-    origins: Sequence[Mapping[str, Any]] = (),
+    conditions: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write a score file, and beside it a file with the answers that the score was computed from.
 
@@ -141,7 +141,7 @@ def write_score(
         settings: the settings of the job.
         result: the measurement, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
-        origins: how the steps of the training were taken, see `Checkpoint.origins`.
+        conditions: how the steps of the training were taken, see `Checkpoint.conditions`.
     """
     if not job.writes:
         return
@@ -154,7 +154,7 @@ def write_score(
         fields |= {key: value for key in ("sample", "unlabelled") if (value := getattr(result, key))}
         answers = {name: asdict(stored) for name, stored in result.answers.items()}
         line = _format_metrics(result.metrics)
-    relations = forms(origins)
+    relations = forms(conditions)
     score = {
         "student": to_write.student,
         "task": to_write.task,

@@ -97,9 +97,9 @@ def parts_of(job: Job) -> dict[str, int]:
     }
 
 
-def forms(origins: Iterable[Mapping[str, Any]]) -> list[str]:
+def forms(conditions: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the forms that have computed the relations of a training, in order, each once; old states name none."""
-    return list(dict.fromkeys(origin[RELATIONS] for origin in origins if RELATIONS in origin))
+    return list(dict.fromkeys(each[RELATIONS] for each in conditions if RELATIONS in each))
 
 
 def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
@@ -113,7 +113,7 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
         loss: the loss of the steps.
         device: the device of the steps.
     """
-    before = next(reversed(forms(checkpoint.origins)), "")
+    before = next(reversed(forms(checkpoint.conditions)), "")
     form = choose_ahead(device, before) if loss.holds_relations else ""
     if form:
         form = agree(device, form, gather(form))
@@ -121,4 +121,4 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
         job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()
     relations = {RELATIONS: form} if form else {}
-    checkpoint.note_origin({"device": device_name(job.device), **parts_of(job), **relations})
+    checkpoint.note_conditions({"device": device_name(job.device), **parts_of(job), **relations})

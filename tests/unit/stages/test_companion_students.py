@@ -1,4 +1,4 @@
-"""Tests of students that are distilled side by side: the same files as alone, and none costs another its training."""
+"""Tests of companions, students that a job distils on the same batches: the same files as alone, none costs another its training."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def distilled(
     students: Students, teacher: Path, corpus: Path, to: str = "results/distilled", clock: Clock = NEVER, **more: Any
 ) -> str:
-    """Distil students side by side, or one alone, into folders of a folder; return the log and those of its parts."""
+    """Distil companions, or one student alone, into folders of a folder; return the log and those of its parts."""
     for log in Path().glob("*.log"):
         log.unlink()
     start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     outputs = {name: f"{to}/{name}" for name in students}
     with Path("job.log").open("w") as stream:
-        running = Job("together", stream, result=next(iter(outputs.values())), clock=clock, **more)
+        running = Job("companions", stream, result=next(iter(outputs.values())), clock=clock, **more)
         distill_students(running, students, [str(corpus)], start, outputs)
     return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
 
@@ -80,7 +80,7 @@ def each_alone(students: Students, teacher: Path, corpus: Path, **more: Any) -> 
 
 
 def same_as_alone(names: Iterable[str]) -> bool:
-    """Return whether all files of students that were distilled side by side are those of students alone."""
+    """Return whether all files of students that had companions are those of students alone."""
     return all(
         Path("results/distilled", name, file).read_bytes() == Path("results/alone", name, file).read_bytes()
         for name in names
