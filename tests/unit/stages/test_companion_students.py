@@ -1,4 +1,4 @@
-"""Tests of companions, students that a job distils on the same batches: the same files as alone, none costs another its training."""
+"""Tests of companions: students that a job distils on the same batches end in the same files as alone."""
 
 from __future__ import annotations
 
