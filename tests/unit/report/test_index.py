@@ -1,4 +1,4 @@
-"""Tests of the index: what is still to come, what it shows first, and where it leads."""
+"""Tests of the index: what is still to come, what it counts and shows first, and where it leads."""
 
 from __future__ import annotations
 
@@ -8,76 +8,72 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pytest
 from retort.report.html import TEMPLATES
-from retort.report.index import _read_printed, begin_index, entry_of, make_index, show_so_far
-from retort.report.outcome import ClaimCounts, Tally, cell_parts, claim_parts, openings
+from retort.report.index import INDEX, begin_index, entry_of, make_index, show_so_far
+from retort.report.outcome import ClaimCounts, Files, Tally, cell_parts, claim_parts, openings, tally
+from retort.results.tidy import write as write_tidy
 from retort.specs.config import read_config
 from retort.study.load import open_study
+from retort.study.study import Study
 
 from tests.tiny.edit import CLAIMS, set_value, write
-from tests.tiny.results import quiet
+from tests.tiny.results import collected, quiet
 from tests.unit.report.pages import Tags
 
 
-def begun(config: dict[str, Any]) -> None:
-    """Begin the index of a run in a folder that has none."""
-    Path("reports/index.html").unlink()
-    begin_index(open_study(read_config(config)))
+def opened(config: dict[str, Any]) -> Study:
+    """Return the study of a configuration."""
+    return open_study(read_config(config))
 
 
-def test_a_run_of_one_table_leaves_the_index_as_it_is(config: dict[str, Any]) -> None:
-    whole = Path("reports/index.html").read_text()
+def again(config: dict[str, Any], printed: list[str] = [], audit: list[str] = []) -> str:  # noqa: B006
+    """Make the index again and return it."""
+    make_index(quiet(), config, audit, str(INDEX), printed)
+    return INDEX.read_text()
+
+
+def test_a_run_of_one_table_leaves_the_index_as_it_is(config: dict[str, Any], index: str) -> None:
     show_so_far(config)
-    begin_index(open_study(read_config(config)))
-    assert Path("reports/index.html").read_text() == whole
-    Path("reports/index.html").unlink()
+    begin_index(opened(config))
+    assert INDEX.read_text() == index
+    INDEX.unlink()
     show_so_far(config)  # no run will finish it
-    assert not Path("reports/index.html").exists()
+    assert not INDEX.exists()
 
 
 def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
+    whole = INDEX.stat().st_mtime
     for name in ("table2", "table3"):
         Path(f"results/tables/tiny/{name}.csv").unlink()
-    whole = Path("reports/index.html").stat().st_mtime
-    begun(config)
+    INDEX.unlink()
+    begin_index(opened(config))
     show_so_far(config)
-    index = Path("reports/index.html").read_text()
+    index = INDEX.read_text()
     assert "2 tables and figures are still to come: " in index
     assert "Table 2, Table 3" in index
     assert 'id="tiny-table1"' in index
     assert 'href="tiny/index.html"' not in index  # the page of the paper comes last
-    assert Path("reports/index.html").stat().st_mtime == 1 < whole
+    assert INDEX.stat().st_mtime == 1 < whole
     assert list(Path("reports").glob("*.part")) == []
-
-
-def test_an_index_before_the_first_table(config: dict[str, Any]) -> None:
-    for path in Path("results/tables/tiny").glob("*.csv"):
+    for path in (*Path("results/tables/tiny").glob("*.csv"), *Path("reports/tiny").glob("*.html")):
         path.unlink()
-    for name in ("table1.html", "claims.html"):
-        Path("reports/tiny", name).unlink()
-    begun(config)
-    assert "6 tables and figures are still to come" in Path("reports/index.html").read_text()
+    show_so_far(config)  # before the first table
+    assert "6 tables and figures are still to come" in INDEX.read_text()
 
 
-def test_pages_lead_to_each_other(index: str, page: str) -> None:
+def test_the_index_shows_the_first_table_of_a_study_of_ours_and_leads_to_pages(index: str, page: str) -> None:
+    assert 'id="tiny-table1"' in index
+    assert 'id="tiny-table2"' not in index
+    assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
     assert {"tiny/index.html", "tiny/index.html#tiny-table2", "audit.html"} <= set(Tags(index).links)
     assert "../index.html" in Tags(page).links
 
 
-def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
-    assert 'id="tiny-table1"' in index
-    assert 'id="tiny-table2"' not in index
-    assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
-
-
-def test_entries_that_older_code_wrote_count_as_none(tmp_path: Path) -> None:
-    (tmp_path / "printed.json").write_text('{"tiny": {"slug": "tiny", "tally": {}}}')
-    assert _read_printed(tmp_path / "printed.json") == []
-
-
-def test_an_index_without_an_audit(config: dict[str, Any]) -> None:
-    make_index(quiet(), config, [], "reports/index.html")
-    assert "audit.html" not in Path("reports/index.html").read_text()
+def test_an_index_without_an_audit_and_with_entries_that_older_code_wrote(config: dict[str, Any], index: str) -> None:
+    Path("printed.json").write_text('{"tiny": {"slug": "tiny", "tally": {}}}')
+    assert again(config, ["printed.json"], ["reports/audit.html"]) == index
+    assert "audit.html" not in again(config)
 
 
 def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str, Any], tmp_path: Path) -> None:
@@ -85,38 +81,41 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
     recording = {"run": {"machine": "a laptop"}, "replacements": {}, "runs": 3, "tables": {"table1": numbers}}
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
-    study = open_study(read_config(config))
-    kept = json.loads(json.dumps({"tiny": asdict(entry_of(study, "tiny", openings(study, "tiny")))}))
-    Path("printed.json").write_text(json.dumps(kept))
+    study = opened(config)
+    Path("printed.json").write_text(json.dumps({"tiny": asdict(entry_of(study, "tiny", openings(study, "tiny")))}))
     for papers in ([], ["printed.json"]):  # a paper that is run, and the same as one that is only shown
-        make_index(quiet(), config, [], "reports/index.html", papers)
-        bars = Path("reports/index.html").read_text().split("Recorded run, scale reduced</h4>")
+        bars = again(config, papers).split("Recorded run, scale reduced</h4>")
         assert len(bars) == 2 + len(papers)
         assert 'aria-label="Claims on our numbers: 1 undecided"' in bars[0]
         for bar in bars[1:]:
             assert 'aria-label="Cells of the recorded run: 2 measured, 15 not in the recorded run"' in bar
             assert 'aria-label="Claims on the recorded run: 1 hold"' in bar
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", {**recording, "replacements": {"model": "half"}})
-    make_index(quiet(), config, [], "reports/index.html")
-    outdated = "Recorded run, scale reduced, with other settings than the scale has now</h4>"
-    assert outdated in Path("reports/index.html").read_text()
+    assert "Recorded run, scale reduced, with other settings than the scale has now</h4>" in again(config)
 
 
 def test_the_index_counts_claims_of_which_some_cells_are_printed(config: dict[str, Any], tmp_path: Path) -> None:
-    both = {"table": "table1", "columns": ["Acc. %", "Pearson"]}
     for name, row in (("cells", "A & <b>_1"), ("than", "B")):
-        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=[{**both, "rows": [row]}])
-    make_index(quiet(), config, [], "reports/index.html")
-    assert 'aria-label="Claims on the published numbers: 1 hold so far"' in Path("reports/index.html").read_text()
+        both = {"table": "table1", "columns": ["Acc. %", "Pearson"], "rows": [row]}
+        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=[both])
+    assert 'aria-label="Claims on the published numbers: 1 hold so far"' in again(config)
 
 
 def test_the_parts_of_a_bar_differ_in_more_than_their_colours() -> None:
     css = (TEMPLATES / "page.css").read_text()
     fills = dict(re.findall(r"^\.stack \.([a-z-]+), .*?--fill: (.*?);", css, re.MULTILINE))
-    parts = [*cell_parts(Tally(**dict.fromkeys(("measured", "agrees", "differs", "inconclusive", "without"), 1)))]
-    parts += [*cell_parts(Tally(measured=1, not_run=1)), *claim_parts(ClaimCounts(1, 1, 1, 1, 1, 1))]
-    looks = {part.look for part in parts}
-    assert looks == set(fills)
+    parts = [*cell_parts(Tally(measured=4, agrees=1, differs=1, inconclusive=1, without=1, not_run=1))]
+    parts += claim_parts(ClaimCounts(1, 1, 1, 1, 1, 1))
+    assert {part.look for part in parts} == set(fills)
     assert len({re.sub(r"var\(--[a-z]+\)", "", fill) for fill in fills.values()}) == len(fills)
     assert "border: 1px solid var(--look)" in css
     assert ".not-run { --look: var(--muted); --fill: none; }" in css
+
+
+@pytest.mark.parametrize(("paper", "name"), [("mlkd2024", "table9"), ("wang2023", "table5")])
+def test_settings_that_are_as_printed_are_no_cells_that_agree(tmp_path: Path, paper: str, name: str) -> None:
+    study, files = opened({"papers": [paper], "scale": "paper"}), Files(tmp_path)
+    write_tidy(files.tidy(paper, name), collected(study, name, paper=paper)[1])
+    counted = tally(study, paper, [], files)
+    assert (counted.cells, counted.judged) == (0, 0)
+    assert counted.counted >= counted.as_printed > 0
