@@ -27,9 +27,9 @@ SMALL = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure a small model for an instant, and start no process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(measuring, "SHAPES", dict.fromkeys((False, True), (SMALL, 2, 4)))
-    monkeypatch.setattr(measuring, "MOVED", {False: 1 << 16})
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {False: 1})
+    monkeypatch.setattr(measuring, "SHAPES", {"cpu": (SMALL, 2, 4)})
+    monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
     monkeypatch.setattr(measuring, "LEAST", 1)
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
     monkeypatch.setattr(measuring, "_fork_seconds", lambda device: 1.0)
@@ -47,13 +47,13 @@ def test_a_calibration_is_measured_kept_and_read() -> None:
 
 
 def test_relations_take_what_is_left_of_the_time_of_their_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {False: 2})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
     counted = 2 * RELATION_MOVES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
     vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
     products = 2 * 2 * 128 * 128 * (48 + 768 + 2 * 48) / 1e12
     taken = 3 * counted + vectors + products
-    assert measuring._relations(False, taken, achieved=1e12, bandwidth=1e9) == pytest.approx(3)
-    assert measuring._relations(False, counted, achieved=1e6, bandwidth=1e9) == pytest.approx(0.5)  # at least half
+    assert measuring._relations("cpu", taken, achieved=1e12, bandwidth=1e9) == pytest.approx(3)
+    assert measuring._relations("cpu", counted, achieved=1e6, bandwidth=1e9) == pytest.approx(0.5)  # at least half
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
@@ -65,10 +65,10 @@ def test_steps_multiply_matrices_as_trainings_do(precision: str, monkeypatch: py
         return float32_products(precision)
 
     monkeypatch.setattr(measuring, "float32_products", noted)
-    measuring._step_seconds(False, "cpu", precision, 0.0)
+    measuring._step_seconds("cpu", precision, 0.0)
     assert set(asked) == {precision}
     asked.clear()
-    measuring._relation_seconds(False, "cpu", precision, 0.0)
+    measuring._relation_seconds("cpu", precision, 0.0)
     assert set(asked) == {precision}
 
 

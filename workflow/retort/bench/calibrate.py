@@ -10,74 +10,41 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import BertConfig, BertModel
 
 from retort.atomic import write_json
+from retort.bench.latency import wait
 from retort.cost import losses, work
 from retort.engine import forkserver
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.models.encoders import ATTENTION
+from retort.models import build
 from retort.objectives.relation_forms.choice import relation_divergence
 from retort.objectives.relations import token_weights
 from retort.provenance import environment
 from retort.settings.trainings import TermSettings
+from retort.specs.base import Options
 from retort.specs.model import Architecture
 
 SECONDS = 20.0  # for how long steps are measured
 LEAST = 3  # the fewest steps that are measured, however slow they are
-MOVED = {True: 1 << 28, False: 1 << 24}  # elements of a tensor that is larger than any cache, on a GPU (True) or CPU
+MOVED = {"cuda": 1 << 28, "cpu": 1 << 24}  # elements of a tensor that is larger than any cache
 # what runs before the first step: on a node, Snakemake; then the script, in a new process or in a fork
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
 IMPORTED = """import torch, snakemake.script, transformers.models.bert.modeling_bert, retort.stages.distill
 torch.zeros(1, device='{device}')"""
 FORKED = "from retort.engine.forkserver import hand_over; hand_over()\n" + IMPORTED
 VOCABULARY = 1000
-# what is measured if jobs run on a GPU (True) or not: (architecture, rows per step, tokens per row)
+# what is measured on a device: (architecture, rows per step, tokens per row)
 SHAPES = {
-    True: (Architecture(layers=6, heads=12, hidden=768, intermediate=3072), 32, 128),
-    False: (Architecture(layers=2, heads=12, hidden=384, intermediate=1536), 16, 32),
+    "cuda": (Architecture(layers=6, heads=12, hidden=768, intermediate=3072), 32, 128),
+    "cpu": (Architecture(layers=2, heads=12, hidden=384, intermediate=1536), 16, 32),
 }
 RELATION_HEADS, RELATION_LENGTH = 48, 128  # the heads of MiniLMv2 (Wang et al., 2021)
-RELATION_ROWS = {True: 64, False: 8}
+RELATION_ROWS = {"cuda": 64, "cpu": 8}
 # the teacher of the measured relation; its student is that of `SHAPES`
 TAUGHT = Architecture(layers=2, heads=12, hidden=768, intermediate=3072)
-
-
-def _encoder(architecture: Architecture) -> Any:
-    """Return a BERT with random weights and frozen embeddings."""
-    config = BertConfig(
-        vocab_size=VOCABULARY,
-        num_hidden_layers=architecture.layers,
-        num_attention_heads=architecture.heads,
-        hidden_size=architecture.hidden,
-        intermediate_size=architecture.intermediate,
-    )
-    model: Any = BertModel(config, add_pooling_layer=False)
-    model.set_attn_implementation(ATTENTION)
-    model.embeddings.requires_grad_(False)
-    return model
-
-
-def _step(model: Any, optimiser: torch.optim.Optimizer, input_ids: torch.Tensor, precision: str) -> None:
-    """Take a training step, and wait for the device."""
-    device = input_ids.device.type
-    with float32_products(precision):
-        with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-            hidden = model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).last_hidden_state
-            loss = hidden.float().pow(2).mean()
-        loss.backward()
-    optimiser.step()
-    optimiser.zero_grad()
-    _wait(device)
-
-
-def _wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def _mean_seconds(act: Callable[[], None], seconds: float) -> float:
@@ -96,37 +63,50 @@ def _mean_seconds(act: Callable[[], None], seconds: float) -> float:
     return (time.perf_counter() - start) / count
 
 
-def _step_seconds(gpu: bool, device: str, precision: str, seconds: float) -> float:
+def _step_seconds(device: str, precision: str, seconds: float) -> float:
     """Return the seconds of a training step: a forward pass, a backward pass and an update.
 
     The embeddings are small and frozen, because their update is no matrix product.
     """
-    architecture, batch, length = SHAPES[gpu]
+    architecture, batch, length = SHAPES[device]
     torch.manual_seed(0)
-    model = _encoder(architecture).to(device)
+    model = build.bert(architecture, VOCABULARY, add_pooling_layer=False)
+    model.embeddings.requires_grad_(False)
+    model.to(device)
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
     input_ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
-    return _mean_seconds(lambda: _step(model, optimiser, input_ids, precision), seconds)
+
+    def step() -> None:
+        with float32_products(precision):
+            with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+                hidden = model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).last_hidden_state
+                loss = hidden.float().pow(2).mean()
+            loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        wait(device)
+
+    return _mean_seconds(step, seconds)
 
 
-def _bandwidth(gpu: bool, device: str, seconds: float) -> float:
+def _bandwidth(device: str, seconds: float) -> float:
     """Return the memory bandwidth in bytes per second, from the sum of two large tensors."""
-    a, b = (torch.ones(MOVED[gpu], device=device) for _ in range(2))
+    a, b = (torch.ones(MOVED[device], device=device) for _ in range(2))
     total = torch.empty_like(a)
 
     def add() -> None:
         torch.add(a, b, out=total)
-        _wait(device)
+        wait(device)
 
     return 3 * a.nbytes / _mean_seconds(add, seconds)  # two tensors read, one written
 
 
-def _relation_seconds(gpu: bool, device: str, precision: str, seconds: float) -> float:
+def _relation_seconds(device: str, precision: str, seconds: float) -> float:
     """Return the seconds of value and gradient of a loss on one relation, in the form that runs on the device."""
     torch.manual_seed(0)
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
-    shape = (RELATION_ROWS[gpu], RELATION_LENGTH)
-    student, teacher = (torch.randn(*shape, each.hidden, device=device).to(dtype) for each in (SHAPES[gpu][0], TAUGHT))
+    shape, own = (RELATION_ROWS[device], RELATION_LENGTH), SHAPES[device][0]
+    student, teacher = (torch.randn(*shape, each.hidden, device=device).to(dtype) for each in (own, TAUGHT))
     student.requires_grad_()
     keys = torch.ones(shape, dtype=torch.bool, device=device)
     weights = token_weights(keys, RELATION_HEADS)
@@ -136,32 +116,27 @@ def _relation_seconds(gpu: bool, device: str, precision: str, seconds: float) ->
             loss = relation_divergence((student, student), (teacher, teacher), RELATION_HEADS, keys, weights)
             loss.backward()  # type: ignore[no-untyped-call]
         student.grad = None
-        _wait(device)
+        wait(device)
 
     return _mean_seconds(step, seconds)
 
 
-def _relations(gpu: bool, taken: float, achieved: float, bandwidth: float) -> float:
+def _relations(device: str, taken: float, achieved: float, bandwidth: float) -> float:
     """Return time of relations / time to move their bytes.
 
     The time of relations is the measured time less that of matrix products and of other memory traffic, but at least
     half of the measured time, so that errors of measurement cannot make it vanish.
 
     Args:
-        gpu: whether the loss was measured on a GPU.
+        device: the device on which the loss was measured.
         taken: the measured time of the loss, in seconds.
         achieved: FLOPs per second of encoders.
         bandwidth: bytes that are moved per second.
     """
-    term = TermSettings(
-        objective="relations",
-        version=1,
-        pairs=[(1, 1)],
-        weight=1.0,
-        options={"pairs": ["v-v"], "heads": RELATION_HEADS},
-    )
-    cost = losses.cost_of([term], SHAPES[gpu][0], TAUGHT, RELATION_LENGTH, outputs=0)
-    rows = RELATION_ROWS[gpu]
+    options: Options = {"pairs": ["v-v"], "heads": RELATION_HEADS}
+    term = TermSettings(objective="relations", version=1, pairs=[(1, 1)], weight=1.0, options=options)
+    cost = losses.cost_of([term], SHAPES[device][0], TAUGHT, RELATION_LENGTH, outputs=0)
+    rows = RELATION_ROWS[device]
     others = rows * (cost.flops / achieved + (cost.traffic - cost.relation_traffic) / bandwidth)
     return max(taken - others, taken / 2) * bandwidth / (rows * cost.relation_traffic)
 
@@ -215,17 +190,17 @@ def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS)
             "calibrate on a machine that has one, such as a node of the cluster, or give its speed with --flops",
         )
     device = "cuda" if gpu else "cpu"
-    architecture, batch, length = SHAPES[gpu]
+    architecture, batch, length = SHAPES[device]
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
-    step = _step_seconds(gpu, device, precision, seconds)
+    step = _step_seconds(device, precision, seconds)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
-    bandwidth = _bandwidth(gpu, device, seconds / 10)
-    loss = _relation_seconds(gpu, device, precision, seconds / 10)
+    bandwidth = _bandwidth(device, seconds / 10)
+    loss = _relation_seconds(device, precision, seconds / 10)
     write_json(
         output,
         {
-            "flops": achieved, "bandwidth": bandwidth, "relations": _relations(gpu, loss, achieved, bandwidth),
+            "flops": achieved, "bandwidth": bandwidth, "relations": _relations(device, loss, achieved, bandwidth),
             "start": _start_seconds(device), "fork": _fork_seconds(device), "architecture": architecture.model_dump(),
             "batch": batch, "length": length, "precision": precision, "seconds": step, **environment(device, threads),
         },

@@ -34,12 +34,10 @@ def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[lis
     for number in range(settings.runs + 1):
         times = []
         for _ in range(settings.passes):
-            if device == "cuda":
-                torch.cuda.synchronize()
+            wait(device)
             start = time.perf_counter()
             network(input_ids=input_ids, attention_mask=attention_mask)
-            if device == "cuda":
-                torch.cuda.synchronize()
+            wait(device)
             times.append(1000 * (time.perf_counter() - start))
         if number:  # run 0 warms up
             runs.append(times)
@@ -62,3 +60,9 @@ VALUES: dict[Values, Callable[[list[list[float]]], list[float]]] = {
     "runs": lambda runs: [statistics.median(times) for times in runs],
     "batches": lambda runs: [time for times in runs for time in times],
 }
+
+
+def wait(device: str) -> None:
+    """Wait until the device has finished all queued work."""
+    if device == "cuda":
+        torch.cuda.synchronize()

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+from torch import nn
 
 from retort import machine
-from retort.batch import Batch, Shape
+from retort.batch import Batch
+from retort.bench.latency import wait
 from retort.errors import RetortError
-from retort.models.encoders import ATTENTION
+from retort.models import build
 from retort.models.recorder import Recorder
 from retort.objectives import WeightedSum, loss_of, objectives
 from retort.objectives.base import TrainingRows
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.mappings import pairs_of
+from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
+SIZES = ("layers", "heads", "hidden", "intermediate")
 NUM_LABELS, VOCABULARY, MASKED = 3, 30522, 0.15
 SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
 MAPPINGS: dict[str, tuple[str | None, ...]] = {
@@ -81,22 +84,6 @@ class Cost:
     reason: str = ""
 
 
-def network(shape: tuple[int, int, int, int], language: bool) -> Any:
-    """Build an encoder with random weights and a masked-LM head (if `language`) or a classifier."""
-    layers, heads, hidden, intermediate = shape
-    config = BertConfig(
-        vocab_size=VOCABULARY,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        hidden_size=hidden,
-        intermediate_size=intermediate,
-        num_labels=NUM_LABELS,  # type: ignore[call-arg]
-    )
-    model: Any = BertForMaskedLM(config) if language else BertForSequenceClassification(config)
-    model.set_attn_implementation(ATTENTION)
-    return model
-
-
 # the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
 
@@ -116,11 +103,6 @@ def batch_of(setting: Setting, language: bool) -> Batch:
     return batch.to(setting.device)
 
 
-def sizes(shape: tuple[int, int, int, int], num_labels: int) -> Shape:
-    """Return the sizes of a model on which objectives depend."""
-    return Shape(width=shape[2], heads=shape[1], intermediate=shape[3], num_labels=num_labels)
-
-
 class Bench:
     """A teacher, a student and a batch, on which objectives are measured one after another.
 
@@ -132,67 +114,54 @@ class Bench:
     def __init__(self, setting: Setting, language: bool) -> None:
         torch.manual_seed(1)
         self.setting, self.num_labels = setting, VOCABULARY if language else NUM_LABELS
-        self.teacher = network(setting.teacher, language).eval().to(setting.device)
-        self.student = network(setting.student, language).train().to(setting.device)
+        head = "masked-lm" if language else "classification"
+        self.teacher, self.student = (
+            build.bert(Architecture(**dict(zip(SIZES, sizes, strict=True))), VOCABULARY, head, NUM_LABELS)
+            for sizes in (setting.teacher, setting.student)
+        )
+        self.teacher.eval().to(setting.device)
+        self.student.train().to(setting.device)
         self.batch = batch_of(setting, language)
 
-    def step(self, loss: WeightedSum | None) -> tuple[Step, Callable[[], None]]:
-        """Return a training step of the student, with a zero loss for None, and a function to close the recorders."""
-        modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
-        weights = list(optim.parameters(*modules).values())
-        optimiser = optim.adamw(weights, SCHEDULE)
-        logits = {("logits", None)}  # read for a zero loss too, so that both models run up to their heads
-        student = Recorder(self.student, logits if loss is None else loss.needs("student"))
-        teacher = Recorder(self.teacher, logits if loss is None else loss.needs("teacher"))
+    @contextlib.contextmanager
+    def step(self, loss: WeightedSum | None) -> Iterator[Step]:
+        """Yield a training step of the student, with a zero loss for None."""
+        device, precision = self.setting.device, self.setting.precision
+        modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(device)]
+        optimiser = optim.adamw(list(optim.parameters(*modules).values()), SCHEDULE)
+        # a zero loss reads the logits too, so that both models run up to their heads
+        keys = [{("logits", None)} if loss is None else loss.needs(side) for side in ("student", "teacher")]
+        with closing(Recorder(self.student, keys[0])) as student, closing(Recorder(self.teacher, keys[1])) as teacher:
 
-        def value() -> Tensor:
-            with torch.no_grad():
-                of_teacher = teacher(self.batch)
-            of_student = student(self.batch)
-            if loss is None:
-                return 0 * of_student["logits", None].sum()
-            total: Tensor = loss(of_student, of_teacher, self.batch)[0]
-            return total
+            def run() -> None:
+                with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+                    with torch.no_grad():
+                        theirs = teacher(self.batch)
+                    ours = student(self.batch)
+                    total = 0 * ours["logits", None].sum() if loss is None else loss(ours, theirs, self.batch)[0]
+                total.backward()
+                optimiser.step()
+                optimiser.zero_grad(set_to_none=True)
 
-        def run() -> None:
-            with torch.autocast(self.setting.device, torch.bfloat16, enabled=self.setting.precision == "bfloat16"):
-                total = value()
-            total.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-
-        def close() -> None:
-            student.close()
-            teacher.close()
-
-        return run, close
-
-    def loss(self, name: str, mapping: str | None) -> WeightedSum:
-        """Build the loss of a single objective with its default options."""
-        own, other = self.setting.student, self.setting.teacher
-        pairs, options = pairs_of(mapping, own[0], other[0]) if mapping else [], catalogue.objectives()[name].options
-        term = TermSettings(objective=name, version=1, pairs=pairs, weight=1.0, options=options)
-        return loss_of([term], sizes(own, self.num_labels), sizes(other, self.num_labels), ROWS)
+            yield run
 
     def cost(self, name: str, mapping: str | None) -> Cost:
-        """Measure an objective with a mapping; its steps alternate with steps with a zero loss."""
+        """Measure an objective with its default options; its steps alternate with steps with a zero loss."""
+        own, other = (build.shape_of(model, self.num_labels) for model in (self.student, self.teacher))
+        options, layers = catalogue.objectives()[name].options, (self.setting.student[0], self.setting.teacher[0])
         try:
-            loss = self.loss(name, mapping)
+            pairs = pairs_of(mapping, *layers) if mapping else []
+            term = TermSettings(objective=name, version=1, pairs=pairs, weight=1.0, options=options)
+            loss = loss_of([term], own, other, ROWS)
         except RetortError as error:
             return Cost(name, mapping or "", None, None, str(error))
-        plain, end_plain = self.step(None)
-        distilled, end_distilled = self.step(loss)
-        plain(), distilled()
-        memory = [peak(run, self.setting.device) for run in (plain, distilled)]
-        ratios = [seconds(distilled, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
-        end_plain(), end_distilled()
+        device = self.setting.device
+        with self.step(None) as plain, self.step(loss) as distilled:
+            plain(), distilled()
+            memory = [peak(run, device) for run in (plain, distilled)]
+            ratios = [seconds(distilled, device) / seconds(plain, device) for _ in range(self.setting.repeats)]
         memory_ratio = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
         return Cost(name, mapping or "", statistics.median(ratios), memory_ratio)
-
-    @property
-    def repeats(self) -> range:
-        """One number for each pair of steps that is measured."""
-        return range(self.setting.repeats)
 
 
 def seconds(run: Step, device: str) -> float:
@@ -202,12 +171,6 @@ def seconds(run: Step, device: str) -> float:
     run()
     wait(device)
     return time.perf_counter() - start
-
-
-def wait(device: str) -> None:
-    """Wait until the device has finished all queued work."""
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def peak(run: Step, device: str) -> float | None:

@@ -15,6 +15,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
+    BertConfig,
     ElectraConfig,
 )
 from transformers.utils import logging
@@ -238,6 +239,19 @@ def blank(
 def sizes_of(architecture: Architecture) -> dict[str, int]:
     """Return the sizes of an architecture by the keys of SIZES."""
     return {"embedding": architecture.hidden, **architecture.model_dump()}
+
+
+def bert(architecture: Architecture, vocabulary: int, head: str = "none", num_labels: int = 1, **options: Any) -> Any:
+    """Build a BERT with random weights from sizes alone, for measurements; `options` are those of its class."""
+    config = BertConfig(
+        vocab_size=vocabulary,
+        num_hidden_layers=architecture.layers,
+        num_attention_heads=architecture.heads,
+        hidden_size=architecture.hidden,
+        intermediate_size=architecture.intermediate,
+        num_labels=num_labels,  # type: ignore[call-arg]
+    )
+    return HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION, **options)
 
 
 def check_shape(
