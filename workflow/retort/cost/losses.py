@@ -12,9 +12,7 @@ from retort.specs.model import Architecture
 
 NUMBER = 4  # bytes: losses compute in float32
 MOVES = 12  # times that value and gradient of a loss read or write the tensors that they compare
-RELATION_MOVES = (
-    20  # the same for relations, in the form that every GPU can run (objectives/relation_forms/in_pytorch.py)
-)
+RELATION_MOVES = 20  # the same for relations, in the form that every GPU can run (`plain` of relation_forms)
 # Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py)
 HELD = {"scores": 24.0, "logits": 12.0}  # scores of both sides with their softmax; logits with theirs
 HELD_OF_VECTORS = 10.0  # differences and maps of vectors
