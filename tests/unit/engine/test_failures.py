@@ -14,7 +14,7 @@ from retort.engine.failures import LONG_AGO, PRINTING, failed_jobs, print_what_t
 from retort.engine.job import this_code
 from retort.plan.exhibits import scores
 from retort.plan.plan import Plan
-from retort.rehearsal.in_process import described_paths, run_job
+from retort.rehearsal.in_process import outputs_of, run_job
 from retort.results.collect import measure_score
 from retort.results.tidy import Status, sentence
 from retort.specs.config import read_config
@@ -42,7 +42,7 @@ def jobs(plan: Plan, config: dict[str, Any]) -> Jobs:
         if job.rule.kind in PRINTING:
             assert run_job(job, config)
         else:
-            for path in filter(Path.exists, map(Path, described_paths(job))):
+            for path in filter(Path.exists, map(Path, outputs_of(job))):
                 take(path, job.name, this_code(), (), {})
     return jobs
 
@@ -101,7 +101,7 @@ def test_a_page_is_made_without_a_figure_that_failed(
     jobs: Jobs, plan: Plan, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fails(FIGURE, "a bug")
-    for path in described_paths(jobs.by_key[FIGURE]):
+    for path in outputs_of(jobs.by_key[FIGURE]):
         Path(path).unlink()
     before = pages()
     print_what_there_is(jobs, config, INDEX)

@@ -15,7 +15,7 @@ from retort.models.initialise import check_published
 from retort.plan.plan import Plan
 from retort.plan.resolve_data import task as task_settings
 from retort.rehearsal import synthetic_files
-from retort.rehearsal.synthetic_files import SCRIPTS, lexicon, makers, write_rows, write_texts
+from retort.rehearsal.synthetic_files import MAKERS, SCRIPTS, lexicon, write_rows, write_texts
 from retort.rehearsal.synthetic_models import FAMILIES, write_model, write_tokenizer
 from retort.settings.inputs import ModelSettings
 from retort.specs import catalogue
@@ -73,7 +73,7 @@ def rows(task_type: str, **changes: Any) -> MadeRows:
 
 
 def test_every_task_type_has_a_maker() -> None:
-    assert set(makers) == set(catalogue.task_types())
+    assert set(MAKERS) == set(catalogue.task_types())
 
 
 def test_the_label_of_a_pair_is_told_by_one_word() -> None:

@@ -10,9 +10,10 @@ import inspect
 import os
 import runpy
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from retort.cost.jobs import Job
@@ -22,7 +23,7 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
 class Named(list[Any]):
-    """Values in a list, of which some have names: as Snakemake gives inputs, outputs, params and wildcards to scripts.
+    """Values in a list, of which some have names: as Snakemake gives inputs, outputs and params to scripts.
 
     Args:
         values: name -> a value or a list of values.
@@ -30,24 +31,14 @@ class Named(list[Any]):
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(one for value in values.values() for one in (value if isinstance(value, list) else [value]))
-        self._values = dict(values)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["_values"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+        vars(self).update(values)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._values[key] if isinstance(key, str) else super().__getitem__(key)
+        return vars(self)[key] if isinstance(key, str) else super().__getitem__(key)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a name, or the default."""
-        return self._values.get(name, default)
-
-    def keys(self) -> Iterable[str]:
-        """Return the names, so that `**` takes the named values."""
-        return self._values.keys()
+        return vars(self).get(name, default)
 
 
 @dataclass(frozen=True)
@@ -55,65 +46,50 @@ class Described:
     """What the script of a rule reads of its job: the part of Snakemake's `snakemake` object that scripts use."""
 
     rule: str
-    wildcards: Named
+    wildcards: SimpleNamespace
     input: Named
     output: Named
     params: Named
     log: list[str]
     config: dict[str, Any]
-    resources: dict[str, Any]
+    resources: dict[str, Any] = field(default_factory=dict)
     threads: int = 1
 
 
-def described(job: Job, config: dict[str, Any]) -> Described:
-    """Return what the script of a job reads, with a configuration."""
-    rule, of = job.rule, job.wildcards
-    return Described(
-        rule=rule.kind,
-        wildcards=Named(vars(of)),
-        input=Named(rule.reads(of)),
-        output=Named(rule.makes(of)),
-        params=Named(params_of(job)),
-        log=[job.key],
-        config=dict(config),
-        resources={},
-    )
-
-
 def params_of(job: Job) -> dict[str, Any]:
-    """Return the params of a job by name."""
-    wildcards, output = Named(vars(job.wildcards)), Named(job.rule.makes(job.wildcards))
-    return {name: _param(value, wildcards, output) for name, value in job.rule.params.items()}
+    """Return the params of a job by name: functions get its wildcards, and its outputs if they ask for them."""
+
+    def value_of(param: Any) -> Any:
+        if not callable(param):
+            return param
+        asks = "output" in inspect.signature(param).parameters
+        return param(job.wildcards, *([Named(job.rule.makes(job.wildcards))] if asks else []))
+
+    return {name: value_of(param) for name, param in job.rule.params.items()}
 
 
-def _param(value: Any, wildcards: Named, output: Named) -> Any:
-    """Return the value of a param: functions get the wildcards, and the outputs if they ask for them."""
-    if not callable(value):
-        return value
-    return value(wildcards, output) if "output" in inspect.signature(value).parameters else value(wildcards)
+def outputs_of(job: Job) -> list[str]:
+    """Return the paths of all outputs of a job."""
+    return list(Named(job.rule.makes(job.wildcards)))
 
 
 def run_job(job: Job, config: dict[str, Any]) -> bool:
     """Run the script of a job here, and return whether it succeeded; print a traceback to standard error if not."""
+    rule, of = job.rule, job.wildcards
+    inputs, outputs, params = Named(rule.reads(of)), Named(rule.makes(of)), Named(params_of(job))
+    described = Described(rule.kind, of, inputs, outputs, params, [job.key], dict(config))
     try:
-        for path in (job.key, *described_paths(job)):
+        for path in (job.key, *outputs):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         with _of_no_run():
-            globals_ = {"snakemake": described(job, config)}
-            runpy.run_path(
-                str(SCRIPTS / f"{job.rule.script or job.rule.kind}.py"), init_globals=globals_, run_name="__main__"
-            )
+            script = SCRIPTS / f"{rule.script or rule.kind}.py"
+            runpy.run_path(str(script), init_globals={"snakemake": described}, run_name="__main__")
     except SystemExit as end:
         return not end.code
     except Exception:
         traceback.print_exc()
         return False
     return True
-
-
-def described_paths(job: Job) -> list[str]:
-    """Return the paths of all outputs of a job."""
-    return list(Named(job.rule.makes(job.wildcards)))
 
 
 @contextlib.contextmanager

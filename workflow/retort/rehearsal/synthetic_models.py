@@ -1,16 +1,17 @@
-"""Make tokenizers of each family, with exactly as many tokens as a model's vocabulary."""
+"""Models with random weights, in the published form of each family, and tokenizers of exactly their vocabulary."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel, AutoModelForPreTraining
 
-from retort.registry import Registry
 from retort.rehearsal.synthetic_files import known_words, letters
 from retort.specs.model import MadeModel
 
@@ -20,12 +21,33 @@ NAMES = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>
 
 WORD, UNUSED = -4.0, -20.0  # log-probabilities of Unigram tokens
 
-makers: Registry[Callable[[int], Any]] = Registry("family of made tokenizers")
+# Standard deviation of the initial weights, also of heads and of students that start at random. It is ten times the
+# usual one, so that narrow untrained models answer differently on different rows, and scores of two seeds differ.
+INITIALIZER_RANGE = 0.2
+
+
+def write_model(folder: Path, made: MadeModel, seed: int) -> None:
+    """Write config.json, model.safetensors and, if the model has its own tokenizer, tokenizer.json to a folder."""
+    torch.manual_seed(seed)
+    with_head = made.masked_lm or made.family == "distilbert"  # published DistilBERTs always have the head
+    auto_class: Any = AutoModelForPreTraining if with_head else AutoModel
+    family = FAMILIES[made.family]
+    config = AutoConfig.for_model(
+        made.family,
+        vocab_size=made.vocabulary,
+        max_position_embeddings=made.positions + family.first_position,
+        initializer_range=INITIALIZER_RANGE,
+        **{key: getattr(made.architecture, size) for size, key in family.sizes.items()},
+        **family.further,
+    )
+    auto_class.from_config(config).save_pretrained(str(folder), safe_serialization=True)
+    if made.tokenizer:
+        write_tokenizer(folder, made.family, made.vocabulary)
 
 
 def write_tokenizer(folder: Path, family: str, vocabulary: int) -> None:
     """Write tokenizer.json and tokenizer_config.json of a family to a folder."""
-    makers[family](vocabulary).save(str(folder / "tokenizer.json"))
+    FAMILIES[family].tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
     named = {f"{name}_token": token for name, token in NAMES.items()}
     named = named if "roberta" in family else {f"{token[1:-1].lower()}_token": token for token in BERT}
     (folder / "tokenizer_config.json").write_text(json.dumps(named, indent=1) + "\n", encoding="utf-8")
@@ -39,12 +61,8 @@ def _fill_up(tokens: list[str], vocabulary: int) -> list[str]:
     return tokens + [f"[unused{number}]" for number in range(vocabulary - len(tokens))]
 
 
-@makers.register("bert")
-@makers.register("distilbert")
-def word_pieces(vocabulary: int) -> Any:
+def _word_piece(vocabulary: int) -> Tokenizer:
     """Return a WordPiece tokenizer: whole English words, and all letters at the start of and inside a word."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-
     tokens = _fill_up([*BERT, *letters(), *(f"##{letter}" for letter in letters()), *known_words()], vocabulary)
     numbers = {token: number for number, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
@@ -55,11 +73,8 @@ def word_pieces(vocabulary: int) -> Any:
     return tokenizer
 
 
-@makers.register("roberta")
-def byte_pairs(vocabulary: int) -> Any:
+def _byte_pairs(vocabulary: int) -> Tokenizer:
     """Return a byte-level BPE tokenizer, which merges the letters of English words from left to right."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
     merges: dict[tuple[str, str], None] = {}
     for word in known_words():
         for end in range(1, len(word) + 1):
@@ -68,71 +83,50 @@ def byte_pairs(vocabulary: int) -> Any:
     numbers = {token: number for number, token in enumerate([*_fill_up(tokens, vocabulary - 1), "<mask>"])}
     tokenizer = Tokenizer(models.BPE(numbers, list(merges), unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return _add_specials(tokenizer)
+    return _with_specials(tokenizer)
 
 
-@makers.register("xlm-roberta")
-def pieces(vocabulary: int) -> Any:
+def _unigram(vocabulary: int) -> Tokenizer:
     """Return a Unigram tokenizer: whole English words, and all letters."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
     tokens = [*ROBERTA, "▁", *letters(), *(f"▁{word}" for word in known_words())]
     # a word is likelier than its letters together, and an unused token is never chosen
     scored = [(token, WORD if token in tokens else UNUSED) for token in [*_fill_up(tokens, vocabulary - 1), "<mask>"]]
     tokenizer = Tokenizer(models.Unigram(scored, unk_id=ROBERTA.index("<unk>")))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    return _add_specials(tokenizer)
+    return _with_specials(tokenizer)
 
 
-def _add_specials(tokenizer: Any) -> Any:
+def _with_specials(tokenizer: Tokenizer) -> Tokenizer:
     """Add RoBERTa's special tokens, also around every text; return the tokenizer."""
-    from tokenizers import processors
-
     tokenizer.add_special_tokens([*ROBERTA, "<mask>"])
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     return tokenizer
 
 
-# Made models: random weights in the published form of each family.
+@dataclass(frozen=True)
+class Family:
+    """What the models of a family have of their own.
+
+    Args:
+        tokenizer: makes a tokenizer with a number of tokens.
+        sizes: size of an architecture -> its name in the config.
+        first_position: position id of the first token.
+        further: further settings of the config.
+    """
+
+    tokenizer: Callable[[int], Tokenizer]
+    sizes: dict[str, str]
+    first_position: int
+    further: dict[str, int]
 
 
 SIZES = {"layers": "num_hidden_layers", "heads": "num_attention_heads", "hidden": "hidden_size"}
 SIZES |= {"intermediate": "intermediate_size"}
 OF_DISTILBERT = {"layers": "n_layers", "heads": "n_heads", "hidden": "dim", "intermediate": "hidden_dim"}
 OF_ROBERTA = {"type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
-# family -> (names of sizes in its config, position id of the first token, further settings)
-FAMILIES: dict[str, tuple[dict[str, str], int, dict[str, int]]] = {
-    "bert": (SIZES, 0, {"pad_token_id": 0}),
-    "roberta": (SIZES, 2, OF_ROBERTA),
-    "xlm-roberta": (SIZES, 2, OF_ROBERTA),
-    "distilbert": (OF_DISTILBERT, 0, {"pad_token_id": 0}),
+FAMILIES = {
+    "bert": Family(_word_piece, SIZES, 0, {"pad_token_id": 0}),
+    "roberta": Family(_byte_pairs, SIZES, 2, OF_ROBERTA),
+    "xlm-roberta": Family(_unigram, SIZES, 2, OF_ROBERTA),
+    "distilbert": Family(_word_piece, OF_DISTILBERT, 0, {"pad_token_id": 0}),
 }
-
-# Standard deviation of the initial weights, also of heads and of students that start at random. It is ten times the
-# usual one, so that narrow untrained models answer differently on different rows, and scores of two seeds differ.
-INITIALIZER_RANGE = 0.2
-
-
-def write_model(folder: Path, made: MadeModel, seed: int) -> None:
-    """Write config.json, model.safetensors and, if the model has its own tokenizer, tokenizer.json to a folder."""
-    torch.manual_seed(seed)
-    with_head = made.masked_lm or made.family == "distilbert"  # published DistilBERTs always have the head
-    auto_class: Any = AutoModelForPreTraining if with_head else AutoModel
-    model = auto_class.from_config(config_of(made))
-    model.save_pretrained(str(folder), safe_serialization=True)
-    if made.tokenizer:
-        write_tokenizer(folder, made.family, made.vocabulary)
-
-
-def config_of(made: MadeModel) -> Any:
-    """Return the config of a made model, with the keys of its family."""
-    names, first_position, further = FAMILIES[made.family]
-    sizes = {key: getattr(made.architecture, size) for size, key in names.items()}
-    return AutoConfig.for_model(
-        made.family,
-        vocab_size=made.vocabulary,
-        max_position_embeddings=made.positions + first_position,
-        initializer_range=INITIALIZER_RANGE,
-        **sizes,
-        **further,
-    )

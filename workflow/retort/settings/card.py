@@ -1,4 +1,4 @@
-"""Write settings into a model card, and read them again."""
+"""The settings in a result: how a model card holds them, and how they differ from those of the study."""
 
 from __future__ import annotations
 
@@ -22,9 +22,6 @@ def settings_in(card: Path) -> Any:
         return json.loads(card.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0])
     except (OSError, ValueError, IndexError):
         return None
-
-
-# Compare the settings in a result with those of the study.
 
 
 def difference(recorded: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:

@@ -1,4 +1,4 @@
-"""The base of all settings of jobs."""
+"""The settings of what jobs read: sources, encoded tasks, packed corpora, and the pre-trained models behind them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ class Settings(Spec):
 def left_out_if_none() -> Any:
     """Return a field that is None by default, and is then left out of the JSON values."""
     return Field(default=None, exclude_if=lambda value: value is None)
-
-
-# The settings of data: sources, encoded tasks, packed corpora, and the pre-trained models that tokenise them.
 
 
 class FolderContent(Settings):

@@ -1,4 +1,4 @@
-"""The settings of training: initial weights, loss terms, stages, points of a grid."""
+"""The settings of jobs that train, run or measure a model; they contain those of what the jobs read."""
 
 from __future__ import annotations
 
@@ -74,9 +74,6 @@ class PointSettings(Settings):
     def applied_to(self, schedule: Schedule) -> Schedule:
         """Return the schedule with the values of this point."""
         return schedule.model_copy(update=self.model_dump())
-
-
-# The settings of each type of job that trains or runs a model; they contain those of its inputs.
 
 
 class TeacherSettings(Settings):
