@@ -12,18 +12,18 @@ from typing import Any
 import torch
 from retort.objectives.relation_forms import fused, kernels
 
-SCALARS = {"length": "i32", "heads": "i32", "scale_s": "fp32", "scale_t": "fp32", "log_floor": "fp32"}
+SCALARS = {"length": "i32", "heads": "i32", "scale_s": "fp32", "scale_t": "fp32"}
 MEASURED = dict.fromkeys(("statistics", "weights", "upstream"), "*fp32") | {"keys": "*i1"}
 NAMES = {torch.float32: "*fp32", torch.bfloat16: "*bf16"}
 
 
-def shared_memory(kernel: Any, capability: int, vectors: torch.dtype, sizes: tuple[int, int], floor: float) -> int:
+def shared_memory(kernel: Any, capability: int, vectors: torch.dtype, sizes: tuple[int, int]) -> int:
     """Return the bytes of shared memory that a program of a kernel takes, for head sizes of student and teacher."""
     import triton
     from triton.backends.compiler import GPUTarget
 
     student, teacher = (torch.empty(1, 1, size, dtype=vectors, device="meta") for size in sizes)
-    launch = fused.launch_of(student, teacher, 1, floor)
+    launch = fused.launch_of(student, teacher, 1)
     constants = dict(launch.constants) | {"AS_ROWS": True, "AS_COLUMNS": True}
     constants |= dict(zip(("ROWS", "COLUMNS"), launch.block, strict=True))
     constants |= dict(zip(("MINE", "OTHERS"), launch.block, strict=True))
@@ -36,16 +36,10 @@ def shared_memory(kernel: Any, capability: int, vectors: torch.dtype, sizes: tup
     return int(compiled.metadata.shared)
 
 
+STUDENTS = (torch.bfloat16, (8, 16))  # 48 relation heads: the students of MiniLMv2
+LARGEST = (torch.float32, (fused.WIDEST, fused.WIDEST))  # what takes most
+
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            [
-                shared_memory(kernel, int(sys.argv[1]), vectors, sizes, floor)
-                for kernel in (kernels.row_divergence, kernels.gradient)
-                for vectors, sizes, floor in (
-                    (torch.bfloat16, (8, 16), 0.0),  # 48 relation heads: the students of MiniLMv2
-                    (torch.float32, (fused.WIDEST, fused.WIDEST), 0.01),  # what takes most
-                )
-            ]
-        )
-    )
+    kernels_of = (kernels.row_divergence, kernels.gradient)
+    sizes_of = [shared_memory(each, int(sys.argv[1]), *case) for each in kernels_of for case in (STUDENTS, LARGEST)]
+    print(json.dumps(sizes_of))

@@ -33,9 +33,9 @@ class Launch(NamedTuple):
     block: tuple[int, int]
 
 
-def launch_of(student: Tensor, teacher: Tensor, heads: int, floor: float) -> Launch:
+def launch_of(student: Tensor, teacher: Tensor, heads: int) -> Launch:
     """Return the launch configuration for student and teacher vectors (batch, length, width)."""
-    constants: dict[str, Any] = {"FLOOR": floor > 0, "num_stages": 2}
+    constants: dict[str, Any] = {"num_stages": 2}
     for letter, x in (("S", student), ("T", teacher)):
         size = x.shape[-1] // heads
         constants[f"SIZE_{letter}"] = size
@@ -47,7 +47,7 @@ def launch_of(student: Tensor, teacher: Tensor, heads: int, floor: float) -> Lau
     block = (64, 64) if widest <= NARROWEST else (64, 32)
     constants["num_warps"] = 8 if widest == WIDEST else 4
     grid = (batch * heads * triton.cdiv(length, block[0]),)
-    return Launch(grid, (length, heads, *scales, math.log(floor) if floor else 0.0), constants, block)
+    return Launch(grid, (length, heads, *scales), constants, block)
 
 
 class _Fused(torch.autograd.Function):
@@ -60,7 +60,7 @@ class _Fused(torch.autograd.Function):
         """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d."""
         ctx.same = a is b and c is d
         a, b, c, d, keys = (x.contiguous() for x in (a, b, c, d, keys))
-        launch = launch_of(a, c, heads, floor)
+        launch = launch_of(a, c, heads)
         row_weights = weights.float().contiguous()  # (batch, length)
         statistics = a.new_empty(len(a), heads, kernels.STATISTICS.value, a.shape[1], dtype=torch.float32)
         with torch.cuda.device_of(a):  # type: ignore[no-untyped-call] # Triton starts kernels on the current GPU
@@ -102,8 +102,9 @@ class _Fused(torch.autograd.Function):
 _by_kernels = form_of(_Fused)
 
 
-def fused(student: Vectors, teacher: Vectors, heads: int, *more: Any) -> Tensor:
-    """Return the scalar sum of `relation_divergence`; float64 and heads wider than WIDEST are left to `plain`."""
+def fused(student: Vectors, teacher: Vectors, heads: int, keys: Tensor, weights: Tensor, floor: float) -> Tensor:
+    """Return the scalar sum of `relation_divergence`; leave float64, floors and heads wider than WIDEST to `plain`."""
     widest = max(student[0].shape[-1], teacher[0].shape[-1]) // heads
     exact = torch.float64 in (student[0].dtype, teacher[0].dtype)
-    return (plain if exact or widest > WIDEST else _by_kernels)(student, teacher, heads, *more)
+    form = plain if exact or floor or widest > WIDEST else _by_kernels
+    return form(student, teacher, heads, keys, weights, floor)

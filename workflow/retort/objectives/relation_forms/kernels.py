@@ -19,9 +19,9 @@ import triton
 import triton.language as tl
 
 LEAST = tl.constexpr(-1e9)  # a score below all others; finite, so that rows without columns stay finite
-# the statistics of a row: m and log of q and of p, its divergence, and, with a floor f, the sum of p where q > f
-TOP_Q, TOP_P, LOG_Q, LOG_P, KL, KEPT = map(tl.constexpr, range(6))
-STATISTICS = tl.constexpr(6)
+# the statistics of a row: m and log of q and of p, and its divergence
+TOP_Q, TOP_P, LOG_Q, LOG_P, KL = map(tl.constexpr, range(5))
+STATISTICS = tl.constexpr(5)
 
 
 @triton.jit
@@ -91,29 +91,19 @@ def _with_columns(s, u, counts, m_q, m_p, sum_q, sum_p, cross):
 
 
 @triton.jit
-def _floored(s, u, counts, m_q, m_p, row_log_q, row_log_p, log_floor):
-    """Return sum_j p_ij (log p_ij - max(log q_ij, log f)) and the sum of p_ij where q_ij > f, over some columns."""
-    log_q = (s - m_q[:, None]) - row_log_q[:, None]
-    log_p = (u - m_p[:, None]) - row_log_p[:, None]
-    p = tl.exp(tl.where(counts, log_p, LEAST))
-    return tl.sum(p * (log_p - tl.maximum(log_q, log_floor)), 1), tl.sum(tl.where(log_q > log_floor, p, 0.0), 1)
-
-
-@triton.jit
 def row_divergence(
     a, b, c, d, keys, statistics,
-    length, heads, scale_s, scale_t, log_floor,
+    length, heads, scale_s, scale_t,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
-    FLOOR: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     """Write m and log of q and p, and the divergence, of a block of rows: sum_j p_ij (log p_ij - log q_ij).
 
     One pass over the columns keeps, for each row, the greatest scores m_q and m_p so far, and relative to them
         sum_q = sum_j exp(s_ij - m_q)      sum_p = sum_j exp(u_ij - m_p)
         cross = sum_j exp(u_ij - m_p) ((u_ij - m_p) - (s_ij - m_q))
-    so that the divergence is cross / sum_p - log sum_p + log sum_q. With a floor f, log q is at least log f: a second
-    pass sums p (log p - max(log q, log f)), and writes kept = sum of p where q > f. A row without columns has 0.
+    so that the divergence is cross / sum_p - log sum_p + log sum_q. A row without columns has 0.
     """
     pair, example, rows, in_s, in_t, x, y = _mine(a, c, length, heads, ROWS, SIZE_S, WIDE_S, SIZE_T, WIDE_T)
     keys += example * length
@@ -133,18 +123,6 @@ def row_divergence(
     log_q, log_p = tl.log(tl.where(some, sum_q, 1.0)), tl.log(sum_p)
     divergence = cross / sum_p - log_p + log_q
     at = statistics + pair * STATISTICS * length + rows
-    if FLOOR:
-        divergence = tl.zeros((ROWS,), tl.float32)
-        kept = tl.zeros((ROWS,), tl.float32)
-        for start in range(0, length, COLUMNS):
-            s, u, _, counts = _scores(
-                x, y, b + in_s, d + in_t, keys, start + tl.arange(0, COLUMNS), length, heads, scale_s, scale_t,
-                SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
-            )  # fmt: skip
-            part, mass = _floored(s, u, counts, m_q, m_p, log_q, log_p, log_floor)
-            divergence += part
-            kept += mass
-        tl.store(at + KEPT * length, kept, mask=rows < length)
     tl.store(at + TOP_Q * length, m_q, mask=rows < length)
     tl.store(at + TOP_P * length, m_p, mask=rows < length)
     tl.store(at + LOG_Q * length, log_q, mask=rows < length)
@@ -153,22 +131,16 @@ def row_divergence(
 
 
 @triton.jit
-def _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weights, log_floor, FLOOR: tl.constexpr):
-    """Return d loss / d s = w (q - p) where the column counts, else 0; with a floor f: w (q kept - p where q > f)."""
-    log_q = (s - m_q) - log_q
-    log_p = (u - m_p) - log_p
-    q = tl.exp(tl.where(counts, log_q, LEAST))  # 0 where the column does not count, and so is p
-    p = tl.exp(tl.where(counts, log_p, LEAST))
-    if FLOOR:
-        slope = q * kept - tl.where(log_q > log_floor, p, 0.0)
-    else:
-        slope = q - p
-    return weights * slope
+def _slope(s, u, counts, m_q, m_p, log_q, log_p, weights):
+    """Return d loss / d s = w (q - p) where the column counts, else 0."""
+    q = tl.exp(tl.where(counts, (s - m_q) - log_q, LEAST))  # 0 where the column does not count, and so is p
+    p = tl.exp(tl.where(counts, (u - m_p) - log_p, LEAST))
+    return weights * (q - p)
 
 
 @triton.jit
-def _of_rows(statistics, weights, rows, length, AXIS: tl.constexpr, FLOOR: tl.constexpr):
-    """Load the statistics of rows that `_slope` needs: m and log of q and p, what the floor keeps, and the weight.
+def _of_rows(statistics, weights, rows, length, AXIS: tl.constexpr):
+    """Load the statistics of rows that `_slope` needs: m and log of q and p, and the weight.
 
     AXIS is the axis along which they are broadcast to the scores: 1 if these rows are the rows of the scores, else 0.
     """
@@ -178,19 +150,16 @@ def _of_rows(statistics, weights, rows, length, AXIS: tl.constexpr, FLOOR: tl.co
     m_p = tl.expand_dims(tl.load(at + TOP_P * length, mask=mask, other=0.0), AXIS)
     log_q = tl.expand_dims(tl.load(at + LOG_Q * length, mask=mask, other=0.0), AXIS)
     log_p = tl.expand_dims(tl.load(at + LOG_P * length, mask=mask, other=0.0), AXIS)
-    weight = tl.expand_dims(tl.load(weights + rows, mask=mask, other=0.0), AXIS)
-    kept = tl.expand_dims(tl.load(at + KEPT * length, mask=mask, other=0.0), AXIS) if FLOOR else weight
-    return m_q, m_p, log_q, log_p, kept, weight
+    return m_q, m_p, log_q, log_p, tl.expand_dims(tl.load(weights + rows, mask=mask, other=0.0), AXIS)
 
 
 @triton.jit
 def gradient(
     mine_s, others_s, mine_t, others_t, keys, weights, statistics, upstream, result,
-    length, heads, scale_s, scale_t, log_floor,
+    length, heads, scale_s, scale_t,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
-    FLOOR: tl.constexpr, AS_ROWS: tl.constexpr, AS_COLUMNS: tl.constexpr,
-    MINE: tl.constexpr, OTHERS: tl.constexpr,
+    AS_ROWS: tl.constexpr, AS_COLUMNS: tl.constexpr, MINE: tl.constexpr, OTHERS: tl.constexpr,
 ):  # fmt: skip
     """Write the gradient of the student's vectors of a block of tokens, mine: a sum over all tokens of the example.
 
@@ -203,7 +172,7 @@ def gradient(
     keys, weights = keys + example * length, weights + example * length
     statistics += pair * STATISTICS * length
     my_counts = _counted(keys, tokens, length)[:, None]
-    m_q, m_p, log_q, log_p, kept, weight = _of_rows(statistics, weights, tokens, length, 1, FLOOR)
+    m_q, m_p, log_q, log_p, weight = _of_rows(statistics, weights, tokens, length, 1)
     total = tl.zeros((MINE, WIDE_S), tl.float32)
     for start in range(0, length, OTHERS):
         others = start + tl.arange(0, OTHERS)
@@ -213,10 +182,10 @@ def gradient(
         )  # fmt: skip
         slopes = tl.zeros((MINE, OTHERS), tl.float32)
         if AS_ROWS:
-            slopes += _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weight, log_floor, FLOOR)
+            slopes += _slope(s, u, counts, m_q, m_p, log_q, log_p, weight)
         if AS_COLUMNS:
-            n_q, n_p, norm_q, norm_p, theirs, share = _of_rows(statistics, weights, others, length, 0, FLOOR)
-            slopes += _slope(s, u, my_counts, n_q, n_p, norm_q, norm_p, theirs, share, log_floor, FLOOR)
+            n_q, n_p, norm_q, norm_p, their_weight = _of_rows(statistics, weights, others, length, 0)
+            slopes += _slope(s, u, my_counts, n_q, n_p, norm_q, norm_p, their_weight)
         total += tl.dot(slopes, z, input_precision="tf32x3")
     total *= scale_s * tl.load(upstream)
     features = tl.arange(0, WIDE_S)
