@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -17,54 +18,50 @@ from retort.judgement.verdicts import judge_lines
 from retort.results.tidy import Line, Status, read, write
 from retort.tables.make import make_table
 
-from tests.tiny import results
 from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
-from tests.tiny.variant import write_study
+
+RENDERS = {"svg": "out.svg", "png": "out.png"}
 
 
-def drawn(folder: Path, figure: str, **scores: Any) -> str:
+def drawn(config: dict[str, Any], figure: str, **scores: Any) -> str:
     """Draw a figure of the variant of the tiny study and return its SVG; its tidy data is in out.csv."""
-    config = write_study(folder / "study")
     write_results(config, {**SCORES, **scores})
+    return redrawn(config, figure)
+
+
+def redrawn(config: dict[str, Any], figure: str) -> str:
+    """Draw a figure from the results that exist."""
     found, profiles = paths()
     make_table(quiet(), config, "tiny", "table3", found, profiles, "table3.csv", {})
-    renders = {"svg": "out.svg", "png": "out.png"}
-    plot_figure(quiet(), config, "tiny", figure, found, profiles, ["table3.csv"], "out.csv", renders)
+    plot_figure(quiet(), config, "tiny", figure, found, profiles, ["table3.csv"], "out.csv", RENDERS)
     return Path("out.svg").read_text()
 
 
-def test_a_figure_says_when_its_results_are_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    assert "Mixed results" not in drawn(tmp_path, "figure1")
-    write = results.write_results
-
-    def write_mixed(config: dict[str, Any], scores: Any) -> None:
-        write(config, scores)
-        for path in Path("results/scores").glob("*/*/seed-2.json"):
-            change_record(path, device="cpu: another")
-
-    monkeypatch.setattr("tests.unit.figures.test_figures.write_results", write_mixed)
-    assert "Mixed results: different devices stand behind" in drawn(tmp_path, "figure1")
+def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any]) -> None:
+    assert "Mixed results" not in drawn(config, "figure1")
+    for path in Path("results/scores").glob("*/*/seed-2.json"):
+        change_record(path, device="cpu: another")
+    assert "Mixed results: different devices stand behind" in redrawn(config, "figure1")
 
 
 @pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
-def test_the_same_bytes_every_time(figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    first, png = drawn(tmp_path, figure), Path("out.png").read_bytes()
-    assert drawn(tmp_path, figure) == first
+def test_the_same_bytes_every_time(config: dict[str, Any], figure: str) -> None:
+    first, png = drawn(config, figure), Path("out.png").read_bytes()
+    assert drawn(config, figure) == first
     assert Path("out.png").read_bytes() == png
     ET.fromstring(first)
     assert "<text" in first  # text is stored as text, not as paths
+    assert figure != "figure3" or "A &amp; &lt;b&gt;_1" in first
     assert {line.table for line in read("out.csv")} == {figure}
 
 
-def test_labels_are_escaped_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    assert "A &amp; &lt;b&gt;_1" in drawn(tmp_path, "figure3")
+def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:
+    colours = re.findall(r"^\S*color: ([0-9a-f]{6})$", style.STYLE.read_text(), re.MULTILINE)
+    assert {f"#{colour}" for colour in colours} == {style.INK, style.MUTED, style.GRID} <= set(style.DARK)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")  # they have none
-def test_characters_that_xml_forbids_are_left_out():
+def test_characters_that_xml_forbids_are_left_out() -> None:
     with style.figure(2, 1) as empty:
         empty.text(0.5, 0.5, "a\x00b\x1b[0m\ufffec\U0001f600")
         text = style.svg(empty)
@@ -72,40 +69,35 @@ def test_characters_that_xml_forbids_are_left_out():
     assert ">ab[0mc\U0001f600</text>" in text
 
 
-def test_a_point_without_a_value_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    text = drawn(tmp_path, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
+def test_a_point_without_a_value_is_named(config: dict[str, Any]) -> None:
+    text = drawn(config, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
 
 
-def test_a_figure_of_which_nothing_was_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    config = write_study(tmp_path / "study")
-    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], "out.csv", {"svg": "out.svg"})
+def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> None:
+    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], "out.csv", RENDERS)
     text = Path("out.svg").read_text()
     assert "No point to draw: missing (seeds 1, 2, 3 of 3)" in text
     assert "teacher layer" not in text
 
 
-def test_pareto_lines_hold_score_and_latency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    drawn(tmp_path, "figure2")
-    assert [(line.student, line.metric, line.unit) for line in read("out.csv")] == [
-        ("tiny-teacher", "pearson", "x100"), ("tiny-attention", "pearson", "x100"),
-        ("tiny-teacher", "latency", "ms"), ("tiny-attention", "latency", "ms"),
-    ]  # fmt: skip
+def test_pareto_lines_hold_score_and_latency(config: dict[str, Any]) -> None:
+    drawn(config, "figure2")
+    lines = [(line.student, line.metric, line.unit) for line in read("out.csv")]
+    units = (("pearson", "x100"), ("latency", "ms"))
+    assert lines == [(name, *unit) for unit in units for name in ("tiny-teacher", "tiny-attention")]
 
 
-def test_front_keeps_what_nothing_beats_at_both():
+def test_front_keeps_what_nothing_beats_at_both() -> None:
     assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]
 
 
-def test_labels_are_moved_apart_in_their_order():
+def test_labels_are_moved_apart_in_their_order() -> None:
     assert spread_apart([1.0, 1.0], 2.0) == [0.0, 2.0]
     assert spread_apart([5.0, 1.0], 2.0) == [5.0, 1.0]
 
 
-def test_p_values_by_level():
+def test_p_values_by_level() -> None:
     colors = [level(p)[0] for p in (0.0009, 0.001, 0.01, 0.05, 1.0)]
     assert len(set(colors)) == 4
     assert colors[3] == colors[4]
@@ -115,36 +107,37 @@ def test_p_values_by_level():
 # --- plots of verdicts
 
 
-def forest(lines: list[Line]) -> str:
-    """Draw the verdicts of some lines and return the SVG."""
-    write("verdicts.csv", judge_lines(lines, lambda _: (1.0, 0.6)))
-    plot_verdicts(quiet(), "verdicts.csv", {"svg": "verdicts.svg", "png": "verdicts.png"})
-    return Path("verdicts.svg").read_text()
-
-
-def test_verdicts_are_told_apart_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start each test in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    text = forest(
-        [line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B"), line(71.0, 70.0, row="C")]
-    )
+
+
+def forest(*lines: Line) -> str:
+    """Draw the verdicts of some lines and return the SVG."""
+    write("out.csv", judge_lines(list(lines), lambda _: (1.0, 0.6)))
+    plot_verdicts(quiet(), "out.csv", RENDERS)
+    return Path("out.svg").read_text()
+
+
+def test_verdicts_are_told_apart_without_colours() -> None:
+    same, above = line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B")
+    text = forest(same, above, line(71.0, 70.0, row="C"))
     ET.fromstring(text)
     assert [name for name in ("agrees", "inconclusive", "differs") if f">{name}</text>" in text] == list(MARKERS)
     assert "a &lt;b&gt;" in text
     assert "margin: ±1" in text
     looks = {(look["marker"], look["markerfacecolor"] == "none") for look in MARKERS.values()}
     assert len(looks) == len(MARKERS)
-    assert forest([line(70.0, 70.0, std=0.1)]) == forest([line(70.0, 70.0, std=0.1)])
+    assert forest(same) == forest(same)
 
 
-def test_a_large_table_has_a_panel_a_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    text = forest(
-        [line(70.0, 70.0, row=f"R{row}", column=f"column {column}") for row in range(9) for column in range(6)]
-    )
+def test_a_large_table_has_a_panel_a_column() -> None:
+    places = [(f"R{row}", f"column {column}") for row in range(9) for column in range(6)]
+    text = forest(*(line(70.0, 70.0, row=row, column=column) for row, column in places))
     assert [text.count(f">column {column}</text>") for column in range(6)] == [1] * 6
     assert text.count(">R8</text>") == 2  # labels at the left of both lines of panels
 
 
-def test_without_a_verdict_nothing_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    assert "No point to draw: not run at this scale" in forest([line(None, 70.0, status=Status.NOT_RUN)])
+def test_without_a_verdict_nothing_is_drawn() -> None:
+    assert "No point to draw: not run at this scale" in forest(line(None, 70.0, status=Status.NOT_RUN))
