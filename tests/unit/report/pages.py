@@ -7,14 +7,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from retort.figures.differences import plot_verdicts
-from retort.figures.plot import plot_figure
-from retort.report.index import make_index
-from retort.report.page import make_page
-from retort.tables.claims import check_claims
-from retort.tables.make import make_table
+from retort.checksums import take
+from retort.cost.jobs import Jobs
+from retort.engine.job import this_code
+from retort.plan.plan import Plan
+from retort.rehearsal.in_process import run_job
+from retort.specs.config import read_config
 
-from tests.tiny.results import paths, quiet, write_results
+from tests.tiny.results import paths, write_results
 from tests.tiny.variant import write_study
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -48,41 +48,30 @@ def without_copies(page: str) -> str:
     return re.sub(r"<textarea.*?</textarea>", "", page, flags=re.DOTALL)
 
 
-def build(folder: Path) -> dict[str, Any]:
-    """Write the tiny study's variant, its results and its pages under the current folder; return its configuration."""
+def build(folder: Path) -> None:
+    """Write the tiny study's variant, its results and its pages under the current folder."""
     config = write_study(folder / "study")
     write_results(config)
     report(config)
-    return config
 
 
 def report(config: dict[str, Any]) -> tuple[str, str]:
-    """Make the pages from the results that exist, and return the index and the paper's page."""
-    scores, profiles = paths()
-    for name in ("table1", "table2", "table3"):
-        csv, html = f"results/tables/tiny/{name}.csv", f"reports/tiny/{name}.html"
-        make_table(quiet(), config, "tiny", name, scores, profiles, csv, {"html": html})
-    plot_verdicts(quiet(), "results/tables/tiny/table1.csv", {"svg": "reports/tiny/table1.svg"})
-    for name in ("figure1", "figure2", "figure3"):
-        csv, svg = f"results/tables/tiny/{name}.csv", {"svg": f"reports/tiny/{name}.svg"}
-        plot_figure(quiet(), config, "tiny", name, scores, profiles, ["results/tables/tiny/table3.csv"], csv, svg)
-    check_claims(
-        quiet(), config, "tiny", ["results/tables/tiny/table1.csv"],
-        {"md": "reports/tiny/claims.md", "html": "reports/tiny/claims.html"},
-    )  # fmt: skip
-    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
-    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
+    """Make tables, figures and pages from the results that exist; return the index and the paper's page."""
+    for path in (Path(name) for names in paths() for name in names):
+        take(path, "job", this_code(), (), {})
+    for job in Jobs(Plan(read_config(config))).in_order(["reports/index.html"]):
+        if job.rule.kind.startswith(("make_", "plot_", "check_")) and job.rule.kind != "make_source":
+            assert run_job(job, config)
     return Path("reports/index.html").read_text(), Path("reports/tiny/index.html").read_text()
 
 
-def lost(name: str, made_later: set[str]) -> list[str]:
-    """Return the links of a page that lead nowhere."""
-    folder, found = Path("reports", name).parent, []
-    for link in Tags(Path("reports", name).read_text()).links:
+def lost(name: str) -> list[str]:
+    """Return the links of a page that lead nowhere; the page of the audit may be still to come."""
+    path, found = Path("reports", name), []
+    for link in Tags(path.read_text()).links:
         file, _, place = link.partition("#")
-        target = folder / file if file else Path("reports", name)
-        if target.name in made_later:
-            continue
-        if not target.is_file() or (place and place not in Tags(target.read_text()).ids):
+        target = path.parent / file if file else path
+        exists = target.is_file() and (not place or place in Tags(target.read_text()).ids)
+        if target.name != "audit.html" and not exists:
             found.append(link)
     return found

@@ -25,7 +25,7 @@ def test_a_page_is_whole_and_alone_and_its_links_lead_somewhere(config: dict[str
     assert tags.open == tags.sources == []  # of scripts, pictures and frames, beside those that the page holds itself
     assert len(tags.ids) == len(set(tags.ids))
     assert not re.search(r'fetch\(|src="(?!data:)|url\(|@import', text)
-    assert lost(name, made_later={"audit.html"}) == []
+    assert lost(name) == []
     anchors = re.findall(r'<a class="anchor" href="#([^"]+)" aria-label="Link to ([^"]+)">#</a>', text)
     assert len(anchors) == text.count('class="anchor"') == len({label for _, label in anchors}) > 0
     assert dict(anchors)["tiny-table1"] == "Table 1"
