@@ -9,9 +9,9 @@ from typing import Any
 from retort.audit import audit
 from retort.audit.base import Finding
 from retort.specs.config import read_config
+from retort.specs.printed import TextRow, header, row_names
 from retort.study.load import open_study
 
-from tests.tiny.blocks import with_block
 from tests.tiny.edit import write
 from tests.tiny.make import STUDY
 
@@ -22,6 +22,16 @@ FACTS = {
 ACC = {"label": "Coin", "task": "coin", "metric": "accuracy"}
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 COMMON = {"title": "T", "question": "Q?", "split": "dev", "runs": 1}
+
+
+def with_block(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table whose rows each give their cells, split by '|', with a block of these cells instead."""
+    rows = [TextRow(label=row["label"], group=row.get("group", "")) for row in table["rows"]]
+    heads = header(table.get("stub", []), [(column.get("heading", ""), column["label"]) for column in table["columns"]])
+    lines = [" | ".join(fields) for fields in heads]
+    lines += [f"{name} | {row['cells']}" for name, row in zip(row_names(rows), table["rows"], strict=True)]
+    kept = [{key: value for key, value in row.items() if key != "cells"} for row in table["rows"]]
+    return {**table, "rows": kept, "printed": "\n".join(lines)}
 
 
 def table(columns: list[dict[str, Any]], cells: dict[str, str], numbers: int, **more: Any) -> dict[str, Any]:

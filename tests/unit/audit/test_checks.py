@@ -17,8 +17,7 @@ from retort.specs.printed import read_number
 from retort.specs.rows import CellSpec, Column
 from retort.study.load import read
 
-from tests.tiny.blocks import with_block
-from tests.tiny.printed import ACC, MEAN, found, study_config, table
+from tests.tiny.printed import ACC, MEAN, found, study_config, table, with_block
 
 Pairs = list[tuple[str, str]]  # what is printed, and what it would have to be, of each finding
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]

@@ -15,7 +15,7 @@ from retort.study.load import open_study
 from retort.tables.claims import check_claims, judge_all, judge_one, judge_published
 from retort.tables.kinds.scores import ScoresTable
 
-from tests.tiny.blocks import with_block
+from tests.tiny.printed import with_block
 from tests.tiny.results import line, made, quiet
 from tests.tiny.variant import CLAIMS, write_study
 

@@ -17,8 +17,8 @@ from retort.study.load import open_study
 from retort.study.reading import sources, tasks
 from retort.tables.render import formats
 
-from tests.tiny.blocks import with_block
 from tests.tiny.edit import write
+from tests.tiny.printed import with_block
 from tests.tiny.results import collected
 from tests.tiny.variant import MOOD, PRINTED_PAPER, ROWS, TABLE, write_one_table
 

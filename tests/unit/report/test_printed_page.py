@@ -19,9 +19,8 @@ from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
-from tests.tiny.blocks import with_block
 from tests.tiny.edit import CLAIMS, set_value, write
-from tests.tiny.printed import MEAN, study_config, table
+from tests.tiny.printed import MEAN, study_config, table, with_block
 from tests.tiny.results import made, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
 from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table

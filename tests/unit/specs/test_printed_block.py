@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import Heading, TextRow, header
+from retort.specs.printed import header
 from retort.tables.kinds.verbatim import SettingsTable
-
-from tests.tiny.blocks import write_block
 
 BLOCK = """\
 Method / Layers   | GLUE            | XNLI
@@ -59,18 +57,6 @@ def test_one_line_of_headings_where_none_spans() -> None:
     assert header(["Model"], [("", "Acc"), ("MNLI", "m"), ("MNLI", "mm")]) == [
         ["Model", "", "MNLI"],
         ["", "Acc", "m", "mm"],
-    ]
-
-
-def test_a_block_is_written_as_it_is_read() -> None:
-    columns = [Heading.model_validate(column) for column in COLUMNS]
-    rows = [TextRow.model_validate(row) for row in ROWS]
-    assert write_block(["Method", "Layers"], columns, rows, table().texts) == BLOCK
-    long = [Heading(label="a", heading="A long heading"), Heading(label="b", heading="A long heading")]
-    assert write_block([], long, rows[:1], [["1", "2"]]).splitlines() == [
-        "-      | A long heading",
-        "       | a | b",
-        "KD / 6 | 1 | 2",
     ]
 
 

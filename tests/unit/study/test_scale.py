@@ -20,8 +20,8 @@ from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 from retort.tables.recordings import recording_of
 
-from tests.tiny.blocks import with_block
 from tests.tiny.edit import write
+from tests.tiny.printed import with_block
 from tests.tiny.results import collected
 from tests.tiny.variant import MODEL, PAPER, PRINTED_PAPER, STUDENT, TABLE, write_one_table
 

@@ -15,8 +15,8 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.render import formats
 
-from tests.tiny.blocks import with_block
 from tests.tiny.edit import write
+from tests.tiny.printed import with_block
 from tests.tiny.results import collected
 from tests.tiny.variant import STUDENT, STUDENTS, write_study
 
