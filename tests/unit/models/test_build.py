@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,6 @@ SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
 DEEP = SMALL.model_copy(update={"layers": 12})
 NARROW = DEEP.model_copy(update={"embedding": 128})
 FOUR = Architecture(layers=4, heads=12, hidden=576, intermediate=768)
-THREE = Architecture(layers=3, heads=12, hidden=384, intermediate=1024)
 
 # family, architecture, exact parameters with the pooler
 TEACHERS = [
@@ -44,25 +44,13 @@ TEACHERS = [
     ("xlm-roberta", BASE, 278_043_648),
     ("xlm-roberta", LARGE, 559_890_432),
 ]
-# family, architecture, millions of parameters as printed, where
+# family, architecture, millions of parameters as printed, where; the audit computes the sizes of all printed models
 PRINTED = [
-    ("bert", BASE, (109, 110), "MiniLMv2 table 1, MLKD-BERT table 1; Udagawa et al. table 1, teacher"),
-    ("roberta", BASE, (125,), "MiniLMv2 table 1"),
-    ("xlm-roberta", BASE, (277,), "MiniLMv2 table 5, Udagawa et al. table 1"),
-    ("bert", HALF, (66, 67.0), "MiniLMv2 table 1, Udagawa et al. table 1, 6L-DistilBERT; MLKD-BERT table 1, 6 layers"),
-    ("roberta", HALF, (81,), "MiniLMv2 table 1"),
-    ("xlm-roberta", HALF, (234,), "Udagawa et al. table 1, 6L-DistilBERT"),
-    ("bert", SMALL, (22, 23), "MiniLMv2 table 1; Udagawa et al. table 1, 6L"),
-    ("roberta", SMALL, (30,), "MiniLMv2 table 1"),
-    ("xlm-roberta", SMALL, (107, 106), "MiniLMv2 table 5; Udagawa et al. table 1, 6L"),
-    ("xlm-roberta", DEEP, (117,), "MiniLMv2 table 5"),
     ("bert", NARROW, (25,), "MiniLMv2 table 9, 12x384 with embeddings of 128"),
     ("bert", FOUR, (27,), "Udagawa et al. table 1, 4L"),
-    ("xlm-roberta", FOUR, (153,), "Udagawa et al. table 1, 4L"),
-    ("bert", THREE, (16,), "Udagawa et al. table 1, 3L"),
-    ("xlm-roberta", THREE, (100,), "Udagawa et al. table 1, 3L"),
-    ("bert", Architecture(layers=4, heads=12, hidden=312, intermediate=1200), (14.5,), "MLKD-BERT table 1, 4 layers"),
-    ("bert", BASE.model_copy(update={"layers": 4}), (52.2,), "MLKD-BERT table 1, DistilBERT of 4 layers"),
+    ("roberta", HALF, (81,), "MiniLMv2 table 1"),
+    ("xlm-roberta", HALF, (234,), "Udagawa et al. table 1, 6L-DistilBERT"),
+    ("xlm-roberta", SMALL, (107, 106), "MiniLMv2 table 5; Udagawa et al. table 1, 6L"),
 ]
 
 
@@ -185,6 +173,7 @@ def test_weights_that_are_not_safetensors_are_refused(tmp_path: Path) -> None:
 
 Weights = dict[str, Tensor]
 Change = Callable[[Weights], Weights]
+OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}
 
 
 def without(part: str) -> Change:
@@ -209,10 +198,7 @@ def with_one(value: float) -> Callable[[Tensor], Tensor]:
 
 def old_names(weights: Weights) -> Weights:
     """Return the weights of layer normalisation by the names that BERT's first files give them."""
-    new = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
-    return {name.replace(key, new[key]): w for name, w in weights.items() for key in new if key in name} | {
-        name: weight for name, weight in weights.items() if "LayerNorm" not in name
-    }
+    return {re.sub(r"LayerNorm\.(weight|bias)", lambda name: OLD[name[1]], name): w for name, w in weights.items()}
 
 
 def rewrite(folder: Path, change: Change) -> None:
@@ -287,16 +273,19 @@ def test_a_file_that_holds_no_weights(content: bytes | None, tmp_path: Path) -> 
         build.has_masked_lm(tmp_path)
 
 
-def test_a_damaged_distilbert(tmp_path: Path) -> None:
-    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
-    for change, words in (
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
         (without("layer.1."), "lacks 16 weights of the encoder, such as encoder.layer.1."),
         (without("word_embeddings"), "cannot be read ('embeddings.word_embeddings.weight')"),
         (changed("layer.1", with_one(float("nan"))), "holds NaN or infinity in "),
-    ):
-        DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
-        rewrite(tmp_path, change)
-        assert words in line_of(tmp_path, "none")
+    ],
+)
+def test_a_damaged_distilbert(change: Change, words: str, tmp_path: Path) -> None:
+    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
+    DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
+    rewrite(tmp_path, change)
+    assert words in line_of(tmp_path, "none")
 
 
 def test_weights_of_a_training_that_diverged_may_be_anything(tmp_path: Path) -> None:
