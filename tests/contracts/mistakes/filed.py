@@ -133,9 +133,6 @@ MISTAKES = [
         ("train: {}", "splits.train.rows: Field required"),
     ], FILED),
     Edits("tasks/filed.yaml", "label_names: [down, up]", [
-        ("label_names: [no, up]",
-         "read.local.label_names.1: Input should be a valid string, not False; put it in quotes: YAML reads "
-         "no and yes as false and true"),
         ("label_names: [down, down]", "read.local.label_names: 'down' is listed twice"),
         ("label_names: [down, '']", "read.local.label_names.2: String should have at least 1 character, not ''"),
         ("label_names: [down, up]\n    broken: {train: -1}",

@@ -110,7 +110,6 @@ MISTAKES = [
         ("points: {2: tiny-kd, 2: tiny-attention}", "line 6: '2' is given twice; rename one of the two"),
         ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
         ("points: {2: tiny-kd, two: tiny-attention}", "points.two: Input should be a valid integer, not 'two'"),
-        ("points: {2: tiny-kd, 2.5: tiny-attention}", "points: Input should be a valid integer, not 2.5"),
         ("points: [tiny-kd]", "points: give a mapping, not a list"),
         ("points: {}", "a figure needs one of 'points' and 'planned'"),
         ("points: {2: tiny-kd, 04: tiny-attention}",
@@ -119,7 +118,6 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/figure1.yaml", "metric: accuracy", [
         ("metric: acuracy", "metric of mood: no metric is called 'acuracy'; did you mean 'accuracy'?"),
-        ("metric: accuracy\nreferences: [{student: tiny-kd}]", "references.1.label: Field required"),
     ]),
     Edits("papers/tiny/figure1.yaml", "task: mood", [
         ("task: mod", "task: no task is called 'mod'; did you mean 'mood'?"),
@@ -141,7 +139,6 @@ MISTAKES = [
         ("of: table1", "of: 'table1' is not a table of kind 'paired-tests'"),
         ("of: table9",
          "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
-        ("of: [table3]", "of: Input should be a valid string, not a list"),
     ]),
 ]
 # fmt: on

@@ -61,8 +61,6 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "architecture: {layers: 2, heads: 3,", [
         ("architecture: {layers: 200, heads: 3,",
          "kd.architecture.layers: Input should be less than or equal to 48, not 200"),
-        ("architecture: {layers: two, heads: 3,",
-         "kd.architecture.layers: Input should be a valid integer, not 'two'"),
         ("architecture: {layers: 2, heads: 0,", "kd.architecture.heads: Input should be greater than 0, not 0"),
     ]),
     Edits("papers/tiny/students.yaml", "hidden: 24", [
@@ -83,7 +81,6 @@ MISTAKES = [
         ("step_factor: 0.5",
          "predicting.stages.1.step_factor: no key is called 'step_factor'; did you mean 'steps_factor'?"),
         ("schedule: {steps: 0}", "predicting.stages.1.schedule.steps: Input should be greater than 0, not 0"),
-        ("schedule: {betas: [0.9]}", "predicting.stages.1.schedule.betas.2: Field required"),
         ("schedule: {batch_size: -8}",
          "predicting.stages.1.schedule.batch_size: Input should be greater than 0, not -8"),
         ("schedule: {learning_rat: 0.1}",
@@ -111,7 +108,6 @@ MISTAKES = [
         ("title: Vanilla: KD", "line 2: not valid YAML (mapping values are not allowed in this context)"),
         ("title: *x", "line 2: not valid YAML (found undefined alias)"),
         ("title: Vanilla KD\n  version: 0", "kd.version: Input should be greater than or equal to 1, not 0"),
-        ("title: Vanilla KD\n  version: 1.5", "kd.version: Input should be a valid integer, not 1.5"),
         ("title: Vanilla KD\n  for_each: {a: [1]}", "kd.for_each: the name has no axis; write it as '{axis}-...'"),
         ("title: Vanilla KD\n  title: Again", "line 3: 'title' is given twice; rename one of the two"),
         ("\ttitle: Vanilla KD", "line 2: not valid YAML (found character that cannot start any token)"),

@@ -59,7 +59,6 @@ MISTAKES = [
         ("labels: [sad, sad]", "labels: 'sad' is listed twice"),
         ("labels: [sad, glad, calm, calm]", "labels: 'calm' is listed twice"),
         ("labels: sad", "labels: give a list, not 'sad'"),
-        ("labels: [sad, 1]", "labels.2: Input should be a valid string, not 1"),
     ]),
     Edits("tasks/mood.yaml", "label: glad", [
         ("label: happy", "sample.1.label: no label is called 'happy'; there are: glad, sad"),
@@ -84,7 +83,6 @@ MISTAKES = [
     ]),
     Edits("tasks/mood.yaml", "test: 40", [
         ("test: 0", "split.test: Input should be greater than 0, not 0"),
-        ("test: 40.5", "split.test: Input should be a valid integer, not 40.5"),
     ]),
     Edits("tasks/mood.yaml", "dev: 20", [
         ("dev: -20", "split.dev: Input should be greater than 0, not -20"),
@@ -108,7 +106,6 @@ MISTAKES = [
     Edits("tasks/rating.yaml", "task_type: regression", [
         ("task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
         ("task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),
-        ("task_type: regression\nbounds: [0]", "bounds.2: Field required"),
         ("task_type: regression\nbounds: [0, .inf]",
          "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
     ]),
