@@ -60,10 +60,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-class FileChecksum(BaseModel):
-    """The size of a file, the time of its last change in nanoseconds, and its digest."""
+class _Noted(BaseModel):
+    """The base of what checksums files hold."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class FileChecksum(_Noted):
+    """The size of a file, the time of its last change in nanoseconds, and its digest."""
 
     bytes: int
     mtime_ns: int
@@ -85,10 +89,8 @@ class FileChecksum(BaseModel):
         return path.stat().st_size == self.bytes and sha256(path) == self.sha256
 
 
-class Maker(BaseModel):
+class Maker(_Noted):
     """The code with which a result was made: git's commit, and the digest of the package's files."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     commit: str
     code: str
@@ -105,7 +107,7 @@ class Parent(Maker):
     sha256: str
 
 
-class Checksums(BaseModel):
+class Checksums(_Noted):
     """The content of `.checksums.json`.
 
     Args:
@@ -116,8 +118,6 @@ class Checksums(BaseModel):
         files: the files by their path in the folder; a single file by its name.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     job: str
     maker: Maker
     ancestors: list[Maker]
@@ -127,7 +127,7 @@ class Checksums(BaseModel):
     @property
     def digest(self) -> str:
         """The digest of the content of all files."""
-        return digest_of({name: file.sha256 for name, file in self.files.items()})
+        return _digest(self.files)
 
 
 def place_of(path: Path) -> Path:
@@ -269,11 +269,10 @@ def is_of_jobs(path: Path) -> bool:
     return any(path.is_relative_to(RESULTS / kind) for kind in KINDS)
 
 
-# The digest of the files in a folder of the user: it stands for the folder in settings, wherever the folder lies.
+# --- the digest of the files in a folder of the user: it stands for the folder in settings, wherever the folder lies
 #
 # Reading gigabytes at each start would be slow. So the digest of each file is kept with the file's size and time, and a
 # file is read again only if one of them has changed.
-
 
 KNOWN = Path("results/sources/.contents")
 ABSENT = "absent"  # the digest of a folder that is not there and never was
@@ -319,15 +318,13 @@ def content_of(name: str, folder: Path) -> str:
     known = _read(note)
     if not folder.is_dir():
         return _digest(known) if known else ABSENT
-    now = {each: _checksum(path, known.get(each)) for each, path in files_in(folder) if path.is_file()}
+    paths = {each: path for each, path in files_in(folder) if path.is_file()}
+    as_known = {each: file for each, file in known.items() if each in paths and not file.has_moved(paths[each])}
+    now = {each: as_known.get(each) or FileChecksum.of(path) for each, path in paths.items()}
     if now != known:
         with contextlib.suppress(OSError):  # a folder of results that cannot be written only makes the next start slow
             write_json(note, sealed({"files": {each: file.model_dump() for each, file in now.items()}}))
     return _digest(now)
-
-
-def _checksum(path: Path, known: FileChecksum | None) -> FileChecksum:
-    return known if known and not known.has_moved(path) else FileChecksum.of(path)
 
 
 def _digest(files: dict[str, FileChecksum]) -> str:

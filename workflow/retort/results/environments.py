@@ -185,6 +185,3 @@ def origin(runs: Iterable[Run]) -> Origin:
         seconds=sum(float(record.get("seconds", 0)) for record in every),
         mixed=mixed,
     )
-
-
-# The runs behind the cells of a table: a click on a number of a page shows them.

@@ -1,4 +1,7 @@
-"""The keys and types of a score, and of the origin in every result: a file that was edited may hold anything."""
+"""Read scores and profiles, and check them: a file that was edited may hold anything.
+
+Each holds a checksum of itself, and a score follows from the answers beside it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ from retort.settings.inputs import TaskSettings
 from retort.specs.rows import limits
 from retort.study.cells import answers_address
 from retort.tasks.answers import Answers, metrics_of
+
+Record = dict[str, Any]
+ROUNDING = 1e-9  # a sum in another order, or on another processor, differs by less
 
 
 class Stamp(BaseModel):
@@ -64,13 +70,6 @@ def check_shape(path: Path | str, record: Any, shape: type[BaseModel]) -> None:
         raise RetortError(f"{path} is not a whole result ({where}: {message})", AGAIN) from None
 
 
-# Check that results are unchanged: each holds a checksum of itself, and a score follows from the answers beside it.
-
-
-Record = dict[str, Any]
-ROUNDING = 1e-9  # a sum in another order, or on another processor, differs by less
-
-
 def read_record(path: Path | str) -> Record:
     """Read a score or profile.
 
@@ -80,7 +79,7 @@ def read_record(path: Path | str) -> Record:
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise RetortError(f"{path} is not a whole result", AGAIN) from None
+        record = None
     if not isinstance(record, dict) or not isinstance(record.get("settings"), dict):
         raise RetortError(f"{path} is not a whole result", AGAIN)
     if "sha256" not in record:
@@ -119,18 +118,15 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
 
 def _read_answers(path: Path | str, record: Record) -> dict[str, Any]:
     """Read the answers beside a score, after comparing them with the checksum in the score."""
-    answers = Path(answers_address(str(path)))
+    answers, both = Path(answers_address(str(path))), f"delete {path}, the next run makes both"
     if not answers.is_file():
-        raise RetortError(f"{answers} is missing, the answers of {path}", f"delete {path}, the next run makes both")
+        raise RetortError(f"{answers} is missing, the answers of {path}", both)
     if sha256(answers) != record.get("answers_sha256"):
-        raise RetortError(
-            f"{answers} does not hold the answers that {path} was computed from",
-            f"delete {path}, the next run makes both",
-        )
+        raise RetortError(f"{answers} does not hold the answers that {path} was computed from", both)
     try:
         return dict(json.loads(answers.read_text(encoding="utf-8")))
     except (ValueError, TypeError):
-        raise RetortError(f"{answers} holds no answers", f"delete {path}, the next run makes both") from None
+        raise RetortError(f"{answers} holds no answers", both) from None
 
 
 def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:

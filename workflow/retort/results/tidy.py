@@ -19,12 +19,6 @@ AGAIN = "delete it, the next run makes it again"
 PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure
 AVERAGE = "Average"  # column that a table of ours may add
 INCOMPLETE = "the row is incomplete"  # reason of a mean or change without a value because one of its cells has none
-# fields that are a float or empty, and fields that are an int
-NUMBERS = (
-    "published", "published_std", "mean", "std", "published_half", "low", "high", "p", "p_holm", "p_equivalence",
-    "margin", "dev", "recorded", "recorded_std",
-)  # fmt: skip
-COUNTS = ("n", "published_n")
 
 
 class Status(StrEnum):
@@ -136,6 +130,8 @@ class Line:
 
 
 HEADER = [field.name for field in fields(Line)]
+# the fields that are a float or empty, and those that are an int
+NUMBERS, COUNTS = ([field.name for field in fields(Line) if field.type == kind] for kind in ("float | None", "int"))
 REQUIRED = HEADER.index("text")  # this column and the later ones are newer: `read` accepts files without them
 
 
@@ -206,10 +202,7 @@ def _line(record: dict[str, str]) -> Line:
     return Line(**texts, **numbers, **counts, status=Status(record["status"]))  # type: ignore[arg-type]
 
 
-# Keep numbers of other models than printed, and those of a rehearsal, from being compared with printed ones.
-#
-# Those of a rehearsal also get a mark, and no claim is judged on them.
-
+# --- what is not judged: numbers of other models than printed, and those of a rehearsal, which also get a mark
 
 MARK = "rehearsed: a miniature on made data, which says nothing about the printed number"
 NO_JUDGEMENT = "the numbers are rehearsed"
@@ -224,9 +217,8 @@ def withhold_verdicts(study: Study, paper: str, lines: list[Line]) -> list[Line]
 
 def _without_verdict(line: Line, mark: str) -> Line:
     note = "; ".join(filter(None, (mark if line.mean is not None or line.dev is not None else "", line.note)))
-    tests = {"low": None, "high": None, "p": None, "p_holm": None, "p_equivalence": None, "margin": None}
-    changed: dict[str, Any] = {**tests, "note": note, "verdict": "", "assumes": "", "runs_needed": ""}
-    return replace(line, **changed)
+    tests: dict[str, Any] = dict.fromkeys(("low", "high", "p", "p_holm", "p_equivalence", "margin"))
+    return replace(line, **tests, note=note, verdict="", assumes="", runs_needed="")
 
 
 def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list[Line]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -16,7 +17,6 @@ from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.load import open_written
-from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
 from retort.tables.lines import published_fields
@@ -65,11 +65,15 @@ class TrainingCostTable(Table):
                     raise ValueError(f"row '{row.label}', column '{name}': '{text}' is no number")
         return self
 
+    def named_rows(self) -> dict[str, CostRow]:
+        """Return the rows by their full names."""
+        return dict(zip(row_names(self.rows), self.rows, strict=True))
+
     def published_cells(self) -> list[PublishedCell]:
         """Return every number that the paper's text states."""
         return [
             PublishedCell(name, column, text, read_number(text))
-            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            for name, row in self.named_rows().items()
             for column, text in row.stated.items()
         ]
 
@@ -84,7 +88,7 @@ class TrainingCostTable(Table):
 
     def rows_and_columns(self) -> dict[str, list[str]]:
         """Return the rows by name, each with the names of its columns."""
-        return {name: [column.name for column in self.columns] for name in row_names(self.rows)}
+        return {name: [column.name for column in self.columns] for name in self.named_rows()}
 
     @property
     def digits(self) -> int:
@@ -106,39 +110,33 @@ class TrainingCostTable(Table):
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
-        written = open_written(inputs.study.config)
-        stated = {(cell.row, cell.column): cell for cell in self.published_cells()}
-        return [
-            self._line(inputs, written, name, row, column, published_fields(stated.get((name, column.name))))
-            for name, row in zip(row_names(self.rows), self.rows, strict=True)
-            for column in self.columns
-        ]
-
-    def _line(
-        self, inputs: Inputs, study: Study, name: str, row: CostRow, column: CostColumn, stated: dict[str, Any]
-    ) -> Line:
-        unit, cost_of = COSTS[column.of]
-        mean = cost_of(study, row.student, column.task) if row.student else stated.get("published")
-        state = {"status": Status.QUOTED, "reason": f"({row.quoted})"} if mean is None else {"status": Status.OK}
-        return Line(
-            inputs.paper, inputs.name, name, column.name, row.student, column.task, column.of, unit, **stated,
-            mean=mean, n=1, **state, scale=inputs.study.config.scale,
-        )  # fmt: skip
+        written, lines = open_written(inputs.study.config), []
+        stated = {(cell.row, cell.column): published_fields(cell) for cell in self.published_cells()}
+        for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
+            unit, cost_of = COSTS[column.of]
+            published = stated.get((name, column.name), {})
+            mean = cost_of(written, row.student, column.task) if row.student else published.get("published")
+            state = {"status": Status.QUOTED, "reason": f"({row.quoted})"} if mean is None else {"status": Status.OK}
+            lines.append(
+                Line(
+                    inputs.paper, inputs.name, name, column.name, row.student, column.task, column.of, unit,
+                    **published, mean=mean, n=1, **state, scale=inputs.study.config.scale,
+                )
+            )  # fmt: skip
+        return lines
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: a row for each training."""
         notes, stated = Notes(), {(cell.row, cell.column): cell.text for cell in self.published_cells()}
-        entries = {
-            key: self._entry(line, stated.get(key, ""), notes) for line in lines for key in [(line.row, line.column)]
-        }
-        columns = [column.name for column in self.columns]
-        rows = [PrintedRow(name, [entries[name, column] for column in columns]) for name in row_names(self.rows)]
-        return sheet(self, lines, [Grid(columns, rows)], notes, [COUNTED])
+        rows: dict[str, list[Entry]] = {}
+        for line in lines:
+            rows.setdefault(line.row, []).append(self._entry(line, stated.get((line.row, line.column), ""), notes))
+        grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
+        return sheet(self, lines, [grid], notes, [COUNTED])
 
     def _entry(self, line: Line, stated: str, notes: Notes) -> Entry:
         if line.mean is None:
             return Entry("-", mark=notes.mark(line.state))
         if not line.student:
-            row = dict(zip(row_names(self.rows), self.rows, strict=True))[line.row]
-            return Entry(stated, mark=notes.mark(f"as stated: {row.quoted}"))
+            return Entry(stated, mark=notes.mark(f"as stated: {self.named_rows()[line.row].quoted}"))
         return Entry(number(line.mean, self.decimals) if line.unit == "h" else f"{line.mean:,.0f}", stated)
