@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from retort.cli import main
 from retort.errors import RetortError
+from retort.judgement.difference import TESTS as ALL
 from retort.judgement.paired_rows import compare_rows
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
@@ -24,7 +24,8 @@ REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [
 
 
 def test_two_rows_are_compared(config: dict[str, Any]) -> None:
-    lines = compare_rows(write_results(config), "tiny/table1", A, B)
+    study = write_results(config)
+    lines = compare_rows(study, "tiny/table1", A, B)
     # differences: 10, 4, 10 (rating) and 1, 2, 3 (mood)
     assert lines[:5] == [
         f"tiny/table1: {A}, less B",
@@ -35,8 +36,9 @@ def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     ]
     assert lines[5].startswith("Tasks fixed: would other seeds")
     assert lines[-1].startswith("choices: a pair is a task and a seed")
-    turned = compare_rows(write_results(config), "tiny/table1", B, A)
-    assert "t = −3.062" in turned[4]
+    assert "t = −3.062" in compare_rows(study, "tiny/table1", B, A)[4]
+    tests = ("tasks fixed", "tasks drawn", "pairs")
+    assert compare_rows(study, "tiny/table1", B, B)[2:5] == [f"{test}: no variance" for test in tests]
 
 
 def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
@@ -51,12 +53,6 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
     study = write_results(config, lone)
     with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
         compare_rows(study, "tiny/table1", "Teacher", "B")
-
-
-def test_equal_rows_have_no_p(config: dict[str, Any]) -> None:
-    assert compare_rows(write_results(config), "tiny/table1", B, B)[2:5] == [
-        "tasks fixed: no variance", "tasks drawn: no variance", "pairs: no variance",
-    ]  # fmt: skip
 
 
 MISTAKES = [
@@ -95,21 +91,14 @@ def test_rows_without_scores(
 
 def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    _, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
+    lines, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
     assert "**0.028**<br>*≥ 0.05*<br>differs" in out["md"]
+    assert out["md"].count("≥ 0.05") == 1  # not beside corrected ones
+    assert {line.metric for line in lines if line.metric.endswith("-holm")} == {f"{test.metric}-holm" for test in ALL}
     apart = {**TESTS, "reported": {"table1": {"below": 0.05}}}
     _, out = made(write_study(tmp_path / "apart", table3=apart), "table3")
     assert "**0.028**<br>*\\< 0.05*<br>agrees" in out["md"]
     assert "&lt; 0.05" in out["html"]
-
-
-def test_a_corrected_p_value_stands_beside_no_published_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
-    assert out["md"].count("≥ 0.05") == 1
-    assert {line.metric for line in lines if line.metric.endswith("-holm")} == {
-        "p-holm", "p-tasks-fixed-holm", "p-tasks-drawn-holm",
-    }  # fmt: skip
 
 
 def test_a_diverged_run_is_named_below_the_tests(config: dict[str, Any]) -> None:
@@ -161,7 +150,4 @@ def test_the_tests_of_wang2023() -> None:
     texts = Counter(entry.text for grid in alone.grids for entry in grid.entries if entry.text)
     assert texts == {"< 0.05": 32 + 16, "≥ 0.05": 4 + 2}
     assert (alone.notes, alone.remarks) == ([], [])
-    assert (
-        "one- or two-sided"
-        in yaml.safe_load(study.files["exhibits", "wang2023/table-significance"].read_text())["caption"]
-    )
+    assert "one- or two-sided" in spec.caption

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import scipy.stats
-import yaml
 from retort.judgement.difference import holm
 from retort.judgement.verdicts import HOPELESS, judge_lines, rule, size_verdict, spreads
 from retort.results.tidy import Line
@@ -17,11 +16,9 @@ from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study, read
-from retort.tables.kinds.scores import ScoresTable
 
-from tests.conftest import ROOT
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, collected, line, made, write_results
+from tests.tiny.results import line, made
 from tests.tiny.variant import TABLE
 
 
@@ -91,14 +88,10 @@ def test_what_is_assumed_is_said(cell: Line, assumes: str):
     assert one(cell).assumes == assumes
 
 
-def test_a_deviation_that_is_lent_has_the_lenders_degrees_of_freedom():
-    known = spreads(line(71.0, 70.0, n=1, std=0.4, published_n=4), 0.6)
-    (part,) = known.parts(1, 4)
+def test_a_deviation_that_is_lent_or_assumed_has_its_own_degrees_of_freedom():
+    (part,) = spreads(line(71.0, 70.0, n=1, std=0.4, published_n=4), 0.6).parts(1, 4)
     assert (part.variance, part.freedom) == (pytest.approx(0.16 * 1.25), 3)
-
-
-def test_an_assumed_deviation_is_known_as_well_as_that_of_five_runs():
-    known = spreads(line(71.0, 70.0, n=1), 0.6)
+    known = spreads(line(71.0, 70.0, n=1), 0.6)  # assumed: known as well as that of five runs
     (part,) = known.parts(1, 1)
     assert (part.variance, part.freedom) == (pytest.approx(0.36 * 2), 4)
     (part,) = known.with_runs(9).parts(9, 1)  # nine runs of ours would have a deviation of their own
@@ -180,10 +173,7 @@ def test_the_margin_of_a_column_goes_before_that_of_its_table_and_paper(config: 
     lines, out = made(config)
     assert next(cell for cell in lines if cell.margin == 50.0).verdict == "agrees"
     assert "shown to be within 3 or 50 points" in out["md"]
-
-
-def test_a_margin_needs_a_reason(config: dict[str, Any], tmp_path: Path):
-    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "margin", to={"points": 2.0})
+    set_value(folder, "papers/tiny/table1.yaml", "margin", to={"points": 2.0})  # without a reason
     assert any("margin.because" in problem for problem in read(read_config(config))[1])
 
 
@@ -229,15 +219,15 @@ def test_printed_deviations_are_those_of_samples():
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():
     study = open_study(Config(papers=["wang2023"], scale="paper"))
+    tables: dict[str, Any] = {name: table for (paper, name), table in study.exhibits.items() if paper == "wang2023"}
     deviations: dict[tuple[str, str], list[float]] = {}
     for name in ("table1", "table3"):
-        table: Any = study.exhibits["wang2023", name]
-        tasks = {cell.column: (cell.task, cell.metric) for cell in table.cells()}
-        for cell in table.published_cells():
+        tasks = {cell.column: (cell.task, cell.metric) for cell in tables[name].cells()}
+        for cell in tables[name].published_cells():
             if cell.number and cell.number.std is not None:
                 deviations.setdefault(tasks[cell.column], []).append(cell.number.std)
     for name in ("table2", "table4"):
-        columns = study.exhibits["wang2023", name].columns  # type: ignore[attr-defined]
+        columns = tables[name].columns
         same = [column for column in columns if (column.task, column.metric) in deviations]
         assert len(same) == 5
         for column in same:
@@ -248,30 +238,9 @@ def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():
         assert average == round(sum(std**2 for std in tasks_of) ** 0.5 / len(tasks_of), 1)
 
 
-# --- averages
-
-
-def test_an_average_is_formed_for_each_seed(config: dict[str, Any]):
-    lines, _ = made(config)
-    average = next(cell for cell in lines if (cell.student, cell.column) == ("tiny-kd", "Average"))
-    # (70 + 50) / 2, (72 + 60) / 2, (74 + 70) / 2
-    assert (average.mean, average.std, average.n) == (pytest.approx(66), pytest.approx(6), 3)
-    assert average.verdict == "inconclusive"
-    assert average.published_n == 3
-
-
-def test_a_missing_seed_leaves_no_average(config: dict[str, Any]):
-    study = write_results(config, {**SCORES, "tiny-kd": {"mood": [0.7, 0.72, None], "rating": [0.5, 0.6, 0.7]}})
-    _, lines = collected(study, "table1")
-    assert {cell.mean for cell in lines if cell.column == "Average"} == {None}
-
-
 def test_the_runs_of_a_published_mean():
     table: Any = open_study(Config()).exhibits["pocket", "table1"]
-    assert isinstance(table, ScoresTable)
     runs = {cell.row: cell.runs for cell in table.published_cells()}
-    assert (runs["Teacher (6 layers)"], runs["Vanilla KD"]) == (1, 3)
-    text = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
-    assert text["runs"] == 3
+    assert (runs["Teacher (6 layers)"], runs["Vanilla KD"], table.runs) == (1, 3, 3)
     quoted: Any = open_study(Config(papers=["wang2023"], scale="paper")).exhibits["wang2023", "table2"]
     assert {cell.row: cell.runs for cell in quoted.published_cells()}["TinyBERT†"] == 0

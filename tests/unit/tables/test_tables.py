@@ -1,18 +1,15 @@
-"""Tests of tables: refusals, cells without a number, escaping."""
+"""Tests of printed tables: cells with and without a number, escaping, each format."""
 
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import sha256
-from retort.errors import RetortError
 from retort.formatters import number, p_value, with_std
 from retort.judgement.comparisons import Stated
-from retort.results.collect import difference, read_profiles, read_scores
+from retort.results.collect import read_scores
 from retort.results.tidy import HEADER
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
@@ -20,7 +17,6 @@ from retort.tables import render
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 
 from tests.conftest import ROOT
-from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
 
 # --- collecting
@@ -44,6 +40,11 @@ def test_golden_table(config: dict[str, Any]):
     ]
     assert "<sup>a</sup> published deviation taken to be ours" in out["md"]
     assert "Verdicts on 4 cells: differs 1, inconclusive 3." in out["md"]
+    assert r"Two \| students" in out["md"]
+    assert r"A \& $<$b$>$\_1 &" in out["tex"]
+    assert r"Acc. \%" in out["tex"]
+    assert "A &amp; &lt;b&gt;_1" in out["html"]
+    assert "<i>one" not in out["html"]
 
 
 def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
@@ -69,69 +70,6 @@ def test_a_diverged_seed(config: dict[str, Any]):
     assert "<sup>a</sup> diverged at step 42, 43 (2 of 3 seeds)" in out["md"]
     assert 'class="ours">div.</button><sup>a</sup>' in out["html"]
     assert r"div.\textsuperscript{a}" in out["tex"]
-
-
-def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Path):
-    set_value(tmp_path / "study", "papers/tiny/students.yaml", "attention", "tasks", to=["mood"])
-    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "published", to={})
-    study = write_results(config)
-    scores = read_scores(study, [path for path in paths()[0] if "tiny-kd/mood/seed-2" not in path])
-    status = {(one.student, one.column): one.state for one in collected(study, "table1", scores)[1]}
-    assert status["tiny-attention", "Pearson"] == "not run at this scale"
-    assert status["tiny-kd", "Acc. %"] == "missing (seed 2 of 3)"
-
-
-def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
-    study = write_results(config)
-    path = Path("results/scores/tiny-kd/rating/seed-2.json")
-    record = json.loads(path.read_text())
-    record["settings"]["stages"][0]["schedule"]["steps"] = 99
-    change_record(path, settings=record["settings"])
-    with pytest.raises(RetortError) as refused:
-        read_scores(study, [path])
-    assert str(refused.value) == (
-        "results/scores/tiny-kd/rating/seed-2.json was made with other settings: stages.1.schedule.steps is 99 in it "
-        "and 10 in the study; delete it, the next run makes it again"
-    )
-
-
-def test_refuses_a_score_at_another_address(config: dict[str, Any]):
-    study = write_results(config)
-    path = Path("results/scores/tiny-kd/rating/seed-2.json")
-    path.write_text(Path("results/scores/tiny-attention/rating/seed-2.json").read_text())
-    with pytest.raises(RetortError, match='seed-2.json is of student "tiny-attention", not "tiny-kd"; delete it'):
-        read_scores(study, [path])
-    path.write_text('{"half": ')
-    with pytest.raises(RetortError, match="seed-2.json is not a whole result; delete it"):
-        read_scores(study, [path])
-
-
-@pytest.mark.parametrize("path", ["tiny-kd/rating/best.json", "tiny-kd/songs/seed-1.json", "x/rating/seed-1.json"])
-def test_refuses_what_is_no_address(config: dict[str, Any], path: str):
-    with pytest.raises(RetortError, match=f"{path} is not the address of a score of this study"):
-        read_scores(write_results(config), [path])
-
-
-def test_refuses_a_profile_of_other_settings(config: dict[str, Any]):
-    study = write_results(config)
-    path = Path("results/profiles/tiny-attention.json")
-    record = json.loads(path.read_text())
-    del record["settings"]["batch"]
-    change_record(path, settings=record["settings"])
-    with pytest.raises(RetortError, match='batch is "absent" in it and 1 in the study'):
-        read_profiles(study, [path])
-
-
-@pytest.mark.parametrize(
-    ("found", "expected", "at"),
-    [({"a": [1, 2]}, {"a": [1, 3]}, ("a.2", 2, 3)), ([1], [1, 2], ("", [1], [1, 2])), ({"a": 1}, {"a": 1}, None),
-     ({"a": 1, "b": 2}, {"a": 1}, ("b", 2, "absent"))],
-)  # fmt: skip
-def test_first_difference(found: Any, expected: Any, at: Any):
-    assert difference(found, expected) == at
-
-
-# --- the other types
 
 
 @pytest.mark.parametrize(("value", "text"), [(41.55, "41.5"), (57.45, "57.5"), (82.75, "82.8"), (74.55, "74.5")])
@@ -173,24 +111,9 @@ def test_paired_tests_table(config: dict[str, Any]):
     assert "**Table 1, tasks drawn**" in out["md"]
     assert "6 pairs of task and seed a test" in out["md"]
     assert "0.028" not in out["md"]  # nothing is published, so the test over all pairs is not shown
-
-
-def test_identical_rows_print_a_dash(config: dict[str, Any]):
     _, out = made(config, "table3", **{"tiny-attention": SCORES["tiny-kd"]})
     assert "-<sup>a</sup>" in out["md"]
     assert "<sup>a</sup> all differences are equal" in out["md"]
-
-
-# --- claims
-
-
-def test_escaping(config: dict[str, Any]):
-    _, out = made(config)
-    assert r"A \& $<$b$>$\_1 &" in out["tex"]
-    assert r"Acc. \%" in out["tex"]
-    assert "A &amp; &lt;b&gt;_1" in out["html"]
-    assert "<i>one" not in out["html"]
-    assert r"Two \| students" in out["md"]
 
 
 def test_tex_of_every_special_letter():
@@ -239,14 +162,3 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
     assert cells["A & <b>_1"].mark == "a"
     assert cells["B"].mark == ""
-
-
-def test_rows_without_labels_have_no_score(config: dict[str, Any]):
-    study = write_results(config)
-    path = Path("results/scores/tiny-teacher/mood/seed-1.json")
-    answers = path.with_suffix(".answers.json")
-    answers.write_text('{"test": {"answers": [1, 0], "truth": null}}')
-    change_record(path, metrics={}, unlabelled=["test"], answers_sha256=sha256(answers))
-    _, lines = collected(study, "table1", read_scores(study, paths()[0]))
-    cell = next(line for line in lines if (line.student, line.column) == ("tiny-teacher", "Acc. %"))
-    assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")
