@@ -19,7 +19,7 @@ from retort.cost.cluster import Partition, read_cluster
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.jobs import Jobs
 from retort.cost.resources import JobResources
-from retort.cost.work import Work
+from retort.cost.speed import Work
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.specs.config import read_config
@@ -231,8 +231,8 @@ def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest
     assert beside.work.traffic == pytest.approx(apart.traffic)
 
 
-def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(plan: Plan, tmp_path: Path) -> None:
-    plan.config = plan.config.model_copy(update={"cluster": cluster(tmp_path, {"cpus_per_gpu": 6})})
+def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, Any], tmp_path: Path) -> None:
+    plan = Plan(read_config({**config, "cluster": cluster(tmp_path, {"cpus_per_gpu": 6})}))
     asked, jobs = JobResources(plan), Jobs(plan)
     job = jobs.at("results/scores/tiny-kd/mood/seed-1.json")
     assert job
@@ -243,4 +243,4 @@ def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(plan: Plan, tmp_pat
     assert second == {**first, "mem_mb": 2 * first["mem_mb"]}
     assert first == {"gpu": 0, "gpu_model": None, "runtime": 20, "mem_mb": first["mem_mb"], "micro_batch": 0, "rows": 0}
     one = Estimates(plan).of_seed("tiny-kd", "mood")
-    assert job.estimate == dataclasses.replace(one, work=one.work.times(2))  # of two seeds
+    assert job.estimate == dataclasses.replace(one, work=one.work.times(3))  # of three seeds

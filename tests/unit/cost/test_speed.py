@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from retort.cost import speed
-from retort.cost.speed import GUESSED, speed_of_device
+from retort.cost.speed import GUESSED, Speed, Work, speed_of_device
+from retort.errors import RetortError
 from retort.specs.config import Config, read_config
 
 HERE, OTHER, GPU = "cpu: this one", "cpu: another one", "cuda: a GPU"
 ON_CLUSTER = {"cluster": "slurm/partitions.yaml"}
 ON_GPU = {"scale": "paper"}
+FILE = Path("results/calibration.json")
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +24,7 @@ def on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run in an empty folder on a machine with a known CPU."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(speed, "processor", lambda: "this one")
+    FILE.parent.mkdir()
 
 
 def config_of(keys: dict[str, Any], precision: str = "bfloat16") -> Config:
@@ -31,8 +35,7 @@ def config_of(keys: dict[str, Any], precision: str = "bfloat16") -> Config:
 def calibrated(device: str) -> None:
     """Write a calibration in bfloat16."""
     kept = {"flops": 2e9, "bandwidth": 3e9, "relations": 0.5, "start": 4, "fork": 1, "device": device, "threads": 1}
-    Path("results").mkdir()
-    Path("results/calibration.json").write_text(json.dumps({**kept, "precision": "bfloat16", "at": "2026-11-22T09"}))
+    FILE.write_text(json.dumps({**kept, "precision": "bfloat16", "at": "2026-11-22T09"}))
 
 
 @pytest.mark.parametrize(
@@ -45,8 +48,7 @@ def test_a_calibration_counts_and_the_origin_tells_on_what_it_was_measured(
     calibrated(device)
     config = config_of(keys)
     read = speed_of_device(None, config.gpus > 0, config)
-    assert (read.flops, read.bandwidth, read.relations, read.start) == (2e9, 3e9, 0.5, start)
-    assert read.origin == f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22"
+    assert read == Speed(2e9, 3e9, start, f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +63,10 @@ def test_a_calibration_counts_and_the_origin_tells_on_what_it_was_measured(
 )
 def test_a_calibration_that_says_nothing_of_the_jobs_does_not_count(device: str, config: Config, reason: str) -> None:
     calibrated(device)
-    gpu = config.gpus > 0
-    read = speed_of_device(None, gpu, config)
-    assert (read.flops, read.relations) == (GUESSED[gpu].flops, 1.0)
-    told = f"results/calibration.json was measured on {device}, 1 thread(s), bfloat16, 2026-11-22, but {reason}"
-    assert read.origin == f"{GUESSED[gpu].origin}; {told}; measure it with --calibrate or give it with --flops"
+    guess = GUESSED[config.gpus > 0]
+    told = f"{FILE} was measured on {device}, 1 thread(s), bfloat16, 2026-11-22, but {reason}"
+    origin = f"{guess.origin}; {told}; measure it with --calibrate or give it with --flops"
+    assert speed_of_device(None, config.gpus > 0, config) == replace(guess, origin=origin)
 
 
 def test_without_a_calibration_it_is_a_guess_or_what_the_user_says() -> None:
@@ -73,3 +74,18 @@ def test_without_a_calibration_it_is_a_guess_or_what_the_user_says() -> None:
     origin = f"{GUESSED[False].origin}; measure it with --calibrate or give it with --flops"
     assert speed_of_device(None, gpu=False, config=config).origin == origin
     assert speed_of_device(2e9, gpu=False, config=config).flops == 2e9
+    FILE.write_text('{"flops": "many"}')
+    with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):
+        speed_of_device(None, gpu=False, config=config)
+
+
+def test_hours_are_those_of_all_work() -> None:
+    speed = Speed(flops=1e9, bandwidth=1e8, start=7, origin="")
+    assert speed.hours(Work(flops=3.6e12), jobs=0) == 1
+    assert speed.hours(Work(traffic=3.6e11), jobs=0) == 1
+    assert speed.hours(Work(seconds=3600), jobs=0) == 1
+    assert speed.hours(Work(), jobs=3600) == 7
+    relations = Work(traffic=3.6e11, relation_traffic=2.7e11)
+    assert speed.hours(relations, jobs=0) == 1
+    for twice in (relations.times(2), relations + relations):
+        assert replace(speed, relations=3.0).hours(twice, jobs=0) == 2 * (0.25 + 3 * 0.75)

@@ -169,7 +169,7 @@ import json, sys
 from pathlib import Path
 from retort.data import corpus_parts
 from retort.data.corpus_texts import CorpusTexts
-from retort.settings import CorpusSettings
+from retort.settings.inputs import CorpusSettings
 corpus_parts.SHARD, corpus_parts.CHUNK = 400, 500
 given = json.loads(sys.argv[1])
 corpus = CorpusSettings.model_validate(given["corpus"])

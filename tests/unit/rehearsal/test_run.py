@@ -18,7 +18,7 @@ from retort.cli import main
 from retort.cli.measuring import _rehearsal_config
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
-from retort.cost.work import NONE
+from retort.cost.speed import Work
 from retort.plan.rule import Rule
 from retort.rehearsal.rehearse import NOTES, Ran, summary, with_progress
 
@@ -36,13 +36,13 @@ from types import SimpleNamespace
 from retort import machine
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
-from retort.cost.work import NONE
+from retort.cost.speed import Work
 from retort.rehearsal import in_process
 from retort.plan.rule import Rule
 from retort.rehearsal.rehearse import run
 in_process.SCRIPTS = Path()
 machine.keep_freed_memory()  # as every job does
-jobs = [Job(Rule(kind, {"file": kind}), SimpleNamespace(), (), Estimate(NONE)) for kind in ("large", "small")]
+jobs = [Job(Rule(kind, {"file": kind}), SimpleNamespace(), (), Estimate(Work())) for kind in ("large", "small")]
 print(*(ran.peak for ran in run(jobs, {})), machine.reset_max_rss())
 """
 SMALL = "open(snakemake.output[0], 'w').close()\n"
@@ -150,7 +150,7 @@ def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it(tmp_path: Path
 
 
 def test_a_failure_is_told_and_a_summary_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    job = Job(Rule("distil", {"file": "{student}"}), SimpleNamespace(student="kd"), (), Estimate(NONE))
+    job = Job(Rule("distil", {"file": "{student}"}), SimpleNamespace(student="kd"), (), Estimate(Work()))
     jobs = [None, Ran(job, 2.0, 700.0, True), Ran(job, 1.0, 500.0, False)]
     ran = list(with_progress(jobs, 3))
     assert capsys.readouterr().err.startswith("failed: distil(kd): without a word\n  look at /")

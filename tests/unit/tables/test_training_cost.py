@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from retort.cost import speed
-from retort.cost.work import TRAINED, forward
+from retort.cost import work
+from retort.cost.work import COSTS, TRAINED, forward
 from retort.plan.exhibits import shown_settings
 from retort.plan.plan import Plan
 from retort.results.tidy import Status
@@ -42,16 +42,16 @@ def inputs() -> Inputs:
 
 def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     study = open_written(inputs.study.config)
-    work = speed.work_of(study, "minilmv2-6x384-bert-base", "")
+    done = work.work_of(study, "minilmv2-6x384-bert-base", "")
     student = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
     teacher = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
     rows = 400_000 * 256
     encoders = rows * (TRAINED * forward(student, 512) + forward(teacher, 512))
     # each of three relations: 2 x 512 x 512 x (384 + 768) of both models, and twice that of the student for gradients
     relations = rows * 3 * 2 * 512 * 512 * (384 + 768 + 2 * 384)
-    assert work.flops == pytest.approx(encoders + relations, rel=1e-4)  # the last batch of an epoch is smaller
-    seconds = work.flops / speed.DEVICE.flops + work.traffic / speed.DEVICE.bandwidth
-    assert speed.hours(study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
+    assert done.flops == pytest.approx(encoders + relations, rel=1e-4)  # the last batch of an epoch is smaller
+    seconds = done.flops / work.DEVICE.flops + done.traffic / work.DEVICE.bandwidth
+    assert COSTS["hours"][1](study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
 
 
 def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
@@ -70,7 +70,7 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     sheet = spec.lay_out(list(lines.values()))
     ours, others = ([entry.text for entry in row.entries] for row in sheet.grids[0].rows)
     assert (ours, others) == (["134.2", "256", "400,000"], ["1,720", "-", "-"])
-    assert sheet.remarks == [speed.COUNTED]
+    assert sheet.remarks == [work.COUNTED]
     assert ("a", "as stated: A. et al.") in sheet.notes
     assert not any(line.verdict for line in lines.values())
 
@@ -79,13 +79,13 @@ def test_nothing_that_was_made_changes_the_numbers(
     inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = open_written(Config(papers=["wang2023"], scale="paper"))
-    before = speed.hours(study, "wang2023-kd", "rte")
+    before = COSTS["hours"][1](study, "wang2023-kd", "rte")
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "results/encoded/rte/roberta-base"
     folder.mkdir(parents=True)
     (folder / "rows.json").write_text('{"rows": {"train": 1}, "tokens": {"train": 2}}')
-    assert speed.hours(study, "wang2023-kd", "rte") == before
-    assert speed.steps(study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
+    assert COSTS["hours"][1](study, "wang2023-kd", "rte") == before
+    assert COSTS["steps"][1](study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,6 @@ class LossCost:
         )
 
 
-NONE = LossCost()
-
-
 def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, bool]:
     """Return the last layer that the terms read on one side (0: student, 1: teacher), and whether they read logits."""
     objectives, last = catalogue.objectives(), 0

@@ -13,7 +13,7 @@ model with a meter that runs the step on tensors without values.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from retort.cost import losses, work
 from retort.settings.trainings import TermSettings
@@ -54,7 +54,7 @@ class Step:
     state: float
     gradients: float
     row: float
-    loss: losses.LossCost = losses.NONE
+    loss: losses.LossCost = field(default_factory=losses.LossCost)
     teacher: float = 0.0
     kept: float = 0.0
 
@@ -86,6 +86,11 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
     return next((rows for rows in sizes if fits(step, rows, gpu_bytes)), 1)
 
 
+def largest(steps: list[Step]) -> Step | None:
+    """Return the step that takes most memory with its whole batch; None without any."""
+    return max(steps, key=lambda step: step.bytes(step.rows), default=None)
+
+
 def together(steps: list[Step], kept: float) -> Step:
     """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
 
@@ -101,17 +106,12 @@ def together(steps: list[Step], kept: float) -> Step:
     return replace(largest, state=state, teacher=teacher, kept=kept / largest.rows)
 
 
-def _layer_bytes(architecture: Architecture, length: float, precision: str) -> float:
-    """Return the bytes that a layer holds for each token of a row."""
-    own = 26 * architecture.hidden + 4 * architecture.intermediate
-    wide = 30 * architecture.hidden + 8 * architecture.intermediate  # without autocast: no copies, wider numbers
-    return (own if precision == "bfloat16" else wide) + 2 * length + 4 * architecture.heads
-
-
 def _row_bytes(architecture: Architecture, layers: float, length: float, precision: str) -> float:
     """Return the bytes that the encoder holds for a row if `layers` of its layers run."""
-    width = architecture.embedding or architecture.hidden
-    return length * (layers * _layer_bytes(architecture, length, precision) + EMBEDDED * width)
+    own = 26 * architecture.hidden + 4 * architecture.intermediate
+    wide = 30 * architecture.hidden + 8 * architecture.intermediate  # without autocast: no copies, wider numbers
+    layer = (own if precision == "bfloat16" else wide) + 2 * length + 4 * architecture.heads  # for each token
+    return length * (layers * layer + EMBEDDED * (architecture.embedding or architecture.hidden))
 
 
 def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
@@ -120,11 +120,6 @@ def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedu
     learned = work.parameters(architecture, vocabulary, schedule.freeze)
     state = WEIGHT * every + MOMENTS * learned + CAST * work.matmul_parameters(architecture)
     return state, GRADIENT * learned
-
-
-def _teacher_bytes(architecture: Architecture, vocabulary: int, layers: int) -> float:
-    """Return the bytes of a teacher's weights if `layers` of its layers run."""
-    return WEIGHT * work.parameters(architecture, vocabulary) + CAST * work.matmul_parameters(architecture, layers)
 
 
 def of_labels(
@@ -166,7 +161,8 @@ def of_stage(
     taught, _ = losses.last_layer(terms, 1, teacher.layers)
     loss = losses.cost_of(terms, student, teacher, length, outputs)
     held = _row_bytes(student, ran, length, precision)
-    return Step(schedule.batch_size, state, gradients, held, loss, _teacher_bytes(teacher, vocabulary, taught))
+    loaded = WEIGHT * work.parameters(teacher, vocabulary) + CAST * work.matmul_parameters(teacher, taught)
+    return Step(schedule.batch_size, state, gradients, held, loss, loaded)
 
 
 def _layers_run(terms: list[TermSettings], last: int) -> float:

@@ -1,17 +1,21 @@
-"""The report that `retort cost` prints."""
+"""The report that `retort cost` prints: the cost of each table; what several tables need is counted in the first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.ledger import Bill, Load, Met, bills_of, met_of, models_behind, selected_exhibits, targets_of
-from retort.cost.preprocessing import Volume
-from retort.cost.speed import Speed, speed_of_device
+from retort.cost.speed import Speed, Work, speed_of_device
+from retort.cost.volume import Volume
+from retort.errors import RetortError
+from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
+from retort.registry import unknown
 from retort.specs.config import Config
 from retort.specs.task_files import UNKNOWN
+from retort.study.study import Study
 
 COUNTED = (
     "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "
@@ -20,6 +24,91 @@ COUNTED = (
 )
 KERNELS = "; kernels that never write them are faster"
 LARGEST = 5  # jobs that are named
+PAGES = "pages and audit"
+MB = 1024**2
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The jobs that one table needs, or all tables together.
+
+    Args:
+        name: 'paper/table', 'pages and audit' or 'total'.
+        own: the jobs that no earlier table needs.
+        shared: the jobs that an earlier table needs, too.
+        left: the own jobs that still have to run; jobs whose results only finished jobs read are left out.
+    """
+
+    name: str
+    own: list[Job]
+    shared: list[Job]
+    left: list[Job]
+
+
+def with_models(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs that train or run a model."""
+    return [job for job in jobs if job.estimate.runs_model]
+
+
+def hours_of(jobs: list[Job], speed: Speed) -> float:
+    """Return the hours that jobs take on one device, one after another."""
+    return speed.hours(work_of(jobs), len(jobs))
+
+
+def work_of(jobs: list[Job]) -> Work:
+    """Return the work of some jobs together."""
+    return sum((job.estimate.work for job in jobs), Work())
+
+
+def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
+    """Return the named tables and figures as (paper, name), in the order of the report; all if nothing is named.
+
+    Args:
+        study: the study.
+        names: each 'paper' or 'paper/table'.
+
+    Raises:
+        RetortError: there is no such paper, table or figure.
+    """
+    every = [(paper, name) for paper in study.papers for name in study.exhibits_of(paper)]
+    for name in names:
+        paper, _, table = name.partition("/")
+        if paper not in study.papers:
+            raise unknown("paper", paper, study.papers)
+        if table and (paper, table) not in every:
+            raise unknown(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
+    return [key for key in every if not names or key[0] in names or "/".join(key) in names]
+
+
+def targets_of(plan: Plan, exhibits: list[tuple[str, str]], whole: bool) -> dict[str, list[str]]:
+    """Return name -> files for each table and figure, and for the pages if the whole study is asked for."""
+    ending_of = {name: next(ENDINGS[noun] for noun in ENDINGS if name.startswith(noun)) for _, name in exhibits}
+    files = {f"{paper}/{name}": [f"reports/{paper}/{name}.{ending_of[name]}"] for paper, name in exhibits}
+    return files | ({PAGES: ["reports/index.html", *pages(plan.study), *audit_page(plan.study)]} if whole else {})
+
+
+def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
+    """Return a bill for each table or figure, and the total as the last one.
+
+    Args:
+        jobs: the jobs of the plan.
+        targets: name -> the files that are made for it.
+
+    Raises:
+        RetortError: none of them trains or runs a model.
+    """
+    seen, bills = set[str](), []
+    for name, files in targets.items():
+        needed = list(jobs.behind(files))
+        unfinished = {job.key for job in jobs.behind(files, stop_at_done=True)}
+        own = [job for job in needed if job.key not in seen]
+        shared, left = [job for job in needed if job.key in seen], [job for job in own if job.key in unfinished]
+        bills.append(Bill(name, own, shared, left))
+        seen |= {job.key for job in own}
+    total = Bill("total", [job for bill in bills for job in bill.own], [], [job for bill in bills for job in bill.left])
+    if not with_models(total.own):
+        raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
+    return [*bills, total]
 
 
 def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
@@ -34,13 +123,10 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
     jobs, gpu = Jobs(plan), config.gpus > 0
     bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu, config)
+    models = with_models(bills[-1].own)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
-    yield ""
-    models = models_behind(jobs, targets)
-    yield "Largest jobs:"
-    yield from _largest(models, speed)
-    yield ""
-    yield from _compare_finished(met_of(models, speed))
+    yield from ("", "Largest jobs:", *_largest(models, speed), "")
+    yield from _finished(models, speed)
     yield (
         f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
         f"{speed.origin}."
@@ -59,24 +145,18 @@ def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
     """
     targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
     speed = replace(speed_of_device(None, plan.config.gpus > 0, plan.config), start=0.0)
-    yield from _compare_finished(met_of(models_behind(Jobs(plan), targets), speed))
-
-
-def _hours(load: Load, speed: Speed) -> str:
-    return f"{speed.hours(load.work, load.models):,.2f}" if load.models else "-"
-
-
-def _other_hours(load: Load, speed: Speed) -> str:
-    others = load.jobs - load.models
-    return f"{speed.hours(load.others, others):,.2f}" if others else "-"
+    yield from _finished(with_models(Jobs(plan).behind(path for paths in targets.values() for path in paths)), speed)
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
     rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "other hours", "FLOPs"]]
     for bill in bills:
-        counts = [f"{bill.own.jobs:,}", f"{bill.own.jobs - bill.left.jobs:,}"]
-        hours = [_hours(load, speed) for load in (bill.own, bill.shared, bill.left)]
-        rows.append([bill.name, *counts, *hours, _other_hours(bill.own, speed), f"{bill.own.work.flops:.2g}"])
+        own, models = bill.own, with_models(bill.own)
+        others = [job for job in own if not job.estimate.runs_model]
+        timed = (models, with_models(bill.shared), with_models(bill.left), others)
+        hours = [f"{hours_of(jobs, speed):,.2f}" if jobs else "-" for jobs in timed]
+        counts = [f"{len(own):,}", f"{len(own) - len(bill.left):,}"]
+        rows.append([bill.name, *counts, *hours, f"{work_of(models).flops:.2g}"])
     return _align(rows)
 
 
@@ -91,15 +171,26 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
     return _align(rows)
 
 
-def _compare_finished(every: list[Met]) -> Iterator[str]:
-    """Yield a table of what finished jobs took beside their estimates; nothing if none is finished."""
-    if not every:
+def _finished(jobs: list[Job], speed: Speed) -> Iterator[str]:
+    """Yield a table of what the finished jobs of each rule took beside their estimates; nothing if none is finished.
+
+    Unfinished jobs, those with other settings and those whose results record no time are left out.
+    """
+    by_kind = defaultdict[str, list[Job]](list)
+    for job in jobs:
+        if job.records and job.done and all(record.get("seconds") for record in job.records):
+            by_kind[job.rule.kind].append(job)
+    if not by_kind:
         return
     rows = [["  rule", "jobs", "hours", "estimated", "ratio", "most RAM", "estimated"]]
-    for met in every:
-        hours = [f"{met.hours:,.2f}", f"{met.expected:,.2f}", f"{met.ratio:.2f}"]
-        held = f"{met.ram / 1e9:.1f} GB" if met.ram else "-"
-        rows.append([f"  {met.rule}", f"{met.jobs:,}", *hours, held, f"{met.expected_ram / 1e9:.1f} GB"])
+    for kind, ended in by_kind.items():
+        records = [record for job in ended for record in job.records]
+        taken = sum(record["seconds"] for record in records) / 3600
+        expected = sum(speed.hours(job.estimate.work) for job in ended)
+        held = max((record["max_rss_mb"] * MB for record in records if "max_rss_mb" in record), default=0)
+        ram = [f"{held / 1e9:.1f} GB" if held else "-", f"{max(job.estimate.ram for job in ended) / 1e9:.1f} GB"]
+        hours = [f"{taken:,.2f}", f"{expected:,.2f}", f"{taken / expected:.2f}"]
+        rows.append([f"  {kind}", f"{len(ended):,}", *hours, *ram])
     yield "Finished jobs, by their own clocks (slower where jobs share cores), beside their estimates:"
     yield from _align(rows)
     yield ""
@@ -125,7 +216,7 @@ def _lengths(volume: Volume) -> Iterator[str]:
     if known:
         sizes = ", ".join(f"{corpus} {tokens:,.0f}" for corpus, tokens in known.items())
         yield f"Not packed yet, so that tokens are words of sources times tokens per word of models: {sizes}."
-    if unknown := sorted(volume.unread.keys() - known.keys()):
-        yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(unknown)}."
+    if no_size := sorted(volume.unread.keys() - known.keys()):
+        yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(no_size)}."
     if volume.splits and not volume.longest:
         yield "Rows are as many as were encoded, and as long as their batches pad them."

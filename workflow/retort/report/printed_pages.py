@@ -13,7 +13,7 @@ from typing import Any
 
 from retort.atomic import write_json, write_text
 from retort.cost.jobs import Jobs
-from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
+from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
 from retort.engine.job import Job
 from retort.figures.base import figure_of
@@ -97,15 +97,11 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
 def _plan_and_cost(plan: Plan, jobs: Jobs, paper: str) -> dict[str, Any]:
     """Return what the paper would take if it were run as printed: `planned` and `assumption` of its page."""
     speed = speed_of_device(None, gpu=True, config=plan.config)
-
-    def hours(load: Load) -> float:
-        return speed.hours(load.work, load.models)
-
     targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
-    bills = bills_of(jobs, targets)[:-1]  # without the total
-    planned = [
-        Planned(bill.name.partition("/")[2], bill.own.jobs, hours(bill.own), hours(bill.shared))
-        for bill in bills
-        if bill.own.models or bill.shared.models
-    ]
+    planned = []
+    for bill in bills_of(jobs, targets)[:-1]:  # without the total
+        own, shared = with_models(bill.own), with_models(bill.shared)
+        if own or shared:
+            table = bill.name.partition("/")[2]
+            planned.append(Planned(table, len(bill.own), hours_of(own, speed), hours_of(shared, speed)))
     return {"planned": planned, "assumption": ASSUMED.format(flops=speed.flops, origin=speed.origin, paper=paper)}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.cost.speed import COSTS, COUNTED
+from retort.cost.work import COSTS, COUNTED
 from retort.formatters import number
 from retort.registry import unknown
 from retort.results.tidy import Line, Status

@@ -11,7 +11,6 @@ import numpy as np
 from retort.data.encoded import Encoded
 from retort.data.epochs import epoch_batches
 from retort.errors import RetortError
-from retort.settings.inputs import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
 from retort.specs.source import HubSource
@@ -51,17 +50,32 @@ class Volume:
         self.splits: dict[tuple[str, str, str], Rows] = {}
         self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
 
-    def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
+    def split(self, task: str, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
 
         Where the task is not encoded yet, every row is assumed to have the maximum length.
         """
         key = (task, split, model)
         if key not in self.splits:
-            file = self._rows_file(task, model)
-            encoded = _count_encoded(file, settings.encoded_splits(split)) if file else None
-            self.splits[key] = encoded or self._expected(task, split)
+            self.splits[key] = self._count_encoded(task, split, model) or self._expected(task, split)
         return self.splits[key]
+
+    def batches(self, task: str, model: str, schedule: Schedule) -> Rows:
+        """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
+
+        Args:
+            task: the name of the task.
+            model: the model whose tokenizer encodes it.
+            schedule: the schedule, which says how rows are put into batches.
+        """
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
+        if key not in self.padded:
+            split = self.study.tasks[task].train_split
+            rows, file = self.split(task, split, model), self._rows_file(task, model)
+            padded = padded_length(file.parent, split, schedule) if file else None
+            length = min(rows.length, schedule.max_length or rows.length)
+            self.padded[key] = Rows(rows.count, length if padded is None else padded)
+        return self.padded[key]
 
     def _file(self, address: str) -> Path | None:
         """Return the path of a file of results; None if it is not there, or if results are not read."""
@@ -71,31 +85,15 @@ class Volume:
     def _rows_file(self, task: str, model: str) -> Path | None:
         return self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
 
-    def _padded(self, task: str, model: str, split: str, schedule: Schedule) -> float | None:
-        """Return the mean tokens of an encoded row with its padding; None if the split is not encoded."""
+    def _count_encoded(self, task: str, split: str, model: str) -> Rows | None:
+        """Return the rows that an encoded task counts for a split or its subsets; None if one is not encoded."""
         file = self._rows_file(task, model)
         if file is None:
             return None
-        pass  # imported late: it imports pyarrow, which most plans do not need
-
-        return padded_length(file.parent, split, schedule)
-
-    def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
-        """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
-
-        Args:
-            task: the name of the task.
-            settings: its settings.
-            model: the model whose tokenizer encodes it.
-            schedule: the schedule, which says how rows are put into batches.
-        """
-        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
-        if key not in self.padded:
-            rows = self.split(task, settings, settings.train_split, model)
-            length = min(rows.length, schedule.max_length or rows.length)
-            padded = self._padded(task, model, settings.train_split, schedule)
-            self.padded[key] = Rows(rows.count, length if padded is None else padded)
-        return self.padded[key]
+        names = [name for name, (of, _) in self.study.tasks[task].encoded_splits.items() if of == split] or [split]
+        content = json.loads(file.read_text(encoding="utf-8"))
+        rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
+        return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))
 
     def _expected(self, task: str, split: str) -> Rows:
         spec = self.study.tasks[task]
@@ -136,16 +134,6 @@ class Volume:
         source = self.study.sources[component.source]
         size = source.size if isinstance(source, HubSource) else None
         return component.sample * size.words if size else None
-
-
-def _count_encoded(file: Path, names: list[str]) -> Rows | None:
-    """Return the rows that an encoded task's `rows.json` counts under these names; None if a name is absent."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
-    return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))
-
-
-# The mean length of an encoded task's rows in batches, where each is padded to the longest row of its batch.
 
 
 def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:

@@ -1,0 +1,173 @@
+"""Tests of a study's cost: jobs and hours of each table, what is done already, and the command that prints them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.cli import main
+from retort.cost import overview
+from retort.cost.estimates import Estimates
+from retort.cost.jobs import Job, Jobs
+from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, with_models, work_of
+from retort.plan.plan import Plan
+from retort.plan.rule import Rule
+from retort.settings.trainings import TimingSettings
+from retort.specs.config import read_config
+
+SCORE = "results/scores/{}/{}/seed-{}.json"
+PRINTED = Rule("profile_student", {"profile": "{student}"})
+
+
+@pytest.fixture
+def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Return the plan of the tiny study, of which nothing has been run."""
+    monkeypatch.chdir(study_folder.parent)
+    return Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}))
+
+
+def job_of(plan: Plan, path: str) -> Job:
+    """Return the job that makes a file."""
+    job = Jobs(plan).at(path)
+    assert job
+    return job
+
+
+def billed(plan: Plan, *names: str) -> dict[str, Bill]:
+    """Return the bill of each table, by name."""
+    targets = targets_of(plan, selected_exhibits(plan.study, list(names)), whole=not names)
+    return {bill.name: bill for bill in bills_of(Jobs(plan), targets)}
+
+
+def numbers(bill: Bill) -> tuple[int, int, int]:
+    """Return how many jobs with a model a table needs, shares with an earlier one, and still has to run."""
+    return len(with_models(bill.own)), len(with_models(bill.shared)), len(with_models(bill.left))
+
+
+def write_score(plan: Plan, student: str, task: str, seed: int, **record: object) -> None:
+    """Write a score with the study's settings to its address."""
+    path = Path(SCORE.format(student, task, seed))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"settings": job_of(plan, str(path)).settings, **record}))
+
+
+def test_a_student_on_a_task(plan: Plan) -> None:
+    job = job_of(plan, "results/scores/tiny-kd/mood/seed-2.json")
+    # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights, of which the last uses 24 x 24 + 2 x 24 x 48 for one
+    # token alone; pooler and 2 classes
+    once = 2 * (9216 * 16 - 2880 * 15) + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
+    # two seeds; the teacher's stored activations are read; 40 rows are scored
+    assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once)
+    assert set(job.needs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
+
+
+def test_a_student_on_a_corpus(plan: Plan) -> None:
+    masked = 0.15 * 16
+    student = 2 * 2048 * 16 + 4 * 16**2 * 16 + 2 * 16 * (16 + 90) * masked
+    teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
+    found = job_of(plan, "results/distilled/tiny-predicting").estimate.work.flops
+    assert found == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
+
+
+def test_a_profile_is_of_every_batch_that_tables_ask_for(plan: Plan) -> None:
+    settings = dict(plan.settings.profiles)
+    plain = settings["tiny-kd"].model_copy(update={"further": None})
+    larger = plain.model_copy(update={"further": [TimingSettings(batch=64, length=plain.length)]})
+    found = []
+    for profile in (plain, larger):
+        plan.settings.profiles = {**settings, "tiny-kd": profile}  # type: ignore[assignment]
+        found.append(Estimates(plan).of(PRINTED, job_of(plan, "results/profiles/tiny-kd.json").wildcards).work.flops)
+    assert plain.batch == 1
+    assert found[1] == 65 * found[0]
+
+
+def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
+    found = billed(plan)
+    # table 1: a teacher, its stored activations and two students on each of two tasks
+    assert {name: numbers(bill)[:2] for name, bill in found.items() if "table" in name} == {
+        "tiny/table1": (8, 0),
+        "tiny/table4": (5, 0),  # a head, two students on the corpus, a grid, and the seeds of its best point
+        "tiny/table2": (2, 0),
+        "tiny/table3": (0, 8),
+    }
+    shared, own = with_models(found["tiny/table3"].shared), with_models(found["tiny/table1"].own)
+    assert work_of(shared).flops == pytest.approx(work_of(own).flops)
+    # the table, its teacher and students; the encoded task twice, the sources of texts and model
+    assert len(found["tiny/table1"].own) == 8 + 5
+    assert len(found["total"].own) == len({job.key for job in Jobs(plan).behind(["reports/index.html"])})
+    assert numbers(billed(plan, "tiny/table3")["tiny/table3"])[:2] == (8, 0)  # alone, it pays for all
+
+
+def test_what_is_done_is_not_left(plan: Plan) -> None:
+    for student, seeds in {"tiny-kd": (1, 2), "tiny-attention": (1, 2), "tiny-teacher": (1,)}.items():
+        for seed in seeds:
+            write_score(plan, student, "mood", seed)
+    assert numbers(billed(plan)["tiny/table1"]) == (8, 0, 4)  # no open job needs the stored activations on mood
+
+
+def test_a_job_is_done_if_all_seeds_have_scores_of_the_present_settings(plan: Plan) -> None:
+    address = SCORE.format("tiny-kd", "mood", 2)
+    found = []
+    write_score(plan, "tiny-kd", "mood", 1)
+    found.append(job_of(plan, address).done)
+    write_score(plan, "tiny-kd", "mood", 2)
+    found.append(job_of(plan, address).done)
+    settings = job_of(plan, address).settings or {}
+    for text in (json.dumps({"settings": {**settings, "precision": "bfloat16"}}), "{"):
+        Path(address).write_text(text)
+        found.append(job_of(plan, address).done)
+    assert found == [False, True, False, False]
+
+
+def test_finished_jobs_stand_beside_their_estimates(plan: Plan) -> None:
+    assert list(overview.of_one_process(plan, [])) == []
+    write_score(plan, "tiny-kd", "mood", 1, seconds=360, max_rss_mb=900)
+    write_score(plan, "tiny-kd", "mood", 2, seconds=720, max_rss_mb=1200)
+    write_score(plan, "tiny-kd", "rating", 1, seconds=99)  # its second seed is not done
+    estimate = job_of(plan, SCORE.format("tiny-kd", "mood", 1)).estimate
+    for lines, start in ((overview.lines(plan.config, [], 1e6), 7), (overview.of_one_process(plan, []), 0)):
+        (row,) = [line.split() for line in lines if line.startswith("  distill_on_task ")]
+        assert row[:3] == ["distill_on_task", "1", "0.30"]
+        if start:
+            expected = (estimate.work.flops / 1e6 + estimate.work.traffic / 5e9 + start) / 3600
+            assert row[3:5] == [f"{expected:.2f}", f"{0.3 / expected:.2f}"]
+        assert row[5:] == ["1.3", "GB", f"{estimate.ram / 1e9:.1f}", "GB"]
+
+
+def test_a_record_without_memory_still_has_its_time(plan: Plan) -> None:
+    for seed in (1, 2):
+        write_score(plan, "tiny-kd", "mood", seed, seconds=36)
+    (row,) = [line.split() for line in overview.of_one_process(plan, []) if line.startswith("  distill_on_task ")]
+    assert (row[2], row[5]) == ("0.02", "-")
+
+
+def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.yaml").write_text(json.dumps(plan.config.model_dump(include={"papers", "study", "precision"})))
+    assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "other", "hours", "FLOPs"]
+    assert said[1].split()[:3] == ["tiny/table1", "13", "0"]
+    largest = said[said.index("Largest jobs:") + 1 :][:5]
+    assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
+    assert "One device at 1e+09 FLOP/s and 5e+09 bytes/s: given with --flops." in "\n".join(said)
+    assert "mood 16" in "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tiny/tabel1"], "no table or figure of 'tiny' is called 'tabel1'; did you mean 'table1'?"),
+        (["tini"], "no paper is called 'tini'"),
+        (["tiny", "--flops", "-1"], "--flops -1 is no speed"),
+        (["tiny", "--scale", "huge"], "scale"),
+    ],
+)
+def test_a_call_that_cannot_be(
+    study_folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    config: dict[str, Any] = {"papers": ["tiny"], "study": str(study_folder)}
+    (study_folder.parent / "config.yaml").write_text(json.dumps(config))
+    assert main(["cost", "--config", str(study_folder.parent / "config.yaml"), *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,65 @@
+"""Tests of the number and length of rows: from encoded data where it exists, else from the study's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from retort.cost.volume import Rows, Volume, mean_padded, padded_length
+from retort.specs.config import read_config
+from retort.study.load import open_study
+
+from tests.job_settings import schedule
+
+LENGTHS = np.array([2, 10] * 8)
+
+
+def test_rows_are_as_long_as_the_longest_of_their_batch() -> None:
+    assert mean_padded(LENGTHS, schedule(batch_size=16)) == 10
+    assert mean_padded(LENGTHS, schedule(batch_size=16, max_length=5)) == 5
+    assert mean_padded(LENGTHS, schedule(batch_size=1)) == 6
+    # pools of one batch, because an epoch has four pools at least
+    assert 8 < mean_padded(LENGTHS, schedule(batch_size=4, group_by_length=False)) <= 10
+    many = np.tile(LENGTHS, 100)  # in pools of eight batches, sorted by length
+    assert mean_padded(many, schedule(batch_size=4)) < 7
+
+
+def test_a_split_that_cannot_be_read_has_no_length(tmp_path: Path) -> None:
+    assert padded_length(tmp_path, "train", schedule()) is None
+
+
+def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study_folder.parent)
+    study = open_study(read_config({"papers": ["tiny"], "study": str(study_folder)}))
+    before = Volume(study)
+    assert before.split("mood", "test", "encoder") == Rows(40, 16)
+    assert before.longest == {"mood": 16}
+    assert before.blocks("sentences", schedule(steps=3), "encoder").length == 16
+    assert before.unread == {}  # a length in steps does not need the number of blocks
+    assert before.blocks("sentences", schedule(epochs=3), "encoder") == Rows(10_000, 16)
+    assert before.unread == {"sentences": None}
+    for address, content in {
+        "encoded/mood/encoder/rows.json": '{"rows": {"train": 9, "test": 3}, "tokens": {"train": 50, "test": 20}}',
+        "corpora/sentences/encoder/corpus.json": '{"blocks": 12}',
+    }.items():
+        path = Path("results", address)
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    after = Volume(study)
+    assert after.split("mood", "test", "encoder") == Rows(3, 20 / 3)
+    assert after.longest == {}
+    assert after.split("mood", "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded
+    assert after.blocks("sentences", schedule(epochs=3), "encoder") == Rows(12, 16)
+
+
+def test_tokens_follow_from_the_words_of_sources_and_rows_of_subsets_add_up() -> None:
+    volume = Volume(open_study(read_config({"papers": ["pocket"]})))  # the repository's own corpora and tasks
+    words = sum(volume.study.sources[name].size.words for name in ("wikipedia-en", "bookcorpus"))  # type: ignore[union-attr]
+    for model in ("bert-base-uncased", "bert-large-uncased"):  # the second has the first's tokenizer
+        blocks = volume.blocks("wikipedia-bookcorpus-128", schedule(epochs=1), model)
+        assert blocks == Rows(round(1.3 * words / 128), 128)
+    assert volume.unread == {"wikipedia-bookcorpus-128": 1.3 * words}
+    assert volume.blocks("cc100-256", schedule(epochs=1), "xlm-roberta-base") == Rows(820_000, 256)
+    assert volume.split("mnli", "dev", "bert-base-uncased") == Rows(9815 + 9832, 128)
+    assert volume.split("mnli", "train", "bert-large-uncased").count == 392_702
