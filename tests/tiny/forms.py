@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from retort.specs.task import Task
 from retort.specs.task_files import Files
@@ -44,16 +44,12 @@ def write_squad(path: Path, rows: Rows) -> None:
         answers = [{"text": text, "answer_start": at} for text, at in zip(*given.values(), strict=True)]
         asked = {key: value for key, value in row.items() if key not in ("context", "answers")}
         paragraphs.append({"context": row["context"], "qas": [{**asked, "answers": answers}]})
-    content = {"version": "made up", "data": [{"title": "Ferries", "paragraphs": paragraphs}]}
-    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    write_json(path, [{"title": "Ferries", "paragraphs": paragraphs}], field="data")
 
 
 def write_csv(path: Path, rows: Rows, delimiter: str = ",", quotechar: str = '"') -> None:
     """Write a file of separated values, with quotes around values that need them."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, quotechar=quotechar)
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows).to_csv(path, sep=delimiter, quotechar=quotechar, index=False)
 
 
 def write_json(path: Path, rows: Rows, field: str | None = None) -> None:

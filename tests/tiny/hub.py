@@ -65,102 +65,83 @@ class _Answer(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Log no request, so that the tests' output stays readable."""
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def parts(self) -> list[str]:
-        """Return the parts of the path that is asked for; the slashes in the name of a branch come quoted."""
-        return [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
-
-    def do_POST(self) -> None:
-        """Answer what is asked for some paths of a commit, as the library's file system asks it."""
-        parts, asked = self.parts(), json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.hub.asked.append((self.command, "/".join(parts), None))
-        repository = "/".join(parts[1:4])
-        commit = self.commit(repository, parts[5])
-        if commit is not None:
-            files = self.hub.files[repository][commit]
-            self.json([self.entry(name, files[name]) for name in asked["paths"] if name in files])
-
-    def do_GET(self) -> None:
-        parts = self.parts()
+    def answer(self) -> None:
+        """Answer a request, or refuse it."""
+        # the slashes in the name of a branch come quoted
+        parts = [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
         self.hub.asked.append((self.command, "/".join(parts), self.headers.get("Range")))
-        if parts[0] == "api" and len(parts) < 6:
-            self.refuse(404, "EntryNotFound")
-        elif parts[0] == "api":
-            self.api("/".join(parts[1:4]), parts[4], parts[5], "/".join(parts[6:]))
-        elif parts[0] == "storage":
-            self.content(parts[1], self.find(parts[1]))
-        else:
-            kind = ["datasets"] if parts[0] == "datasets" else []
-            name, rest = parts[len(kind) : len(kind) + 2], parts[len(kind) + 2 :]
-            self.resolve("/".join([*(kind or ["models"]), *name]), rest[1], "/".join(rest[2:]))
+        try:
+            self.route(parts)
+        except LookupError as refusal:
+            code = str(refusal.args[0])
+            self.head(403 if code == "GatedRepo" else 404, 0, {"X-Error-Code": code, "X-Error-Message": code})
 
-    def find(self, digest: str) -> bytes:
-        everything = (c for r in self.hub.files.values() for commit in r.values() for c in commit.values())
-        return next(content for content in everything if sha256(content) == digest)
+    do_GET = do_HEAD = do_POST = answer
 
-    def commit(self, repository: str, revision: str) -> str | None:
-        """Return the commit, or send a refusal and return None."""
-        if repository in self.hub.gated:
-            self.refuse(403, "GatedRepo")
-        elif repository not in self.hub.files:
-            self.refuse(404, "RepoNotFound")
-        else:
-            commit = self.hub.branches.get((repository, revision), revision)
-            if commit in self.hub.files[repository]:
-                return commit
-            self.refuse(404, "RevisionNotFound")
-        return None
+    def route(self, parts: list[str]) -> None:
+        """Send what is asked for.
 
-    def api(self, repository: str, what: str, revision: str, folder: str) -> None:
-        commit = self.commit(repository, revision)
-        if commit is None:
-            return
-        if what == "revision":
-            self.json({"id": repository.split("/", 1)[1], "sha": commit, "siblings": [], "tags": []})
-        else:
-            files = self.hub.files[repository][commit].items()
-            self.json([self.entry(path, content) for path, content in files if path.startswith(folder)])
+        Raises:
+            LookupError: there is no such thing; it holds the hub's code for it.
+        """
+        match parts:
+            case ["api", kind, owner, name, "revision", revision]:
+                commit, _ = self.files(revision, kind, owner, name)
+                self.json({"id": f"{owner}/{name}", "sha": commit, "siblings": [], "tags": []})
+            case ["api", kind, owner, name, "tree", revision, *folder]:
+                _, files = self.files(revision, kind, owner, name)
+                self.json([entry(path, files[path]) for path in files if path.startswith("/".join(folder))])
+            case ["api", kind, owner, name, "paths-info", revision]:  # the library's file system asks it
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["paths"]
+                _, files = self.files(revision, kind, owner, name)
+                self.json([entry(path, files[path]) for path in asked if path in files])
+            case ["storage", digest, *_]:
+                every = (c for r in self.hub.files.values() for commit in r.values() for c in commit.values())
+                self.content(digest, next(content for content in every if sha256(content) == digest))
+            case ["datasets" as kind, owner, name, "resolve", revision, *path]:
+                self.resolve("/".join(path), *self.files(revision, kind, owner, name))
+            case [owner, name, "resolve", revision, *path]:
+                self.resolve("/".join(path), *self.files(revision, "models", owner, name))
+            case _:
+                raise LookupError("EntryNotFound")
 
-    def entry(self, path: str, content: bytes) -> dict[str, object]:
-        entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_blob(content)}
+    def files(self, revision: str, *repository: str) -> tuple[str, dict[str, bytes]]:
+        """Return the commit of a revision, and its files."""
+        name = "/".join(repository)
+        if name in self.hub.gated:
+            raise LookupError("GatedRepo")
+        if name not in self.hub.files:
+            raise LookupError("RepoNotFound")
+        commit = self.hub.branches.get((name, revision), revision)
+        if commit not in self.hub.files[name]:
+            raise LookupError("RevisionNotFound")
+        return commit, self.hub.files[name][commit]
+
+    def resolve(self, path: str, commit: str, files: dict[str, bytes]) -> None:
+        if path not in files:
+            raise LookupError("EntryNotFound")
+        content, of = files[path], {"X-Repo-Commit": commit}
         if path.endswith(LARGE):
-            entry["lfs"] = {"oid": sha256(content), "size": len(content), "pointerSize": 134}
-        return entry
-
-    def resolve(self, repository: str, revision: str, path: str) -> None:
-        commit = self.commit(repository, revision)
-        if commit is None:
-            return
-        content = self.hub.files[repository][commit].get(path)
-        if content is None:
-            self.refuse(404, "EntryNotFound")
-        elif path.endswith(LARGE):
             linked = {"X-Linked-Etag": f'"{sha256(content)}"', "X-Linked-Size": str(len(content))}
-            to = f"{self.hub.storage}/storage/{sha256(content)}/{path}"
-            self.head(302, 0, {"X-Repo-Commit": commit, "Location": to, **linked})
+            self.head(302, 0, {**of, "Location": f"{self.hub.storage}/storage/{sha256(content)}/{path}", **linked})
         else:
-            self.content(path, content, {"X-Repo-Commit": commit, "ETag": f'"{git_blob(content)}"'})
+            self.content(git_blob(content), content, of)
 
-    def content(self, path: str, content: bytes, more: dict[str, str] | None = None) -> None:
+    def content(self, tag: str, content: bytes, more: dict[str, str] | None = None) -> None:
         name = PurePosixPath(urlsplit(self.path).path).name
         if name in self.hub.lies:
             content = content[:-1] + bytes([content[-1] ^ 1])
         first, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")
         begin, end = int(first), min(int(last or len(content) - 1) + 1, len(content))
         ranged = {"Content-Range": f"bytes {begin}-{end - 1}/{len(content)}"} if "Range" in self.headers else {}
-        self.head(206 if ranged else 200, end - begin, {"ETag": f'"{path}"', **ranged, **(more or {})})
-        if self.command == "HEAD":
-            return
-        self.body(name, content[begin:end])
+        self.head(206 if ranged else 200, end - begin, {"ETag": f'"{tag}"', **ranged, **(more or {})})
+        if self.command != "HEAD":
+            self.body(name, content[begin:end])
 
     def body(self, name: str, content: bytes) -> None:
         until = self.hub.cut.pop(name, None) or self.hub.stall.get(name)
         self.wfile.write(content[:until])
-        if until is None:
-            return
-        self.close_connection = True
+        self.close_connection = self.close_connection or until is not None
         if self.hub.stall.pop(name, None):
             self.wfile.flush()
             self.hub.silent.set()
@@ -177,8 +158,11 @@ class _Answer(BaseHTTPRequestHandler):
         self.head(200, len(content), {"Content-Type": "application/json"})
         self.wfile.write(content)
 
-    def refuse(self, status: int, code: str) -> None:
-        self.head(status, 0, {"X-Error-Code": code, "X-Error-Message": code})
+
+def entry(path: str, content: bytes) -> dict[str, object]:
+    """Return what the hub says of a file."""
+    large = {"lfs": {"oid": sha256(content), "size": len(content), "pointerSize": 134}} if path.endswith(LARGE) else {}
+    return {"type": "file", "path": path, "size": len(content), "oid": git_blob(content), **large}
 
 
 @contextmanager
