@@ -1,4 +1,12 @@
-"""Settings cells: the cells of a settings table that show a setting of one of our students."""
+"""Exhibits: what the YAML file of a table or figure says, what it answers about itself, and the registries of kinds.
+
+A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of `retort/figures`. Its class reads the
+YAML file, answers the questions of `Answers`, collects the tidy lines, and prints or draws them. No other code of the
+package depends on the kind of an exhibit.
+
+Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages import
+this one.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +16,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from typing import Annotated, Any, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
 from pydantic import Field
 
 from retort.errors import RetortError
 from retort.registry import Registry, unknown
-from retort.specs.base import Name, Spec, StudentName, Text
+from retort.specs.base import Spec, Text
 from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
 from retort.specs.rows import CellSpec, Judging, Row
 
 MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all students of a paper together
-
-
-class Reads(Spec):
-    """What a row or a column says about its cells. Where both say something, the row wins."""
-
-    student: StudentName = Field(default="", description="whose settings are read")
-    task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
-    reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
-    formatter: Name = Field(default="", description="how the paper prints the value")
-    printed_as: dict[str, Text] = Field(default={}, description="a value -> how the paper prints it")
-    as_printed: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
-
-
-class Defaults(Protocol):
-    """A table that may say whose settings its cells show."""
-
-    student: Name
-    task: Name
 
 
 @dataclass(frozen=True)
@@ -62,35 +52,6 @@ class SettingsCell:
     printed_as: dict[str, str]
 
 
-def settings_cell(table: Defaults, name: str, row: Reads, column: Reads, label: str) -> SettingsCell | None:
-    """Return the settings cell at a row and a column, or None if the cell holds only the paper's text.
-
-    Args:
-        table: the table, which may give a student and a task for all cells.
-        name: the full name of the row.
-        row: the row.
-        column: the column.
-        label: the full name of the column.
-    """
-    reads = ".".join(filter(None, (row.reads, column.reads)))
-    student = row.student or column.student or table.student
-    task = row.task or column.task or table.task
-    if label in row.as_printed or not reads or not (student or reads.split(".")[0] == MAPPINGS):
-        return None
-    printed_as = {**column.printed_as, **row.printed_as}
-    return SettingsCell(name, label, student, task, reads, row.formatter or column.formatter, printed_as)
-
-
-# Exhibits: what every table and figure answers about itself, and the registries of their kinds.
-#
-# A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of `retort/figures`. Its class reads
-# the YAML file, answers the questions below, collects the tidy lines, and prints or draws them. No other code of the
-# package depends on the kind of an exhibit.
-#
-# Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages
-# import this one.
-
-
 class StudyNames(Protocol):
     """The names in a study that an exhibit may use."""
 
@@ -109,16 +70,8 @@ class StudyNames(Protocol):
         """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
 
 
-class Exhibit(Spec):
-    """A table or figure of a paper.
-
-    Most answers follow from `cells`. A kind that shows something else overrides them.
-    """
-
-    kind: str
-    title: Text = Field(description="what it is, in one line")
-    question: Text = Field(description="what it answers, in one sentence")
-    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
+class Answers:
+    """The answers of a table or figure. Most follow from `cells`; a kind that shows something else overrides them."""
 
     # --- what it shows of our students and teachers
 
@@ -153,7 +106,7 @@ class Exhibit(Spec):
                 timed.setdefault(name, set()).add(cell.measurement)
         return timed
 
-    def timed_without_gpu(self) -> Exhibit:
+    def timed_without_gpu(self) -> Self:
         """Return the exhibit with each latency on a GPU measured on the device of the job instead."""
         return self
 
@@ -256,6 +209,15 @@ class Exhibit(Spec):
         return number
 
 
+class Exhibit(Answers, Spec):
+    """A table or figure of a paper: what every file of one says, and the answers that follow."""
+
+    kind: str
+    title: Text = Field(description="what it is, in one line")
+    question: Text = Field(description="what it answers, in one sentence")
+    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
+
+
 def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
     """Return the names of all tables and figures of a paper, and name -> exhibit for those that can be read."""
     files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
@@ -287,11 +249,15 @@ def _register(registry: Registry[type[Exhibit]], cls: type[Kind]) -> type[Kind]:
     """Register a class under the value of its field `kind`.
 
     Raises:
-        RetortError: the class lacks a method that its base class requires, or another class has this name.
+        RetortError: the class lacks a method that its base class requires, has a field with the name of an answer, or
+            another class has this name.
     """
     (name,) = get_args(cls.model_fields["kind"].annotation)
     if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
         raise RetortError(f"{registry.noun} '{name}' lacks {', '.join(lacking)}", f"give them to {cls.__name__}")
+    if hidden := sorted(field for field in cls.model_fields if hasattr(Answers, field)):
+        hint = f"every {registry.noun.removeprefix('kind of ')} answers {hidden[0]}(): give the field another name"
+        raise RetortError(f"{registry.noun} '{name}' has a field '{hidden[0]}'", hint)
     registry.register(name)(cls)
     return cls
 

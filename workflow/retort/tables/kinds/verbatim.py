@@ -11,8 +11,8 @@ from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
 from retort.registry import unknown
 from retort.results.tidy import MARK, Line, Status
-from retort.specs.base import Name, StudentName
-from retort.specs.exhibit import Reads, SettingsCell, StudyNames, check_known, settings_cell, table_kind
+from retort.specs.base import Name, Spec, StudentName, Text
+from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row_names
 from retort.study.load import open_written
 from retort.study.study import Study
@@ -98,6 +98,17 @@ def _is_same(line: Line, cell: PublishedCell) -> bool | None:
 # --- training settings
 
 
+class Reads(Spec):
+    """What a row or a column says about its cells. Where both say something, the row wins."""
+
+    student: StudentName = Field(default="", description="whose settings are read")
+    task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
+    reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
+    formatter: Name = Field(default="", description="how the paper prints the value")
+    printed_as: dict[str, Text] = Field(default={}, description="a value -> how the paper prints it")
+    as_printed: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
+
+
 class SettingsColumn(Reads, Heading):
     """A column of a settings table; it may say which of our settings its cells show."""
 
@@ -127,13 +138,18 @@ class SettingsTable(VerbatimTable):
         return self
 
     def settings_cells(self) -> list[SettingsCell]:
-        """Return the cells that show a setting of ours beside the printed one."""
-        cells = [
-            settings_cell(self, name, row, column, column.name)
-            for name, row in zip(row_names(self.rows), self.rows, strict=True)
-            for column in self.columns
-        ]
-        return [cell for cell in cells if cell]
+        """Return the cells that show a setting of ours beside the printed one; the others hold only the paper's."""
+        cells = []
+        for name, row in zip(row_names(self.rows), self.rows, strict=True):
+            for column in (each for each in self.columns if each.name not in row.as_printed):
+                reads = ".".join(filter(None, (row.reads, column.reads)))
+                student = row.student or column.student or self.student
+                task = row.task or column.task or self.task
+                if reads and (student or reads.split(".")[0] == MAPPINGS):
+                    printed_as = {**column.printed_as, **row.printed_as}
+                    formatter = row.formatter or column.formatter
+                    cells.append(SettingsCell(name, column.name, student, task, reads, formatter, printed_as))
+        return cells
 
     def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the fields of each cell that shows a setting; `text` is our setting at scale `paper`."""
