@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from retort.errors import RetortError, printable
 from retort.registry import nearest, unknown
-from retort.specs.base import Name
+from retort.specs.base import CUSTOM, Name
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]
@@ -33,8 +33,8 @@ TYPES = {
 # pattern -> what a text must be, in words
 PATTERNS = {
     r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
-    r"^\S+$": "a name without spaces",
     r"^[^\r\n]$": "one character",
+    r"^\S+$": "a name without spaces",
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
     r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
@@ -65,11 +65,25 @@ def readable(error: ValidationError, content: Any = None, where: str = "") -> li
         where: the key of the content in its file; empty for the whole file.
     """
     mistakes = [_locate(item, content) for item in error.errors(include_url=False)]
-    texts = [_text(mistake) for mistake in mistakes if not _is_rival(mistake, mistakes)]
-    above = (where,) if where else ()
-    return [
-        ": ".join(filter(None, (".".join((*above, *keys)), text))) for keys, text in (*texts, *_undecided(mistakes))
+    dropped: list[_Mistake] = []
+    undecided: list[tuple[Keys, str]] = []
+    for keys, members in _unions(mistakes).items():
+        nearest_member, depth = max(
+            ((name, max(len(mistake.keys) for mistake in rivals)) for name, rivals in members.items()),
+            key=lambda pair: pair[1],
+        )
+        if depth <= len(keys):  # no member has the type of the value
+            items = [mistake.item for rivals in members.values() for mistake in rivals]
+            types = dict.fromkeys(filter(None, map(_type_of, items)))
+            undecided.append((keys, f"give {' or '.join(types)}, not {items[0]['input']!r}"))
+            nearest_member = ""
+        dropped += [mistake for name, rivals in members.items() if name != nearest_member for mistake in rivals]
+    texts = [
+        ((*mistake.keys, *_key_of(mistake.item)), TEXTS.get(mistake.item["type"], _plain)(mistake.item))
+        for mistake in mistakes
+        if mistake not in dropped
     ]
+    return [": ".join(filter(None, (".".join(filter(None, (where, *keys))), text))) for keys, text in texts + undecided]
 
 
 def _locate(item: ErrorDetails, content: Any) -> _Mistake:
@@ -77,8 +91,7 @@ def _locate(item: ErrorDetails, content: Any) -> _Mistake:
     keys: list[str] = []
     members: list[tuple[Keys, str]] = []
     here, is_known = content, content is not None
-    *_, last = [None, *range(len(item["loc"]))]
-    for position, entry in enumerate(item["loc"]):
+    for position, entry in enumerate(item["loc"], start=1):
         if isinstance(entry, int) and isinstance(here, (list, tuple)):
             keys.append(str(entry + 1))
             here = here[entry] if entry < len(here) else None  # a list that is too short
@@ -87,7 +100,7 @@ def _locate(item: ErrorDetails, content: Any) -> _Mistake:
             here = here[entry]
         elif not is_known:
             keys.append(str(entry + 1 if isinstance(entry, int) else entry))
-        elif item["type"] == "missing" and position == last:
+        elif item["type"] == "missing" and position == len(item["loc"]):
             keys.append(str(entry))
         elif entry != "[key]":  # of an error in a key
             members.append((tuple(keys), str(entry)))
@@ -106,113 +119,70 @@ def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]
     return {keys: members for keys, members in unions.items() if len(members) > 1}
 
 
-def _is_rival(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
-    """Return whether the mistake can be dropped, because another member of its union is nearer to the value."""
-    for keys, members in _unions(mistakes).items():
-        ways = [way for way in mistake.members if way[0] == keys]
-        if ways and ways[0][1] != _nearest_member(keys, members):
-            return True
-    return False
-
-
-def _nearest_member(keys: Keys, members: dict[str, list[_Mistake]]) -> str | None:
-    """Return the member of a union with the deepest mistake in the value; None if no member has its type."""
-    depths = {member: max(len(mistake.keys) for mistake in mistakes) for member, mistakes in members.items()}
-    deepest = max(depths, key=lambda member: depths[member])
-    return deepest if depths[deepest] > len(keys) else None
-
-
-def _undecided(mistakes: list[_Mistake]) -> list[tuple[Keys, str]]:
-    """Return the keys and the text of each union whose value has the type of no member."""
-    texts = []
-    for keys, members in _unions(mistakes).items():
-        if _nearest_member(keys, members) is None:
-            items = [mistake.item for rivals in members.values() for mistake in rivals]
-            types = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
-            texts.append((keys, f"give {' or '.join(types)}, not {items[0]['input']!r}"))
-    return texts
-
-
 def _type_of(item: ErrorDetails) -> str:
     """Return what the value should have been, by the type of the error."""
     return TYPES.get(item["type"].split("_")[0], item["msg"].removeprefix("Input should be "))
 
 
-def _text(mistake: _Mistake) -> tuple[Keys, str]:
-    return TEXTS.get(mistake.item["type"], _plain)(mistake)
-
-
-def _plain(mistake: _Mistake) -> tuple[Keys, str]:
-    item = mistake.item
-    text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
-    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
-        return mistake.keys, text  # the value is too long to print, and its type is right
-    return mistake.keys, f"{text}, not {_describe(item['input'])}"
-
-
 def _describe(value: Any) -> str:
     """Return a value for a message; mappings and lists are not printed in full."""
-    kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
-    return kinds.get(type(value), repr(value))
+    return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value), repr(value))
 
 
-def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
-    """Return the text for a value that is no list or no mapping."""
-    return mistake.keys, f"give {_type_of(mistake.item)}, not {_describe(mistake.item['input'])}"
+def _plain(item: ErrorDetails) -> str:
+    text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
+    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
+        return text  # the value is too long to print, and its type is right
+    return f"{text}, not {_describe(item['input'])}"
 
 
-def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
-    keys, text = _plain(mistake)
-    value = mistake.item["input"]
-    is_number = isinstance(value, str) and re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", value, re.IGNORECASE)
-    return keys, text + "; write the number without quotes" * bool(is_number)
+def _own_message(item: ErrorDetails) -> str:
+    return item["msg"].removeprefix("Value error, ")
 
 
-def _own_message(mistake: _Mistake) -> tuple[Keys, str]:
-    return mistake.keys, mistake.item["msg"].removeprefix("Value error, ")
+def _wrong_container(item: ErrorDetails) -> str:
+    return f"give {_type_of(item)}, not {_describe(item['input'])}"
 
 
-def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
-    keys, text = _plain(mistake)
-    is_bool = isinstance(mistake.item["input"], bool)
-    return keys, text + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
+def _no_number(item: ErrorDetails) -> str:
+    is_number = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", str(item["input"]), re.IGNORECASE)
+    return _plain(item) + "; write the number without quotes" * bool(is_number and isinstance(item["input"], str))
 
 
-def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
-    pattern = mistake.item["ctx"]["pattern"]
+def _no_text(item: ErrorDetails) -> str:
+    is_bool = isinstance(item["input"], bool)
+    return _plain(item) + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
+
+
+def _wrong_pattern(item: ErrorDetails) -> str:
+    pattern = item["ctx"]["pattern"]
     words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
-    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {pattern}{words}"
+    return f"{item['input']!r} does not match the pattern {pattern}{words}"
 
 
-def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:
-    """Return the text for a key, such as `kind`, whose value names no member of a union."""
-    context = mistake.item["ctx"]
-    key = context["discriminator"].strip("'")
-    return (*mistake.keys, key), str(unknown(key, context["tag"], re.findall(r"'(.*?)'", context["expected_tags"])))
+def _key_of(item: ErrorDetails) -> Keys:
+    """Return the key, such as `kind`, by which a union is decided and which is wrong, missing or misspelt."""
+    if "discriminator" not in item.get("ctx", {}):
+        return ()
+    key = item["ctx"]["discriminator"].strip("'")
+    return (nearest(key, map(str, item["input"])) or key,) if isinstance(item["input"], dict) else (key,)
 
 
-def _no_kind(mistake: _Mistake) -> tuple[Keys, str]:
-    """Return the text for a missing or misspelt key, such as `kind`, that names a member of a union."""
-    key = mistake.item["ctx"]["discriminator"].strip("'")
-    near = nearest(key, map(str, mistake.item["input"])) if isinstance(mistake.item["input"], dict) else None
-    if near is None:
-        return (*mistake.keys, key), "Field required"
-    return (*mistake.keys, near), str(unknown("key", near, [key]))
+def _wrong_kind(item: ErrorDetails) -> str:
+    known = re.findall(r"'(.*?)'", item["ctx"]["expected_tags"])
+    return str(unknown(item["ctx"]["discriminator"].strip("'"), item["ctx"]["tag"], known))
 
 
-TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
-    "missing": _own_message,
-    "value_error": _own_message,
-    "unknown_key": _own_message,
-    "no_source": _own_message,
-    "string_type": _not_text,
-    "int_type": _quoted_number,
-    "float_type": _quoted_number,
-    "list_type": _wrong_container,
-    "tuple_type": _wrong_container,
-    "dict_type": _wrong_container,
-    "model_type": _wrong_container,
-    "model_attributes_type": _wrong_container,
+def _no_kind(item: ErrorDetails) -> str:
+    key, (found,) = item["ctx"]["discriminator"].strip("'"), _key_of(item)
+    return "Field required" if found == key else str(unknown("key", found, [key]))
+
+
+TEXTS: dict[str, Callable[[ErrorDetails], str]] = {
+    **dict.fromkeys(("missing", "value_error", *CUSTOM), _own_message),
+    **dict.fromkeys(("list_type", "tuple_type", "dict_type", "model_type", "model_attributes_type"), _wrong_container),
+    **dict.fromkeys(("int_type", "float_type"), _no_number),
+    "string_type": _no_text,
     "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _wrong_kind,
     "union_tag_not_found": _no_kind,
