@@ -106,7 +106,7 @@ MISTAKES = [
         ("metric: pearson, timing: batch-16, label",
          "columns.2: 'timing' is of a latency or a speed-up, not of 'pearson'; a task has a 'subset'"),
         ("metric: latency, timing: batch-0, label",
-         "there is no timing 'batch-0'; give 'batch-16' or another number, 'cpu' or 'gpu'"),
+         "columns.2: there is no timing 'batch-0'; give 'batch-16' or another number, 'cpu' or 'gpu'"),
         ("metric: latency, subset: de, label",
          "columns.2: 'subset' is of a score, not of 'latency'; say how it is measured in 'timing'"),
     ]),

@@ -74,7 +74,8 @@ class Entry:
             # a column of an average names no subset
             metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}
             return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
-        return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, cell.timing)
+        timed = f"{cell.measurement.batch} {cell.measurement.device}"
+        return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, timed)
 
     def finding(self, other: str, why: str) -> Finding:
         """Return the finding that this number would have to be another one."""

@@ -16,7 +16,7 @@ from retort.checksums import Maker, is_sealed, sha256
 from retort.errors import RetortError
 from retort.results.tidy import AGAIN, Status
 from retort.settings.inputs import TaskSettings
-from retort.specs.rows import limits
+from retort.specs.printed import limits
 from retort.study.cells import answers_address
 from retort.tasks.answers import Answers, metrics_of
 

@@ -1,4 +1,4 @@
-"""The latency measurements of a model: batch size, tokens per row, and device; each table says which ones it prints."""
+"""What papers print in tables: the text of each cell, its number, what the number measures, and which are possible."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
 ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
 PASSES = 30  # of a run, unless a scale runs fewer
+
+
+# How long a model takes: each table says which measurements it prints.
 
 
 @dataclass(frozen=True, order=True)
@@ -127,7 +130,7 @@ def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list
     return [cells for _, *cells in below]
 
 
-# The printed content of a paper's tables: the text of each cell, its number, and what the number measures.
+# Numbers, and what they measure.
 
 
 NOTHING = {"-", "–"}  # a cell in which a paper prints no value
@@ -152,11 +155,47 @@ METRIC_NAMES = {
     "pearson": {"Pearson"},
     "spearman": {"Spearman"},
 }
+CORRELATIONS = ("matthews", "pearson", "spearman")
+UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in logits
+ROUNDED = 0.01  # what rounding may add to a recorded number
 _VALUE = r"[+-]?\d{1,3}(?:,\d{3})+|[+-]?\d+(?:\.\d+)?(?:e-?\d+)?"
 _NUMBER = re.compile(
     rf"(?P<text>×?(?P<value>{_VALUE})(?P<unit>[Mk%×])?)"
     r"(?:\s*±\s*(?P<after>\d+(?:\.\d+)?)|\s*\((?P<within>\d+(?:\.\d+)?)\))?"
 )
+
+
+def limits(metric: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
+    name = metric.split("/")[0]
+    if name.endswith(UNBOUNDED):
+        return -math.inf, math.inf
+    return (-1.0 if name in CORRELATIONS else 0.0), 1.0
+
+
+def check_possible(metric: str, mean: float, std: float | None) -> None:
+    """Check that a number of a table is possible; scores are times 100, and a change may have any value.
+
+    Args:
+        metric: what is measured.
+        mean: the number, or the mean of several runs.
+        std: the standard deviation over the runs; None if there is none.
+
+    Raises:
+        ValueError: it is impossible.
+    """
+    if metric == CHANGE:
+        return
+    if metric in OF_A_MODEL:
+        if mean <= 0:
+            raise ValueError(f"{metric} is above 0, not {mean:g}")
+        return
+    least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in limits(metric))
+    if not least - ROUNDED <= mean <= greatest + ROUNDED:
+        raise ValueError(f"{metric} is from {least:g} to {greatest:g}, not {mean:g}")
+    largest = (greatest - least) / math.sqrt(2)  # of two runs, one at each limit; more runs have a smaller one
+    if std is not None and std > largest + ROUNDED:
+        raise ValueError(f"the standard deviation of {metric} is at most {largest:.1f}, not {std:g}")
 
 
 @dataclass(frozen=True)
@@ -256,6 +295,7 @@ class Measure(Spec):
             raise ValueError(f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'")
         if self.because and not odd:
             raise ValueError("'because' explains why 'printed' and 'metric' differ, and here they do not")
+        timing(self.timing, None)  # for its error: there must be such a measurement
         if self.timing and self.metric and self.metric not in TIMED:
             raise ValueError(f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'")
         if self.subset and self.metric in TIMED:

@@ -1,12 +1,7 @@
-"""What verdicts on scores assume: a margin, and a standard deviation where none is known.
-
-Both are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and the
-paper's over the defaults of this module, which `retort/judgement/README.md` explains.
-"""
+"""Tables of models: what a column and a row say, which margins verdicts on them use, and the cell where they meet."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,9 +18,10 @@ from retort.specs.printed import (
     Measure,
     TextRow,
     Timing,
-    Values,
-    timing,
 )
+
+# Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
+# paper's, and the paper's over these defaults, which `retort/judgement/README.md` explains.
 
 
 class Points(Spec):
@@ -69,9 +65,6 @@ def margin_of(levels: Iterable[Judging]) -> Points:
 def assumed_std_of(levels: Iterable[Judging]) -> Points:
     """Return the assumed standard deviation of the first of some levels that gives one, else the default."""
     return next((level.assumed_std for level in levels if level.assumed_std), ASSUMED_STD)
-
-
-# The columns and rows of a table of models, and the cell at each row and column.
 
 
 class Column(Judging, Measure, Heading):
@@ -121,12 +114,17 @@ class Row(Measure, TextRow):
 
     def student_at(self, variant: str) -> str:
         """Return the student or teacher that is run in a column of this variant; empty if none is."""
-        return self.students.get(variant, "") if self.students else _joined(self.student, variant)
+        return self.students.get(variant, "") if self.students else with_variant(self.student, variant)
 
     @property
     def tested(self) -> bool:
         """Whether paired tests compare the row: it is neither quoted nor a baseline."""
         return not (self.quoted or self.baseline)
+
+
+def with_variant(name: str, variant: str) -> str:
+    """Return the name of a model in a column of this variant."""
+    return f"{name}-{variant}" if name and variant else name
 
 
 @dataclass(frozen=True)
@@ -142,9 +140,7 @@ class CellSpec:
         spec: the column.
         identity: the name of the model, whether it is run or not; empty if it has none.
         subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
-        timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
-        length: tokens of a row that is timed; None for the default.
-        spread: what a latency's mean and deviation are over: 'runs' or 'batches'.
+        measurement: how a latency or a speed-up is measured.
         split: the split of a score; empty for the task's evaluation split.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
@@ -159,9 +155,7 @@ class CellSpec:
     spec: Column
     identity: str = ""
     subset: str = ""
-    timing: str = ""
-    length: int | None = None
-    spread: Values = "runs"
+    measurement: Timing = field(default_factory=Timing)
     split: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
     quoted: str = ""
@@ -184,15 +178,6 @@ class CellSpec:
         return bool(self.student) and self.metric in TIMED
 
     @property
-    def measurement(self) -> Timing:
-        """The measurement of a latency or a speed-up.
-
-        Raises:
-            ValueError: there is no such measurement.
-        """
-        return timing(self.timing, self.length, self.spread)
-
-    @property
     def of_shape(self) -> bool:
         """Whether the number follows from the model's architecture alone (layers, hidden)."""
         return self.metric in SHAPE
@@ -201,89 +186,3 @@ class CellSpec:
     def profiled(self) -> bool:
         """Whether the number comes from a profile of the model: its size or its speed."""
         return self.metric in OF_A_MODEL and not self.of_shape
-
-
-def _joined(name: str, variant: str) -> str:
-    return f"{name}-{variant}" if name and variant else name
-
-
-def cell_at(
-    name: str,
-    row: Row,
-    column: Column,
-    before: str = "",
-    split: str = "",
-    length: int | None = None,
-    spread: Values = "runs",
-) -> CellSpec:
-    """Return the cell at a row and a column; the fields of the row override those of the column.
-
-    Args:
-        name: the full name of the row.
-        row: the row.
-        column: the column.
-        before: the name of the column on the left; empty for the first one.
-        split: the split of the table's scores, used if neither row nor column gives one.
-        length: the tokens of a row that is timed; None for the default.
-        spread: what a latency's mean and deviation are over: 'runs' or 'batches'.
-    """
-    tasks = row.tasks or column.tasks
-    derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
-    return CellSpec(
-        row=name,
-        column=column.name,
-        student=row.student_at(column.variant),
-        identity=_joined(row.identity, column.variant) or row.student_at(column.variant),
-        task=row.task or column.task,
-        subset=row.subset or column.subset,
-        timing=row.timing or column.timing,
-        length=length,
-        spread=spread,
-        metric=derived or row.metric or column.metric,
-        split=row.split or column.split or split,
-        tasks=tasks,
-        quoted=row.quoted,
-        before=before,
-        spec=column,
-    )
-
-
-# The limits of the numbers in tables: of metrics of scores, and of measurements of a model.
-
-
-CORRELATIONS = ("matthews", "pearson", "spearman")
-UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in logits
-ROUNDED = 0.01  # what rounding may add to a recorded number
-
-
-def limits(metric: str) -> tuple[float, float]:
-    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
-    name = metric.split("/")[0]
-    if name.endswith(UNBOUNDED):
-        return -math.inf, math.inf
-    return (-1.0 if name in CORRELATIONS else 0.0), 1.0
-
-
-def check_possible(metric: str, mean: float, std: float | None) -> None:
-    """Check that a number of a table is possible; scores are times 100, and a change may have any value.
-
-    Args:
-        metric: what is measured.
-        mean: the number, or the mean of several runs.
-        std: the standard deviation over the runs; None if there is none.
-
-    Raises:
-        ValueError: it is impossible.
-    """
-    if metric == CHANGE:
-        return
-    if metric in OF_A_MODEL:
-        if mean <= 0:
-            raise ValueError(f"{metric} is above 0, not {mean:g}")
-        return
-    least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in limits(metric))
-    if not least - ROUNDED <= mean <= greatest + ROUNDED:
-        raise ValueError(f"{metric} is from {least:g} to {greatest:g}, not {mean:g}")
-    largest = (greatest - least) / math.sqrt(2)  # of two runs, one at each limit; more runs have a smaller one
-    if std is not None and std > largest + ROUNDED:
-        raise ValueError(f"the standard deviation of {metric} is at most {largest:.1f}, not {std:g}")

@@ -23,10 +23,12 @@ from retort.specs.printed import (
     TextTable,
     Values,
     check_no_repeats,
+    check_possible,
     recorded_cell,
     row_names,
+    timing,
 )
-from retort.specs.rows import CellSpec, Column, Judging, Row, cell_at, check_possible
+from retort.specs.rows import CellSpec, Column, Judging, Row, with_variant
 
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
 
@@ -127,8 +129,6 @@ class MeasuredTable(Judging, TextTable, Exhibit):
         for cell in self.cells():
             if not cell.metric:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")
-            if cell.is_timed:
-                _ = cell.measurement  # read for its error: the timing must be a known one
             if not (cell.task or cell.tasks or cell.metric in (*OF_A_MODEL, AVERAGE, CHANGE)):
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'task', in neither of them")
 
@@ -141,10 +141,31 @@ class MeasuredTable(Judging, TextTable, Exhibit):
         """Every cell with what it measures, made once: checks and jobs ask for the cells of a table many times."""
         before = ["", *(column.name for column in self.columns)]
         return [
-            cell_at(name, row, column, previous, self.split, self.length, self.spread)
+            self._cell(name, row, column, previous)
             for name, row in self.named_rows().items()
             for column, previous in zip(self.columns, before, strict=False)
         ]
+
+    def _cell(self, name: str, row: Row, column: Column, before: str) -> CellSpec:
+        """Return the cell at a row and a column; the fields of the row override those of the column."""
+        tasks = row.tasks or column.tasks
+        derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
+        student = row.student_at(column.variant)
+        return CellSpec(
+            row=name,
+            column=column.name,
+            student=student,
+            identity=with_variant(row.identity, column.variant) or student,
+            task=row.task or column.task,
+            subset=row.subset or column.subset,
+            measurement=timing(row.timing or column.timing, self.length, self.spread),
+            metric=derived or row.metric or column.metric,
+            split=row.split or column.split or self.split,
+            tasks=tasks,
+            quoted=row.quoted,
+            before=before,
+            spec=column,
+        )
 
     def timed_without_gpu(self) -> MeasuredTable:
         """Return the table with each latency on a GPU measured on the device of the job instead."""
