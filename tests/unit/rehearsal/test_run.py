@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 from retort.cli import main
-from retort.cli.measuring import _rehearsal_config
+from retort.cli.rehearsing import rehearsal_config
 from retort.cost.estimates import Estimate
 from retort.cost.jobs import Job
 from retort.cost.speed import Work
@@ -130,7 +130,7 @@ def test_distinct_trainings_of_a_study_that_trains_nothing_are_none(
 def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) -> None:
     path = tmp_path / "gpus.yaml"
     path.write_text("scale: paper\nprecision: tf32\ncluster: slurm/partitions.yaml\nstudents_together: 2\n")
-    config = _rehearsal_config(argparse.Namespace(config=str(path)))
+    config = rehearsal_config(argparse.Namespace(config=str(path)))
     assert (config.scale, config.precision, config.cluster, config.students_together) == ("rehearsal", "auto", None, 2)
 
 

@@ -1,4 +1,4 @@
-"""The verbs `list` and `check`, on the study's files."""
+"""The verbs on the study's files: `list`, `check`, `show`, `pin` and `schemas`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 
 from retort.atomic import write_text
+from retort.cli import inventory
 from retort.cli.base import argument, config_of, verb
 from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
 from retort.plan.settings_cells import check_settings_cells
-from retort.plan.value_lines import Value, values
+from retort.plan.value_lines import values
 from retort.registry import unknown
+from retort.sources.pinning import pin
 from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
@@ -24,35 +26,24 @@ from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 
 
-def _lines(title: str, entries: dict[str, str]) -> list[str]:
-    width = max((len(name) for name in entries), default=0)
-    return [f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), ""]
-
-
-def _lists(study: Study) -> dict[str, dict[str, str]]:
-    exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
-    return {
-        "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
-        "mappings": {name: entry.summary for name, entry in catalogue.mappings().items()},
-        "tasks": {name: task.title for name, task in study.tasks.items()},
-        "students": {
-            **{name: teacher.title for name, teacher in study.teachers.items()},
-            **{name: student.title for name, student in study.students.items()},
-        },
-        "tables": exhibits,
-    }
-
-
 @verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
 def list_everything(arguments: argparse.Namespace) -> int:
     """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
     study, problems = read(config_of(arguments))
-    lists = _lists(study)
+    lists: dict[str, dict[str, str]] = {
+        "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
+        "mappings": {name: entry.summary for name, entry in catalogue.mappings().items()},
+        "tasks": {name: task.title for name, task in study.tasks.items()},
+        "students": {name: teacher.title for name, teacher in study.teachers.items()}
+        | {name: student.title for name, student in study.students.items()},
+        "tables": {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())},
+    }
     if arguments.what and arguments.what not in lists:
         raise unknown("list", arguments.what, lists)
     for title, entries in lists.items():
         if arguments.what in (None, title):
-            print("\n".join(_lines(title, entries)))
+            width = max(map(len, entries), default=0)
+            print(f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), "", sep="\n")
     if problems:
         print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
     return 0
@@ -65,10 +56,7 @@ def _refuse(problems: list[str]) -> int:
     return 1
 
 
-@verb(
-    "check",
-    argument("--data", action="store_true", help="find the files of all tasks, models and corpora"),
-)
+@verb("check", argument("--data", action="store_true", help="find the files of all tasks, models and corpora"))
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
@@ -81,9 +69,7 @@ def check_everything(arguments: argparse.Namespace) -> int:
     needed = required(study)
     lacking = [absence.line(study) for absence in absent_in_folders(study, needed)]
     if arguments.data:
-        from retort.cli.inventory import report
-
-        return max(report(study), _refuse(lacking) if lacking else 0)
+        return max(inventory.report(study), _refuse(lacking) if lacking else 0)
     if lacking:
         return _refuse(lacking)
     for line in unpinned(study, needed):
@@ -100,9 +86,6 @@ def check_everything(arguments: argparse.Namespace) -> int:
         f"{len(cells)} cells read {len(scores)} scores"
     )
     return 0
-
-
-# The verb `show`, which prints a student's settings with their origins.
 
 
 def student_called(study: Study, name: str) -> str:
@@ -142,13 +125,9 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     if full in study.not_run:
         yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
     yield ""
-    yield from _table(values(written, study, full, task))
-
-
-def _table(rows: list[Value]) -> list[str]:
-    texts = [(row.key, _text(row.value), row.origin) for row in rows]
-    widths = [max(len(text[column]) for text in texts) for column in (0, 1)]
-    return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for key, value, origin in texts]
+    rows = [(value.key, _text(value.value), value.origin) for value in values(written, study, full, task)]
+    key_width, text_width = (max(map(len, column)) for column in list(zip(*rows, strict=True))[:2])
+    yield from (f"{key:<{key_width}}  {text:<{text_width}}  {origin}" for key, text, origin in rows)
 
 
 def _text(value: object) -> str:
@@ -169,9 +148,6 @@ def show_student(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# The verb `pin`, which asks the Hugging Face hub for commits.
-
-
 @verb(
     "pin",
     argument("source", nargs="*", help="sources of the hub (default: all that have no commit)"),
@@ -180,15 +156,10 @@ def show_student(arguments: argparse.Namespace) -> int:
 )
 def pin_sources(arguments: argparse.Namespace) -> int:
     """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
-    from retort.sources.pinning import pin
-
     study, _ = read(config_of(arguments))
     for line in pin(study, arguments.source, arguments.revision, arguments.renew):
         print(line)
     return 0
-
-
-# The verb `schemas`, which writes the JSON schemas of the YAML files.
 
 
 @verb("schemas", argument("--check", action="store_true", help="write nothing; the exit status is 1 if one is old"))

@@ -6,7 +6,8 @@ It reads all rows of tasks, and the headers of weights, which tell whether a fil
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -15,12 +16,14 @@ from retort.data.files import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve_data
+from retort.specs.corpus import Component
 from retort.specs.source import FolderSource, HubSource
 from retort.study.reading import required, tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
 Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
+Check = tuple[str, Callable[[], Iterator[Found]]]  # a source, and what checks files of it
 NOUNS = {"tasks": "", "models": "model ", "corpora": "corpus "}
 
 
@@ -34,16 +37,6 @@ def _count_rows(rows: SplitRows) -> str:
     text = f"{len(rows.records):,} rows"
     text += f" of {rows.sample[1]:,} (a sample)" if rows.sample else ""
     return text + ("" if rows.labelled else ", no labels")
-
-
-def _what_to_fetch(study: Study, source: str) -> str | None:
-    """Return what a run will fetch for a source; None for a folder of the user, or if it is fetched already."""
-    spec = study.sources[source].in_use(study.config)
-    if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
-        return None
-    if isinstance(spec, HubSource):
-        return f"{spec.hub.repository} of the hub at {spec.hub.commit or 'a commit that `retort pin` has to find'}"
-    return spec.place(study.config)
 
 
 def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
@@ -81,61 +74,65 @@ def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
         yield f"  {error}", False
 
 
-def _check_task(study: Study, name: str) -> Iterator[Found]:
-    spec = study.tasks[name]
-    splits = {split: files.source or spec.source for split, files in spec.splits.items()} or {"": spec.source}
-    absent = _list_unfetched(study, splits.values())
-    yield from absent.values()
-    for split, source in splits.items():
-        if source not in absent:
-            yield from _check_split(study, name, split) if split else _check_drawn_splits(study, name)
-
-
-def _list_unfetched(study: Study, sources: Iterable[str]) -> dict[str, Found]:
-    """Return source -> a line, for each source that is not fetched yet."""
-    unfetched = {source: _what_to_fetch(study, source) for source in dict.fromkeys(sources)}
-    return {
-        source: (f"  {folder_of(study, source)}: not fetched yet: {what}", True)
-        for source, what in unfetched.items()
-        if what
-    }
-
-
-def _check_model(study: Study, name: str) -> Iterator[Found]:
-    source = study.models[name].source
-    absent = _list_unfetched(study, [source])
-    yield from absent.values() or [_check_weights(folder_of(study, source) / "model.safetensors")]
-
-
-def _check_weights(path: Path) -> Found:
-    """Return the number of weights in a file, from its header, which also gives the length of a whole file."""
+def _check_weights(path: Path) -> Iterator[Found]:
+    """Yield the number of weights in a file, from its header, which also gives the length of a whole file."""
     try:
         with safe_open(path, "np") as weights:
             sizes = [math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()]  # noqa: SIM118
+        yield f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
     except (SafetensorError, OSError) as error:
         reason = "it is not there" if not path.is_file() else str(error).split("\n")[0]
-        return f"  {path} cannot be read ({reason})", False
-    return f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
+        yield f"  {path} cannot be read ({reason})", False
 
 
-def _check_corpus(study: Study, name: str) -> Iterator[Found]:
+def _check_texts(folder: Path, component: Component) -> Iterator[Found]:
+    """Yield a line for the files of a component of a corpus."""
+    patterns = ", ".join(component.files)
+    files = {path for pattern in component.files for path in folder.glob(pattern) if path.is_file()}
+    size = sum(path.stat().st_size for path in files) / 1e6
+    counted = f"{len(files)} file{'s' * (len(files) != 1)}, {size:,.1f} MB"
+    yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
+
+
+def _of_task(study: Study, name: str) -> list[Check]:
+    spec = study.tasks[name]
+    if not spec.splits:
+        return [(spec.source, partial(_check_drawn_splits, study, name))]
+    splits = spec.splits.items()
+    return [(files.source or spec.source, partial(_check_split, study, name, split)) for split, files in splits]
+
+
+def _of_model(study: Study, name: str) -> list[Check]:
+    source = study.models[name].source
+    return [(source, partial(_check_weights, folder_of(study, source) / "model.safetensors"))]
+
+
+def _of_corpus(study: Study, name: str) -> list[Check]:
     components = study.corpora[name].components
-    absent = _list_unfetched(study, [component.source for component in components])
-    yield from absent.values()
-    for component in components:
-        if component.source not in absent:
-            folder, patterns = folder_of(study, component.source), ", ".join(component.files)
-            files = {path for pattern in component.files for path in folder.glob(pattern) if path.is_file()}
-            size = sum(path.stat().st_size for path in files) / 1e6
-            counted = f"{len(files)} file{'s' * (len(files) != 1)}, {size:,.1f} MB"
-            yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
+    return [(each.source, partial(_check_texts, folder_of(study, each.source), each)) for each in components]
 
 
-CHECKS: dict[str, Callable[[Study, str], Iterator[Found]]] = {
-    "tasks": _check_task,
-    "models": _check_model,
-    "corpora": _check_corpus,
-}
+CHECKS = {"tasks": _of_task, "models": _of_model, "corpora": _of_corpus}
+
+
+def _unfetched(study: Study, source: str) -> str | None:
+    """Return a line if a run will fetch a source; None for a folder of the user, or if it is fetched already."""
+    spec, folder = study.sources[source].in_use(study.config), folder_of(study, source)
+    if isinstance(spec, FolderSource) or folder.is_dir():
+        return None
+    what = spec.place(study.config)
+    if isinstance(spec, HubSource):
+        what = f"{spec.hub.repository} of the hub at {spec.hub.commit or 'a commit that `retort pin` has to find'}"
+    return f"  {folder}: not fetched yet: {what}"
+
+
+def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
+    """Yield a line for each source that is not fetched yet, and the lines of the checks of the others."""
+    unfetched = {source: _unfetched(study, source) for source, _ in checks}
+    yield from ((line, True) for line in unfetched.values() if line)
+    for source, check in checks:
+        if not unfetched[source]:
+            yield from check()
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:
@@ -145,13 +142,13 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     counts as present.
     """
     lines, whole, read = [], True, required(study) | {f"tasks/{name}" for name in tasks(study)}
-    for folder, check in CHECKS.items():
+    for folder, checks in CHECKS.items():
         for name, spec in getattr(study, folder).items():
             sources = [spec.source] if folder == "models" else sorted(spec.sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
             lines.append(f"{NOUNS[folder]}{name} ({places}){'' if needed else ', which no table reads'}")
-            for line, fine in check(study, name):
+            for line, fine in _check(study, checks(study, name)):
                 lines.append(line)
                 whole = whole and (fine or not needed)
     return lines, whole

@@ -1,16 +1,13 @@
-"""The verb `cost`, which estimates the jobs and hours of a study before anything runs."""
+"""The verbs `cost`, which estimates the jobs and hours of a study, and `bench`, which measures objectives."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
-import sys
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retort.cli.base import argument, config_of, verb
+from retort.cost import overview
+from retort.cost.speed import STORED
 from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs import catalogue
@@ -44,20 +41,14 @@ def _config(arguments: argparse.Namespace) -> Config:
 )
 def cost(arguments: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""
-    from retort.cost import overview  # imported late: it imports the plan, and so Snakemake
-    from retort.cost.speed import STORED
-
     config = _config(arguments)
     if arguments.calibrate:
-        from retort.bench.calibrate import calibrate
+        from retort.bench.calibrate import calibrate  # late: it imports torch
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
     for line in overview.lines(config, arguments.what, arguments.flops):
         print(line, flush=True)
     return 0
-
-
-# The verb `bench`, which measures the time and memory of objectives.
 
 
 SIZES = "layers,heads,hidden,intermediate"
@@ -90,7 +81,7 @@ def bench(arguments: argparse.Namespace) -> int:
         if name not in known:
             raise unknown("objective", name, known)
     sizes = _read_sizes(arguments.teacher), _read_sizes(arguments.student)
-    from retort.bench import objective_costs as measured
+    from retort.bench import objective_costs as measured  # late: it imports torch
 
     precision = config_of(arguments).resolved_precision()
     for device in measured.devices():
@@ -99,107 +90,3 @@ def bench(arguments: argparse.Namespace) -> int:
             print(line, flush=True)
         print()
     return 0
-
-
-# The verb `rehearse`, which runs every job of the papers' plan in miniature, in one process.
-
-
-if TYPE_CHECKING:
-    from retort.plan.plan import Plan
-
-FOLDER = "results/rehearsal"
-
-
-def _rehearsal_config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration at scale `rehearsal`, with all papers: the widths of models depend on all students.
-
-    Settings for a cluster, for a GPU, and for published data and models are reset.
-    """
-    config = config_of(arguments)
-    content = config.model_dump(exclude={"run_sources"})
-    precision = "auto" if content["precision"] == "tf32" else content["precision"]
-    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
-    return read_config({**content, **unset, "scale": "rehearsal", "precision": precision}, config.file)
-
-
-def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
-    """Return the files that a call asks for.
-
-    Raises:
-        RetortError: there is no such paper.
-    """
-    from retort.rehearsal.rehearse import distinct_trainings
-
-    strange = [paper for paper in papers if paper not in plan.study.papers]
-    if strange:
-        raise unknown("paper", strange[0], plan.study.papers)
-    if not distinct:
-        return [f"reports/{paper}/index.html" for paper in papers] or ["reports/index.html"]
-    chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
-    return [address for address, paper in chosen.items() if not papers or paper in papers]
-
-
-def _content(plan: Plan) -> dict[str, Any]:
-    """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
-    from retort.cost.resources import fits_one_job
-    from retort.plan.sharing import jobs_of
-
-    together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
-    companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
-    return {**plan.config.model_dump(mode="json"), "study": str(plan.config.folder), "companions": companions}
-
-
-@verb(
-    "rehearse",
-    argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
-    argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
-    argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
-)
-def rehearse(arguments: argparse.Namespace) -> int:
-    """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
-    from retort.engine.attempts import LOCKS  # imported late: they import Snakemake
-    from retort.engine.locks import claimed
-    from retort.plan.plan import Plan
-
-    plan, folder = Plan(_rehearsal_config(arguments)), Path(arguments.folder)
-    targets = _targets(plan, arguments.papers, arguments.distinct)
-    if not targets:
-        print(f"no student of {', '.join(arguments.papers) or 'these papers'} is trained")
-        return 0
-    content = _content(plan)
-    folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.chdir(folder), claimed(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
-        return _rehearse(content, targets, arguments)
-
-
-def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.Namespace) -> int:
-    """Run the jobs behind some files in the current folder; return the exit status."""
-    from retort.cost.jobs import Jobs
-    from retort.cost.overview import of_one_process
-    from retort.engine.attempts import RUN
-    from retort.engine.failures import print_what_there_is
-    from retort.engine.workflow import guard_scale
-    from retort.plan.plan import Plan
-    from retort.rehearsal.rehearse import Ran, run, summary, with_progress
-
-    plan = Plan(read_config(content))
-    guard_scale(plan.study)
-    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
-    jobs = Jobs(plan)
-    ordered = jobs.in_order(targets)
-    ran: list[Ran] = []
-    try:
-        for each in with_progress(run(ordered, content), len(ordered)):
-            ran.append(each)
-    except KeyboardInterrupt:
-        print(f"stopped after {len(ran)} jobs; run it again to go on", file=sys.stderr)
-        return 1
-    print(*summary(ran), sep="\n")
-    where = ""
-    if not arguments.distinct:
-        print_what_there_is(jobs, content, targets)
-        print("", *of_one_process(plan, arguments.papers), sep="\n")
-        where = f"; the pages are in {Path('reports').absolute()}"
-    failed = sum(each.failed for each in ran)
-    print(f"{len(ran)} jobs, {failed} failed{where}")
-    return min(failed, 1)

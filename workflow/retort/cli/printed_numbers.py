@@ -1,13 +1,18 @@
-"""The verbs `published` and `audit`, on the numbers that papers print."""
+"""The verbs on the numbers that papers print, and on ours: `published`, `audit`, `compare` and `record`."""
 
 from __future__ import annotations
 
 import argparse
 
+from retort.audit import as_text, audit
 from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
+from retort.judgement import deviations
+from retort.judgement.paired_rows import compare_rows
 from retort.registry import unknown
 from retort.study.load import open_study, open_whole, with_every_paper
+from retort.tables import published
+from retort.tables.recordings import record, record_scale
 
 
 @verb(
@@ -20,9 +25,6 @@ def published_numbers(arguments: argparse.Namespace) -> int:
 
     `check` also fails on a deviation that names no cell and no setting.
     """
-    from retort.judgement import deviations
-    from retort.tables import published
-
     study = open_whole(config_of(arguments))
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
@@ -39,13 +41,8 @@ def published_numbers(arguments: argparse.Namespace) -> int:
 @verb("audit")
 def audit_papers(arguments: argparse.Namespace) -> int:
     """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
-    from retort.audit import as_text, audit
-
     print(as_text(audit(open_whole(config_of(arguments)))))
     return 0
-
-
-# The verb `compare`, which compares two rows of a table.
 
 
 @verb(
@@ -56,21 +53,14 @@ def audit_papers(arguments: argparse.Namespace) -> int:
 )
 def compare_two(arguments: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
-    from retort.judgement.paired_rows import compare_rows
-
     study = open_study(with_every_paper(config_of(arguments)))
     print("\n".join(compare_rows(study, arguments.table, arguments.row, arguments.other)))
     return 0
 
 
-# The verb `record`, which stores the numbers of a run of ours.
-
-
 @verb("record", argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"))
 def record_run(arguments: argparse.Namespace) -> int:
     """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
-    from retort.tables.recordings import record, record_scale
-
     config = config_of(arguments)
     study, every = open_study(config), with_every_paper(config).papers or []
     if arguments.paper not in every:

@@ -5,37 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from retort.checksums import (
-    KINDS,
-    KNOWN,
-    NAME,
-    RESULTS,
-    Checksums,
-    differences,
-    files_of,
-    is_place,
-    place_of,
-    read,
-    remedy,
-    result_of,
-)
+from retort import checksums
+from retort.checksums import KINDS, KNOWN, RESULTS, FileChecksum, files_of, is_place, remedy
 from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
+from retort.results.collect import read_scores
+from retort.study.load import open_study, with_every_paper
 
 SINGLE_FILES = {".json", ".jsonl", ".csv"}  # suffixes of results that are single files, except in sources
 NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user's folders: no results of jobs
-
-
-@dataclass
-class Verified:
-    """The comparison of one result: the numbers of files and bytes read, and a line for each difference."""
-
-    files: int = 0
-    bytes: int = 0
-    lines: list[str] = field(default_factory=list)
 
 
 @verb("verify", argument("path", nargs="*", help="files or folders of results (default: all of results/)"))
@@ -49,48 +29,45 @@ def verify(arguments: argparse.Namespace) -> int:
             raise RetortError(f"{path} does not lie in results/", "give a folder or a file of it, or no path for all")
     results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
     with ThreadPoolExecutor(max_workers=4) as pool:  # hashing releases the GIL
-        verified = list(pool.map(compare, results))
-    lines = [line for each in verified for line in each.lines]
+        compared = list(pool.map(compare, results))
+    files = [file for known, _ in compared for file in known]
+    lines = [line for _, differences in compared for line in differences]
     covered = {str(path) for result in results for _, path in files_of(result)}
     lines += [f"{path} has no checksum: no job has made it; delete it" for path in uncovered(paths, covered)]
     lines += [f"{path} is a folder, and a file belongs there; {remedy(path)}" for path in misplaced(paths)]
     lines += check_scores(arguments, [result for result in results if result.match("seed-*.json")])
     for line in dict.fromkeys(lines):
         print(line)
-    files, size = sum(each.files for each in verified), sum(each.bytes for each in verified)
-    print(f"{files:,} files, {size / 1e6:,.1f} MB: {f'{len(lines)} differences' if lines else 'all as they were made'}")
+    size = sum(file.bytes for file in files) / 1e6
+    print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(lines)} differences' if lines else 'all as they were made'}")
     return int(bool(lines))
 
 
 def results_below(path: Path) -> Iterator[Path]:
     """Yield each result with checksums that is at a path, below it, or above it."""
     if path.is_dir():
-        yield from (result_of(place) for place in sorted(path.rglob(f"*{NAME}")) if is_place(place))
+        yield from (checksums.result_of(place) for place in sorted(path.rglob(f"*{checksums.NAME}")) if is_place(place))
     for above in (path, *path.parents):
-        if place_of(above).is_file():
+        if checksums.place_of(above).is_file():
             yield above
 
 
-def compare(path: Path) -> Verified:
-    """Compare each file of a result with its checksum; a file that was added later is a difference.
+def compare(path: Path) -> tuple[list[FileChecksum], list[str]]:
+    """Return the checksums of a result, and a line for each difference; a file that was added later is one.
 
     A result that is a single file may be deleted: the next run makes it again.
     """
     if not path.exists():
-        return Verified()
+        return [], []
     try:
-        checksums = read(path)
+        known = checksums.read(path)
     except RetortError as error:
-        return Verified(lines=[str(error)])
-    if checksums is None:  # a folder has taken the place of a file
-        return Verified()
-    lines = [f"{line}; {remedy(path)}" for line in differences(path, checksums, thorough=True)]
-    lines += [f"{file} was added after {path} was made; delete it" for file in _added(path, checksums)]
-    return Verified(len(checksums.files), sum(file.bytes for file in checksums.files.values()), lines)
-
-
-def _added(path: Path, checksums: Checksums) -> list[Path]:
-    return [file for name, file in files_of(path) if path.is_dir() and name not in checksums.files]
+        return [], [str(error)]
+    if known is None:  # a folder has taken the place of a file
+        return [], []
+    lines = [f"{line}; {remedy(path)}" for line in checksums.differences(path, known, thorough=True)]
+    added = [file for name, file in files_of(path) if path.is_dir() and name not in known.files]
+    return list(known.files.values()), lines + [f"{file} was added after {path} was made; delete it" for file in added]
 
 
 def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
@@ -115,15 +92,11 @@ def misplaced(paths: Iterable[Path]) -> list[Path]:
 
 def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
     """Return a line for each score of the study that contradicts its answers or has other settings."""
-    from retort.results.collect import read_scores
-    from retort.study.load import open_study, with_every_paper
-
     study, lines = open_study(with_every_paper(config_of(arguments))), []
     for path in scores:
         student, task = path.parent.parent.name, path.parent.name
-        if path.name.endswith(".answers.json") or task not in study.tasks:
-            continue
-        if student not in study.students and student not in study.teachers:
+        known = task in study.tasks and (student in study.students or student in study.teachers)
+        if not known or path.name.endswith(".answers.json"):
             continue
         try:
             read_scores(study, [path])
