@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import math
+from collections.abc import Iterator
 
 import pytest
 from retort.bench.objective_costs import MAPPINGS, Setting, lines, measure
@@ -12,6 +14,14 @@ from retort.objectives import objectives
 
 TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="float32", device="cpu", repeats=1)
 EQUAL = dataclasses.replace(TINY, student=(2, 12, 96, 32))  # a student as wide as its teacher
+
+
+@pytest.fixture(autouse=True)
+def frozen() -> Iterator[None]:
+    """Keep what other tests left in memory out of garbage collection, which a measurement runs twice."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.slow

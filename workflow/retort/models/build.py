@@ -221,37 +221,37 @@ def blank(
         head: a key of HEADS.
         num_labels: number of outputs of a classification head.
     """
-    config, sizes = _config(model_folder), sizes_of(architecture)
-    if sizes["embedding"] != sizes["hidden"] and not hasattr(config, SIZES["embedding"]):
+    config = _config(model_folder)
+    if architecture.embedding and not hasattr(config, SIZES["embedding"]):
         family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
         positions = config.max_position_embeddings - family.first_position  # RoBERTa has unused ones before it
         kept |= {"max_position_embeddings": positions, "tokenizer_class": family.tokenizer}
         config = ElectraConfig(**kept)
+    if head == "classification":
+        config.num_labels = num_labels  # the config decides the size of the head
+    model: torch.nn.Module = _random(config, architecture, head)
+    return model
+
+
+def bert(architecture: Architecture, vocabulary: int, head: str = "none", num_labels: int = 1, **options: Any) -> Any:
+    """Build a BERT with random weights from sizes alone, for measurements; `options` are those of its class."""
+    config: Any = BertConfig(vocab_size=vocabulary)
+    config.num_labels = num_labels
+    return _random(config, architecture, head, **options)
+
+
+def _random(config: Any, architecture: Architecture, head: str, **options: Any) -> Any:
+    """Build a model with random weights and these sizes; the config gives the rest."""
+    sizes = sizes_of(architecture)
     for name, key in SIZES.items():
         if hasattr(config, key):
             setattr(config, key, sizes[name])
-    if head == "classification":
-        config.num_labels = num_labels  # the config decides the size of the head
-    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION)
-    return model
+    return HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION, **options)
 
 
 def sizes_of(architecture: Architecture) -> dict[str, int]:
     """Return the sizes of an architecture by the keys of SIZES."""
     return {"embedding": architecture.hidden, **architecture.model_dump()}
-
-
-def bert(architecture: Architecture, vocabulary: int, head: str = "none", num_labels: int = 1, **options: Any) -> Any:
-    """Build a BERT with random weights from sizes alone, for measurements; `options` are those of its class."""
-    config = BertConfig(
-        vocab_size=vocabulary,
-        num_hidden_layers=architecture.layers,
-        num_attention_heads=architecture.heads,
-        hidden_size=architecture.hidden,
-        intermediate_size=architecture.intermediate,
-        num_labels=num_labels,  # type: ignore[call-arg]
-    )
-    return HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION, **options)
 
 
 def check_shape(
