@@ -49,7 +49,7 @@ class Entry:
     Args:
         headline: the markup of the first table of a study of ours; None for a printed paper.
         claims: whether it has claims.
-        pending: the anchors of tables and figures that are still to come.
+        pending: the tables and figures that are still to come.
         page: whether its page exists.
         recorded: its recorded runs.
     """
@@ -61,14 +61,9 @@ class Entry:
     contents: list[PageExhibit]
     headline: str | None = None
     claims: bool = False
-    pending: list[str] = field(default_factory=list)
+    pending: list[PageExhibit] = field(default_factory=list)
     page: bool = True
     recorded: list[Recorded] = field(default_factory=list)
-
-    @property
-    def still(self) -> list[PageExhibit]:
-        """The tables and figures that are still to come."""
-        return [exhibit for exhibit in self.contents if exhibit.anchor in self.pending]
 
 
 def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True) -> Entry:
@@ -82,7 +77,8 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         finished: whether all of them and the page of the paper exist.
     """
     spec, names = study.papers[paper], study.exhibits_of(paper)
-    pending = [] if finished else [name for name in names if not files.tidy(paper, name).is_file()]
+    headings = {name: heading(study, paper, name) for name in names}
+    there = names if finished else [name for name in names if files.tidy(paper, name).is_file()]
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
     table = files.printed(paper, first)
     return Entry(
@@ -90,10 +86,10 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         title=spec.title,
         reference=spec.reference,
         tally=tally(study, paper, found, files),
-        contents=[heading(study, paper, name) for name in names],
+        contents=list(headings.values()),
         headline=_link_from_index(article(table), paper) if first and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
-        pending=[heading(study, paper, name).anchor for name in pending],
+        pending=[shown for name, shown in headings.items() if name not in there],
         page=finished,
         recorded=[Recorded(one.scale, one.cells, one.counts, one.outdated) for one in found if one.run is not None],
     )
