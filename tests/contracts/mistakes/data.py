@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
-from retort.data.readers import rated_lines
+from retort.data.formats import rated_lines
 from retort.data.splits import read_task
 from retort.data.texts import Section, texts
 from retort.settings.inputs import TaskSettings
@@ -56,10 +56,10 @@ ROWS: list[tuple[str, str, dict[str, Any], str]] = [
     ("dev.jsonl", '{"id": [1], "one": "a", "label": "yes"}\n', {**JSONL, "columns": {**LABELLED, "id": "id"}},
      "s/dev.jsonl, line 1: id (id) is [1], not a text or a number"),
     ("dev.jsonl", '["a"]\n', JSONL, "s/dev.jsonl, line 1: not a JSON object: '[\"a\"]'"),
-    ("dev.json", f'{{"one": {DEEP}}}\n', JSON, "dev.json:1: lists or objects are nested too deep"),
-    ("dev.json", "[" * 100_000, JSON, "dev.json:1: lists or objects are nested too deep"),
-    ("dev.json", f'[{{"one": {HALF}, "label": "yes"}}]', JSON, r"dev.json:1: '\ud800' is half a character"),
-    ("dev.json", '[\n{"one": "a", "one": "b", "label": "yes"}\n]', JSON, "dev.json:2: 'one' is given twice"),
+    ("dev.json", f'{{"one": {DEEP}}}\n', JSON, "dev.json: lists or objects are nested too deep"),
+    ("dev.json", "[" * 100_000, JSON, "dev.json: lists or objects are nested too deep"),
+    ("dev.json", f'[{{"one": {HALF}, "label": "yes"}}]', JSON, r"dev.json: '\ud800' is half a character"),
+    ("dev.json", '[\n{"one": "a", "one": "b", "label": "yes"}\n]', JSON, "dev.json: 'one' is given twice"),
     ("dev.json", '[\n{"one": "a",\n"one": "b", "label": "yes"}\n]', JSON, "dev.json: 'one' is given twice"),
     ("dev.json", '{"data": 1, "data": 2}', SQUAD, "dev.json: 'data' is given twice"),
     ("dev.json", f'{{"data": {DEEP}}}', SQUAD, "dev.json: lists or objects are nested too deep"),

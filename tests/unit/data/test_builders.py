@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.files import sha256
+from retort.checksums import sha256
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
@@ -62,22 +62,24 @@ CSV = "index,one,two,label\n0,a,b,yes\n"
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("dev.csv", CSV + "1,c,d,no,x\n", "not a whole csv file (Error tokenizing data. C error: Expected 4"),
+        ("dev.csv", CSV + "1,c,d,no,x\n", "dev.csv, row 2: more fields than the header has; are quotes missing?"),
         ("dev.csv", CSV.replace("yes", "yes,x") + "1,c,d,no,x\n", "dev.csv, row 1: more fields than the header has"),
         ("dev.csv", CSV + "1,c,d\n", "dev.csv, row 2: label '' is not one of no, yes"),
-        ("dev.csv", CSV + '1,"c,d,no\n', "(Error tokenizing data. C error: EOF inside string"),
+        ("dev.csv", CSV + '1,"c,d,no\n', "dev.csv:3: not valid CSV (unexpected end of data); are quotes missing?"),
         ("dev.csv", CSV + "1,,d,no\n", "dev.csv, row 2: text (one) is empty"),
         ("dev.csv", CSV + "0,c,d,no\n", "dev.csv, row 2: id '0' stands in row 1 already"),
         ("dev.csv", CSV.replace("two", "zwei"), "no column 'two' for 'pair'; there are index, one, zwei, label"),
         ("dev.csv", CSV.encode() + b"1,caf\xe9,d,no\n", "dev.csv:3: not UTF-8 text (invalid continuation byte)"),
-        ("dev.csv", "", "dev.csv: not a whole csv file (No columns to parse from file)"),
+        ("dev.csv", "", "dev.csv holds no rows"),
         ("dev.csv", CSV, "dev.csv: 1 rows, and the whole set has 2"),
-        ("dev.json", '[{"index": 0, "one": "a"', "dev.json: not a whole json file ("),
-        ("dev.json", "", "dev.json: not a whole json file (it is empty)"),
+        ("dev.csv", CSV + '1,"c" and,d,no\n', "dev.csv:3: not valid CSV (',' expected after '\"')"),
+        ("dev.json", '[{"index": 0, "one": "a"', "dev.json:1: not valid JSON (Expecting ',' delimiter)"),
+        ("dev.json", "", "dev.json:1: not valid JSON (Expecting value)"),
+        ("dev.json", "[5]", "dev.json, row 1: not a JSON object: '5'"),
+        ("dev.json", '{"index": 0, "one": "a", "two": "b", "label": "no"}\n5', "line 2: not a JSON object: '5'"),
         ("dev.json", '[{"index": 0, "one": 5, "two": "b", "label": "no"}]', "row 1: text (one) is 5, not a text"),
-        ("dev.json", '[{"index": 0, "one": "2020-01-01", "two": "b", "label": "no"}]', "row 1: text (one) is datetime"),
         ("dev.json", '[{"index": 0, "one": "a", "two": null, "label": "no"}]', "dev.json, row 1: pair (two) is empty"),
-        ("dev.parquet", b"PAR1 and no more", "dev.parquet: not a whole parquet file (Parquet magic bytes"),
+        ("dev.parquet", b"PAR1 and no more", "dev.parquet: not a whole Parquet file (Parquet magic bytes"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_of_a_builder(name: str, content: str | bytes, said: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
-    from retort.data.readers import readers
+    from retort.data.formats import readers
 
     (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
     with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):

@@ -11,7 +11,7 @@ from retort.data.batches import collate, in_order, mask_tokens
 from retort.data.blocks import CorpusInfo
 from retort.data.encoded import Encoded
 from retort.data.encoding import encode_task
-from retort.data.readers import Record, readers
+from retort.data.formats import Record, readers
 from retort.data.splits import split_groups
 from retort.errors import RetortError
 from retort.specs.task import Reader
@@ -54,23 +54,6 @@ def test_a_mistake_in_a_file_of_ratings(line: str, encoding: str, said: str, tmp
 def test_the_encoding_of_ratings_is_declared(tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
     assert readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")[0].text == "café"
-
-
-def test_pairs_are_half_neighbours_and_no_text_stands_in_two_groups(texts: Path) -> None:
-    found = readers["same-text-pairs"](texts, file="rated.txt", seed=3)
-    assert sum(r.label for r in found) * 2 == len(found)
-    owner: dict[str, set[str]] = {}
-    lines = [line.split("\t") for line in (texts / "rated.txt").read_text().splitlines()]
-    sentences: dict[str, set[str]] = {}
-    for identity, _, sentence in lines:
-        sentences.setdefault(sentence, set()).add(identity.split("_")[0])
-    unique = {sentence: next(iter(names)) for sentence, names in sentences.items() if len(names) == 1}
-    for record in found:
-        for text in (record.text, record.pair):
-            if text in unique:
-                owner.setdefault(unique[text], set()).add(record.group)
-    assert owner
-    assert all(len(groups) == 1 for groups in owner.values())
 
 
 def test_split_keeps_groups_whole_and_follows_its_seed() -> None:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 from datasets import ClassLabel, DatasetDict, List, Value, load_from_disk
 from retort.data.batches import collate
-from retort.data.encoded import Encoded, RowCounts
-from retort.data.encoding import SplitWriter, TokenColumns, Tokeniser, encode_task
+from retort.data.encoded import Encoded, RowCounts, TokenColumns
+from retort.data.encoding import SplitWriter, encode_task
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of

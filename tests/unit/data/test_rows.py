@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from retort.data.files import plain_or_gzip
-from retort.data.formats import formats
-from retort.data.readers import Record
+from retort.data.formats import Record, formats
 from retort.data.splits import SplitRows, read_task, split_groups
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings

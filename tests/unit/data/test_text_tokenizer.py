@@ -8,8 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
-from retort.data.cleaning import clean
-from retort.data.text_tokenizer import TextTokenizer, words_are_independent
+from retort.data.corpus_texts import clean
+from retort.data.tokenizers import TextTokenizer, words_are_independent
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.conftest import ROOT
@@ -93,7 +93,7 @@ def both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> None:
 
 def test_random_texts(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     both_ways(tokenizer, texts_of(1500), 400)
-    monkeypatch.setattr("retort.data.text_tokenizer.WORDS", 50)  # the words are forgotten and learnt again
+    monkeypatch.setattr("retort.data.tokenizers.WORDS", 50)  # the words are forgotten and learnt again
     both_ways(tokenizer, texts_of(300), 20)
     assert TextTokenizer(tokenizer, words_are_independent=True).encode([]).lengths.tolist() == []
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from retort.data import texts as formats
-from retort.data.cleaning import Seen, clean, split_sentences
-from retort.data.texts import Section, sections, texts
-from retort.data.wikitext import plain
+from retort.data.corpus_texts import Seen, clean
+from retort.data.packing import split_sentences
+from retort.data.texts import Section, plain, sections, texts
 from retort.errors import RetortError
 
 from tests.conftest import ROOT

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from retort.data.splits import read_task
-from retort.data.text_tokenizer import CorpusTokenizer
 from retort.data.texts import Section, texts
-from retort.data.tokenizers import check_same_tokenizer
+from retort.data.tokenizers import CorpusTokenizer, check_same_tokenizer
 from retort.models import build
 from retort.models.initialise import check_published
 from retort.plan.plan import Plan

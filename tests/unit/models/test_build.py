@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import torch
 from retort.checksums import remedy_of_model
-from retort.data.text_tokenizer import CorpusTokenizer
-from retort.data.tokenizers import read_tokenizer
+from retort.data.tokenizers import CorpusTokenizer, read_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES

@@ -128,8 +128,8 @@ def test_the_command_starts_without_torch(verb: str) -> None:
 
 
 def test_what_is_read_without_torch_is_what_is_registered() -> None:
+    from retort.data.formats import readers
     from retort.data.packing import packers
-    from retort.data.readers import readers
     from retort.data.texts import texts
     from retort.objectives import objectives
     from retort.specs import catalogue

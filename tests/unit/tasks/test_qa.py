@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 from retort.data.encoded import Encoded
-from retort.data.encoding import SplitWriter, Tokeniser, encode_task
+from retort.data.encoding import SplitWriter, encode_task
+from retort.data.tokenizers import Tokeniser
 from retort.engine.job import Job
 from retort.models import build, weights
 from retort.models.recorder import Recorder

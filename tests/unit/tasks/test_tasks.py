@@ -12,9 +12,10 @@ import pytest
 import torch
 import yaml
 from retort.data.encoded import Encoded, RowCounts
-from retort.data.encoding import SplitWriter, Tokeniser, encode_task
+from retort.data.encoding import SplitWriter, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
+from retort.data.tokenizers import Tokeniser
 from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.models import build

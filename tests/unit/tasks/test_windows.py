@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from retort.data.encoded import Encoded
-from retort.data.encoding import Tokeniser
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.tasks.windows import Question, windows
 

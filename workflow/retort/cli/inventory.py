@@ -12,7 +12,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from retort.data.files import sha256
+from retort.checksums import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve_data

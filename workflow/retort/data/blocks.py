@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from retort.data.files import sha256
+from retort.checksums import sha256
+from retort.data.encoded import REMEDY, STATE, map_tables, values_of
 from retort.errors import RetortError
 
-STATE, INFO = "state.json", "corpus.json"  # `datasets` writes the first one, we the second
+INFO = "corpus.json"
 FILE = 1 << 28  # tokens after which a new file is begun
 BATCH = 1 << 22  # tokens of a record batch
 
@@ -132,19 +133,6 @@ def _write_state(folder: Path, digests: dict[str, str]) -> None:
     (folder / STATE).write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
 
 
-def _map_arrays(path: Path) -> list[np.ndarray]:
-    """Return the (rows, block) input ids of each record batch of an Arrow file, mapped to memory."""
-    import pyarrow as pa
-
-    try:
-        table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
-        column = table.column("input_ids")
-        return [chunk.flatten().to_numpy().reshape(len(chunk), -1) for chunk in column.chunks if len(chunk)]
-    except (OSError, KeyError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise RetortError(f"{path} is no file of a corpus ({reason})", "delete the corpus and run again") from error
-
-
 class Blocks:
     """The blocks of a corpus by number; a block is read from disk only when it is indexed.
 
@@ -157,16 +145,11 @@ class Blocks:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        try:
-            listed = json.loads((self.folder / STATE).read_text())["_data_files"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RetortError(f"{self.folder} is no corpus ({error})", "delete the folder and run again") from error
-        self._arrays = [array for each in listed for array in _map_arrays(self.folder / each["filename"])]
+        columns = [table["input_ids"] for table in map_tables(self.folder)]
+        self._arrays = [values_of(chunk) for column in columns for chunk in column.chunks if len(chunk)]
         self._ends = np.cumsum([len(array) for array in self._arrays])  # (arrays,), the blocks up to each array's end
         if len(self) != self.info.blocks:
-            raise RetortError(
-                f"{self.folder} holds {len(self)} blocks of {self.info.blocks}", "delete the corpus and run again"
-            )
+            raise RetortError(f"{self.folder} holds {len(self)} blocks of {self.info.blocks}", REMEDY)
 
     def __len__(self) -> int:
         return int(self._ends[-1]) if len(self._ends) else 0

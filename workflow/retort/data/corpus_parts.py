@@ -1,7 +1,8 @@
 """Read, clean and tokenise the texts of a corpus, in as many parts as there are jobs.
 
-Files are cut into sections; a part is a run of sections. The shards of a section do not depend on the parts, so any
-number of jobs builds the same corpus. A job that starts again after a kill keeps its shards.
+Files are cut into sections; a part is a run of sections. The documents of a section are stored in shards, files of some
+tens of megabytes with checksums. They do not depend on the parts, so any number of jobs builds the same corpus. A job
+that starts again after a kill keeps its shards.
 """
 
 from __future__ import annotations
@@ -12,129 +13,156 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from retort.data.cleaning import Seen, clean, digest
-from retort.data.corpus_texts import CorpusTexts, NumberedSection
+from retort.atomic import replacing, write_text
+from retort.checksums import sha256
+from retort.data.corpus_texts import CorpusTexts, Seen, clean, digest
 from retort.data.packing import Documents, Packer
-from retort.data.text_tokenizer import CorpusTokenizer, token_dtype
-from retort.data.texts import texts
-from retort.data.token_shards import TokenShard, is_whole, read_shard, shard_name, write_shard
+from retort.data.texts import Section, texts
+from retort.data.tokenizers import CorpusTokenizer, token_dtype
+from retort.errors import RetortError
 from retort.specs.corpus import Component
 
 CHUNK = 1 << 20  # characters that are tokenised at a time
 SHARD = 1 << 23  # tokens after which a shard is written
+ARRAYS = ("input_ids", "text_lengths", "document_texts", "digests", "characters", "read")
 
 
-def _documents(component: Component, section: NumberedSection) -> Iterator[str]:
-    """Return the raw documents of a section: all, or a random sample at the component's rate."""
-    documents: Iterator[str] = texts[component.format](section.section, **component.options)
-    if component.sample < 1:
-        rng = random.Random(f"corpus sample {section.component} {section.number}")
-        documents = (text for text in documents if rng.random() < component.sample)
-    return documents
-
-
-@dataclass
-class _Pending:
-    """Tokenised documents that are in no shard yet; arrays as in `TokenShard`."""
-
-    input_ids: list[np.ndarray] = field(default_factory=list)
-    text_lengths: list[np.ndarray] = field(default_factory=list)
-    document_texts: list[int] = field(default_factory=list)
-    digests: list[int] = field(default_factory=list)
-    characters: list[int] = field(default_factory=list)
-    read: list[int] = field(default_factory=list)
-    tokens: int = 0
-
-    def shard(self, vocabulary: int, consumed: int, is_last: bool) -> TokenShard:
-        """Return the documents as a shard."""
-        empty = [np.empty(0, np.int32)]
-        documents = Documents(
-            input_ids=np.concatenate(self.input_ids or empty).astype(token_dtype(vocabulary)),
-            text_lengths=np.concatenate(self.text_lengths or empty),
-            document_texts=np.array(self.document_texts, np.int32),
-        )
-        return TokenShard(
-            documents=documents,
-            digests=np.array(self.digests, np.uint64),
-            characters=np.array(self.characters, np.int64),
-            read=np.array(self.read, np.int64),
-            consumed=consumed,
-            is_last=is_last,
-        )
-
-
-class _SectionWriter:
-    """Reads a section and writes its shards.
+@dataclass(frozen=True)
+class TokenShard:
+    """Tokenised documents of one section of a file: those that are long enough, repeated ones too.
 
     Args:
-        component: the component of the corpus.
-        section: the section.
-        tokenizer: the tokenizer.
-        packer: splits documents into the texts that are tokenised separately.
-        folder: the folder of the shards.
+        input_ids: see `Documents`; so for the next two.
+        text_lengths: see `Documents`.
+        document_texts: see `Documents`.
+        digests: (documents,) uint64, equal for documents of equal text.
+        characters: (documents,) the length of each document.
+        read: (documents,) how many documents of the section were read up to this one, short ones too.
+        consumed: how many documents of the section were read for this shard and those before it.
+        is_last: whether the section has no more documents.
     """
 
-    def __init__(
-        self,
-        component: Component,
-        section: NumberedSection,
-        tokenizer: CorpusTokenizer,
-        packer: Packer,
-        folder: Path,
-    ) -> None:
-        self.component, self.section = component, section
-        self.tokenizer, self.packer, self.folder = tokenizer, packer, folder
+    input_ids: np.ndarray
+    text_lengths: np.ndarray
+    document_texts: np.ndarray
+    digests: np.ndarray
+    characters: np.ndarray
+    read: np.ndarray
+    consumed: int
+    is_last: bool
 
-    def shards(self) -> Iterator[TokenShard]:
-        """Yield the shards, those of an earlier job first; each is on disk when it is yielded."""
-        number, consumed, is_last = 0, 0, False
-        while not is_last and is_whole(self._path(number)):
-            shard = read_shard(self._path(number))
-            number, consumed, is_last = number + 1, shard.consumed, shard.is_last
-            yield shard
-        if not is_last:
-            yield from self._new_shards(number, consumed)
+    @property
+    def documents(self) -> Documents:
+        """The documents."""
+        return Documents(self.input_ids, self.text_lengths, self.document_texts)
 
-    def _path(self, number: int) -> Path:
-        return self.folder / shard_name(self.section.component, self.section.number, number)
 
-    def _new_shards(self, number: int, consumed: int) -> Iterator[TokenShard]:
-        documents = itertools.islice(_documents(self.component, self.section), consumed, None)
-        pending = _Pending()
-        for chunk in _chunks(documents):
-            self._tokenize(chunk, consumed, pending)
-            consumed += len(chunk)
-            if pending.tokens >= SHARD:
-                yield self._write(number, pending, consumed, is_last=False)
-                number, pending = number + 1, _Pending()
-        yield self._write(number, pending, consumed, is_last=True)
+def tokenize_part(
+    corpus: CorpusTexts,
+    part: tuple[int, int],
+    output: Path,
+    state: Path,
+    say: Callable[[str], None] = lambda line: None,
+) -> int:
+    """Tokenise one part of the texts of a corpus into shards in `output`; return the number of tokens.
 
-    def _write(self, number: int, pending: _Pending, consumed: int, is_last: bool) -> TokenShard:
-        shard = pending.shard(self.tokenizer.vocabulary, consumed, is_last)
-        write_shard(self._path(number), shard)
-        return shard
+    A part reads no more of a component than surely fills the component's share of the corpus.
 
-    def _tokenize(self, chunk: list[str], consumed: int, pending: _Pending) -> None:
-        """Clean and tokenise a chunk of documents and append those that are long enough to `pending`."""
-        minimum = max(self.component.cleaning.minimum, 1)
-        split: list[list[str]] = []
-        for number, document in enumerate(chunk, start=consumed + 1):
-            text = clean(document)
-            if len(text) >= minimum:
-                split.append(self.packer.texts(text))
-                pending.digests.append(digest(text))
-                pending.characters.append(len(text))
-                pending.read.append(number)
-        tokenized = self.tokenizer.texts.encode(list(itertools.chain(*split)))
-        pending.input_ids.append(tokenized.input_ids.astype(token_dtype(self.tokenizer.vocabulary)))
-        pending.text_lengths.append(tokenized.lengths)
-        pending.document_texts += map(len, split)
-        pending.tokens += len(tokenized.input_ids)
+    Args:
+        corpus: the texts of the corpus and the tokenizer.
+        part: the number of the part, from 1, and the number of parts.
+        output: the folder to fill.
+        state: the folder where an interrupted job leaves its shards for the next job; deleted at the end.
+        say: called with one line for each shard.
+
+    Raises:
+        RetortError: a file is not of its format.
+    """
+    own = _state_folder(state, corpus, part)
+    components = corpus.settings.components
+    # a block holds fewer than `block` tokens of the texts
+    enough = [np.inf if quota is None else (quota + 1) * corpus.settings.block for quota in corpus.quotas]
+    tokens, seen = [0] * len(components), [Seen() for _ in components]
+    for number, owner, section in corpus.sections_of_part(*part):
+        if tokens[owner] >= enough[owner]:
+            continue
+        for shard in _shards(corpus, number, owner, section, own):
+            chosen = chosen_documents(shard, seen[owner], components[owner])
+            tokens[owner] += len(shard.documents.select(chosen).input_ids)
+            say(f"{section.path.name}: {shard.consumed:,} documents; {sum(tokens):,} tokens in all")
+            if tokens[owner] >= enough[owner]:
+                break
+    output.mkdir(parents=True, exist_ok=True)
+    for path in sorted(own.iterdir()):
+        shutil.move(path, output / path.name)
+    shutil.rmtree(state)
+    return sum(tokens)
+
+
+def chosen_documents(shard: TokenShard, seen: Seen, component: Component) -> np.ndarray:
+    """Return (documents,) booleans: False for those that were seen before, if the component drops repeated documents.
+
+    Args:
+        shard: the documents, which are added to `seen`.
+        seen: the documents of the component before these.
+        component: says whether repeated documents are dropped.
+    """
+    new = seen.add(shard.digests)
+    return new if component.cleaning.drop_duplicates else np.ones_like(new)
+
+
+def _state_folder(state: Path, corpus: CorpusTexts, part: tuple[int, int]) -> Path:
+    """Make and return the folder in `state` for exactly these settings, files and tokenizer; delete all others.
+
+    Its name is a hash of the settings, the names and sizes of the files and the tokenizer's digest.
+    """
+    sizes = [[(path.name, path.stat().st_size) for path in own] for own in corpus.files]
+    key = json.dumps([corpus.settings.as_json(), sizes, corpus.tokenizer_digest, part], sort_keys=True)
+    own = state / hashlib.sha256(key.encode()).hexdigest()[:16]
+    for other in state.glob("*"):
+        if other != own:
+            shutil.rmtree(other)
+    own.mkdir(parents=True, exist_ok=True)
+    return own
+
+
+def _shards(corpus: CorpusTexts, number: int, owner: int, section: Section, folder: Path) -> Iterator[TokenShard]:
+    """Yield the shards of a section, those of an earlier job first; each is on disk when it is yielded.
+
+    Args:
+        corpus: the texts of the corpus and the tokenizer.
+        number: the number of the section among those of all components, from 0.
+        owner: the number of its component, from 0.
+        section: the section.
+        folder: the folder of the shards, whose names sort in the order of the documents.
+    """
+    component, packer, consumed = corpus.settings.components[owner], corpus.packer(), 0
+    paths = (folder / f"{owner:03}-{number:05}-{shard:05}.safetensors" for shard in itertools.count())
+    for path in paths:
+        if not _is_whole(path):
+            break
+        shard = read_shard(path)
+        yield shard
+        if shard.is_last:
+            return
+        consumed = shard.consumed
+    documents: Iterator[str] = texts[component.format](section, **component.options)
+    if component.sample < 1:
+        rng = random.Random(f"corpus sample {owner} {number}")
+        documents = (text for text in documents if rng.random() < component.sample)
+    held = [_tokenize([], consumed, component, corpus.tokenizer, packer)]
+    for chunk in _chunks(itertools.islice(documents, consumed, None)):
+        held.append(_tokenize(chunk, consumed, component, corpus.tokenizer, packer))
+        consumed += len(chunk)
+        if sum(len(each.input_ids) for each in held) >= SHARD:
+            yield _write_shard(path, held, is_last=False)
+            path, held = next(paths), [_tokenize([], consumed, component, corpus.tokenizer, packer)]
+    yield _write_shard(path, held, is_last=True)
 
 
 def _chunks(documents: Iterator[str]) -> Iterator[list[str]]:
@@ -151,74 +179,75 @@ def _chunks(documents: Iterator[str]) -> Iterator[list[str]]:
         yield held
 
 
-def _sufficient_tokens(quota: int | None, block: int) -> float:
-    """Return a number of tokens that surely fills a quota of blocks; a block holds fewer than `block` of them."""
-    return np.inf if quota is None else (quota + 1) * block
-
-
-def _state_folder(state: Path, texts: CorpusTexts, part: tuple[int, int]) -> Path:
-    """Make and return the folder in `state` for exactly these settings, files and tokenizer; delete all others.
-
-    Its name is a hash of the settings, the names and sizes of the files and the tokenizer's digest.
-    """
-    sizes = [[(path.name, path.stat().st_size) for path in own] for own in texts.files]
-    key = json.dumps([texts.settings.as_json(), sizes, texts.tokenizer_digest, part], sort_keys=True)
-    own = state / hashlib.sha256(key.encode()).hexdigest()[:16]
-    for other in state.glob("*"):
-        if other != own:
-            shutil.rmtree(other)
-    own.mkdir(parents=True, exist_ok=True)
-    return own
-
-
-def tokenize_part(
-    texts: CorpusTexts,
-    part: tuple[int, int],
-    output: Path,
-    state: Path,
-    say: Callable[[str], None] = lambda line: None,
-) -> int:
-    """Tokenise one part of the texts of a corpus into shards in `output`; return the number of tokens.
-
-    A part reads no more of a component than surely fills the component's share of the corpus.
+def _tokenize(
+    chunk: list[str], consumed: int, component: Component, tokenizer: CorpusTokenizer, packer: Packer
+) -> TokenShard:
+    """Return the documents of a chunk that are long enough, cleaned and tokenised.
 
     Args:
-        texts: the texts of the corpus and the tokenizer.
-        part: the number of the part, from 1, and the number of parts.
-        output: the folder to fill.
-        state: the folder where an interrupted job leaves its shards for the next job; deleted at the end.
-        say: called with one line for each shard.
+        chunk: raw documents.
+        consumed: how many documents of the section were read before them.
+        component: the component of the corpus.
+        tokenizer: the tokenizer.
+        packer: splits documents into the texts that are tokenised separately.
+    """
+    cleaned = ((number, clean(document)) for number, document in enumerate(chunk, start=consumed + 1))
+    kept = [(number, text) for number, text in cleaned if len(text) >= max(component.cleaning.minimum, 1)]
+    split = [packer.texts(text) for _, text in kept]
+    tokenized = tokenizer.texts.encode(list(itertools.chain(*split)))
+    return TokenShard(
+        input_ids=tokenized.input_ids.astype(token_dtype(tokenizer.vocabulary)),
+        text_lengths=tokenized.lengths,
+        document_texts=np.array(list(map(len, split)), np.int32),
+        digests=np.array([digest(text) for _, text in kept], np.uint64),
+        characters=np.array([len(text) for _, text in kept], np.int64),
+        read=np.array([number for number, _ in kept], np.int64),
+        consumed=consumed + len(chunk),
+        is_last=False,
+    )
+
+
+def _write_shard(path: Path, held: list[TokenShard], is_last: bool) -> TokenShard:
+    """Write the documents as one shard, and its checksum; a kill leaves either both or no shard. Return the shard."""
+    from safetensors.numpy import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {name: np.concatenate([getattr(each, name) for each in held]) for name in ARRAYS}
+    consumed = held[-1].consumed
+    with replacing(path) as part:
+        save_file(arrays, str(part), {"consumed": str(consumed), "is_last": str(int(is_last))})
+        part.chmod(0o644)
+        write_text(_checksum(path), f"{sha256(part)}\n")
+    return TokenShard(**arrays, consumed=consumed, is_last=is_last)
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a shard is there and has the content that was written."""
+    checksum = _checksum(path)
+    return path.is_file() and checksum.is_file() and checksum.read_text().strip() == sha256(path)
+
+
+def read_shard(path: Path) -> TokenShard:
+    """Read a shard.
 
     Raises:
-        RetortError: a file is not of its format.
+        RetortError: its content is not what was written.
     """
-    own = _state_folder(state, texts, part)
-    components = texts.settings.components
-    enough = [_sufficient_tokens(quota, texts.settings.block) for quota in texts.quotas]
-    tokens, seen = [0] * len(components), [Seen() for _ in components]
-    for section in texts.sections_of_part(*part):
-        number = section.component
-        if tokens[number] >= enough[number]:
-            continue
-        for shard in _SectionWriter(components[number], section, texts.tokenizer, texts.packer(), own).shards():
-            tokens[number] += _new_tokens(shard, seen[number], components[number])
-            say(f"{section.section.path.name}: {shard.consumed:,} documents; {sum(tokens):,} tokens in all")
-            if tokens[number] >= enough[number]:
-                break
-    _move_files(own, output)
-    shutil.rmtree(state)
-    return sum(tokens)
+    from safetensors import safe_open
+
+    if not _is_whole(path):
+        raise RetortError(f"{path} is damaged", f"delete {path.parent} and run again")
+    with safe_open(str(path), "np") as stored:
+        arrays = {name: stored.get_tensor(name) for name in ARRAYS}
+        metadata = stored.metadata()
+    return TokenShard(**arrays, consumed=int(metadata["consumed"]), is_last=metadata["is_last"] == "1")
 
 
-def _new_tokens(shard: TokenShard, seen: Seen, component: Component) -> int:
-    """Return the number of tokens of a shard, without repeated documents if the component drops them."""
-    if not component.cleaning.drop_duplicates:
-        return len(shard.documents.input_ids)
-    return len(shard.documents.select(seen.add(shard.digests)).input_ids)
-
-
-def _move_files(folder: Path, output: Path) -> None:
-    """Move the files of a folder to `output`."""
-    output.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.iterdir()):
-        shutil.move(path, output / path.name)
+def shards_of(folders: list[Path], component: int) -> Iterator[TokenShard]:
+    """Yield the shards of a component, in the order of its documents, from the folders of all parts."""
+    paths = (path for folder in folders for path in folder.glob(f"{component:03}-*.safetensors"))
+    return map(read_shard, sorted(paths, key=lambda path: path.name))

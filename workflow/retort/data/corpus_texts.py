@@ -1,17 +1,20 @@
-"""The texts of a corpus: its files, the sections that its jobs share, and how much each component gives."""
+"""The texts of a corpus: files, sections that jobs share, how much each component gives, and how they are cleaned."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from retort.data.files import sha256
+from retort.checksums import sha256
 from retort.data.packing import Packer, packers
-from retort.data.text_tokenizer import CorpusTokenizer
 from retort.data.texts import Section, sections
+from retort.data.tokenizers import CorpusTokenizer
 from retort.errors import RetortError
 from retort.settings.inputs import CorpusSettings
 from retort.specs.corpus import Component
@@ -35,21 +38,6 @@ def files_of(component: Component, folder: Path) -> list[Path]:
             )
         matched_files.update(dict.fromkeys(matched))
     return list(matched_files)
-
-
-@dataclass(frozen=True)
-class NumberedSection:
-    """A section of a file of a corpus.
-
-    Args:
-        number: its number among the sections of all components, from 0.
-        component: the number of its component, from 0.
-        section: the file, and the bytes of it.
-    """
-
-    number: int
-    component: int
-    section: Section
 
 
 @dataclass(frozen=True)
@@ -113,10 +101,11 @@ class CorpusTexts:
         """Return a new packer of the corpus's blocks."""
         return packers[self.settings.packing](self.settings.block, self.tokenizer.special)
 
-    def sections_of_part(self, part: int, parts: int) -> list[NumberedSection]:
-        """Return the sections of a part; parts count from 1, and are runs of sections of about equal size.
+    def sections_of_part(self, part: int, parts: int) -> list[tuple[int, int, Section]]:
+        """Return (number of the section, number of its component, section) for each section of a part.
 
-        A section belongs to the part that holds its middle byte.
+        Parts count from 1, and are runs of sections of about equal size; a section belongs to the part that holds its
+        middle byte.
         """
         every = [
             (number, section)
@@ -127,11 +116,7 @@ class CorpusTexts:
         sizes = np.array([section.size for _, section in every], np.float64)  # (sections,)
         middles = np.cumsum(sizes) - sizes / 2
         owners = np.minimum(middles * parts / max(sizes.sum(), 1), parts - 1).astype(int)  # (sections,), from 0
-        return [
-            NumberedSection(index, number, section)
-            for index, (number, section) in enumerate(every)
-            if owners[index] == part - 1
-        ]
+        return [(index, *each) for index, each in enumerate(every) if owners[index] == part - 1]
 
 
 def apportion(total: int, shares: Sequence[float]) -> list[int]:
@@ -177,3 +162,55 @@ def divide_blocks(
     if not sum(counts):
         raise RetortError(f"the texts fill {sum(made)} blocks: the corpus is empty", "give more text or shorter blocks")
     return counts
+
+
+# Cleaning of documents, and the set that finds repeated ones.
+
+# removed and not replaced by a space, as in BERT: controls other than white space, the byte order mark, U+FFFD
+UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+")
+
+
+def clean(text: str) -> str:
+    """Return the text in NFC (Unicode), without control characters or empty lines, with one space between words."""
+    lines = unicodedata.normalize("NFC", text).split("\n")
+    words = [line.split() if _is_plain(line) else UNWANTED.sub("", line).split() for line in lines]
+    return "\n".join([" ".join(line) for line in words if line])
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether a line surely has no unwanted character: controls are not printable, but U+FFFD is."""
+    return line.isprintable() and "\ufffd" not in line
+
+
+class Seen:
+    """A set of documents that takes eight bytes for each: their digests in a few sorted arrays ("runs").
+
+    A new run is merged with the shorter runs before it, so there are only about log2(n) runs. Among n different
+    documents, two have the same digest with probability about n² / 2⁶⁵.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[np.ndarray] = []
+
+    def add(self, digests: np.ndarray) -> np.ndarray:
+        """Add documents by their digests, (documents,) uint64; return (documents,) booleans: True where one is new."""
+        different, first = np.unique(digests, return_index=True)  # sorted
+        new = np.ones(len(different), bool)
+        for run in self._runs:
+            index = np.minimum(np.searchsorted(run, different), len(run) - 1)
+            new &= run[index] != different
+        self._merge(different[new])
+        answer = np.zeros(len(digests), bool)
+        answer[first[new]] = True
+        return answer
+
+    def _merge(self, run: np.ndarray) -> None:
+        while self._runs and len(self._runs[-1]) <= len(run):
+            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
+        if len(run):
+            self._runs.append(run)
+
+
+def digest(text: str) -> int:
+    """Return the 64-bit digest of a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

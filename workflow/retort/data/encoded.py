@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from retort.data.splits import SplitRows
-from retort.errors import RetortError
+from retort.data.tokenizers import INT32, Tokeniser
+from retort.errors import RetortError, first_line
 
 ROWS, DATASET_DICT, STATE = "rows.json", "dataset_dict.json", "state.json"
 END = b"\xff\xff\xff\xff\0\0\0\0"  # the last bytes of a whole Arrow stream
-REMEDY = "delete the folder of the encoded task, it is made again"
+REMEDY = "delete the folder of the encoded task or corpus, it is made again"
 
 
 @dataclass
@@ -34,15 +35,6 @@ class RowCounts:
     sample: dict[str, tuple[int, int]] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, rows: SplitRows, tokens: int) -> None:
-        """Add the rows of an encoded split, and the number of their tokens."""
-        self.rows[name] = len(rows.records)
-        self.tokens[name] = tokens
-        if rows.sample:
-            self.sample[name] = rows.sample
-        if rows.sha256:
-            self.sha256[name] = rows.sha256
-
     def write(self, folder: Path) -> None:
         """Write `rows.json` to the folder of an encoded task."""
         (folder / ROWS).write_text(json.dumps(asdict(self), indent=1) + "\n")
@@ -51,6 +43,38 @@ class RowCounts:
     def read(cls, folder: Path | str) -> RowCounts:
         """Read `rows.json` from the folder of an encoded task."""
         return cls(**json.loads((Path(folder) / ROWS).read_text()))
+
+
+class TokenColumns:
+    """The columns with a value per token: `input_ids`, and `token_type_ids` where the tokenizer has any but 0.
+
+    The values of all rows stand one after another, a few bytes per token, until `columns` hands them to Arrow.
+    """
+
+    def __init__(self, tokenise: Tokeniser) -> None:
+        self.values = {"input_ids": array(tokenise.id_type)}
+        if tokenise.has_type_ids:
+            self.values["token_type_ids"] = array("B")
+        self.offsets = array(INT32, [0])
+
+    def add(self, row: Any) -> None:
+        """Append a row: a `tokenizers.Encoding`, or any object with `ids` and `type_ids`."""
+        self.values["input_ids"].extend(row.ids)
+        if "token_type_ids" in self.values:
+            self.values["token_type_ids"].extend(row.type_ids)
+        self.offsets.append(len(self.values["input_ids"]))
+
+    def columns(self, **more: array[int]) -> dict[str, pa.Array]:
+        """Return the columns by name, a list per row.
+
+        Args:
+            **more: further columns, (tokens,) each.
+        """
+        offsets = pa.array(np.asarray(self.offsets))  # (rows + 1,): row i is [offsets[i], offsets[i + 1])
+        return {
+            name: pa.ListArray.from_arrays(offsets, pa.array(np.asarray(values)))
+            for name, values in (self.values | more).items()
+        }
 
 
 @dataclass
@@ -113,7 +137,11 @@ class Encoded:
     @classmethod
     def from_table(cls, table: pa.Table) -> Encoded:
         """Return the rows of a table; a column of one chunk is not copied."""
-        columns = {name: _values(table[name]) for name in table.column_names}
+        chunks = {name: table[name] for name in table.column_names}
+        columns = {
+            name: values_of(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
+            for name, column in chunks.items()
+        }
         input_ids = columns.pop("input_ids")
         return cls(
             input_ids=input_ids,
@@ -133,16 +161,24 @@ class Encoded:
 def read_table(folder: Path, split: str) -> pa.Table:
     """Map a split of a `DatasetDict` on disk to memory.
 
-    `datasets.load_from_disk` returns the same table, but every training would pay the 0.8 CPU seconds of its import.
-
     Raises:
         RetortError: the split does not exist, or its files are damaged.
     """
     splits = _json(folder / DATASET_DICT)["splits"]
     if split not in splits:
         raise RetortError(f"{folder / split} does not exist", f"splits are {', '.join(sorted(splits))}")
-    state = _json(folder / split / STATE)
-    return pa.concat_tables(_map_table(folder / split / file["filename"]) for file in state["_data_files"])
+    return pa.concat_tables(map_tables(folder / split))
+
+
+def map_tables(folder: Path) -> list[pa.Table]:
+    """Map the files of a `Dataset` on disk to memory.
+
+    `datasets.load_from_disk` returns the same tables, but every training would pay the 0.8 CPU seconds of its import.
+
+    Raises:
+        RetortError: a file is missing or damaged.
+    """
+    return [_map_table(folder / file["filename"]) for file in _json(folder / STATE)["_data_files"]]
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -163,16 +199,15 @@ def _map_table(path: Path) -> pa.Table:
             raise pa.ArrowInvalid("cut short")  # pyarrow takes a file that ends between two record batches for whole
         return pa.ipc.open_stream(source).read_all()
     except (pa.ArrowInvalid, OSError) as error:
-        raise RetortError(f"{path} is not a whole Arrow file ({str(error).splitlines()[0]})", REMEDY) from None
+        raise RetortError(f"{path} is not a whole Arrow file ({first_line(error)})", REMEDY) from None
 
 
-def _values(column: pa.ChunkedArray) -> np.ndarray:
-    """Return the values of a column: (rows,), (values,) for lists, (rows, length) for lists of a fixed size."""
-    chunk = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if pa.types.is_fixed_size_list(column.type):
-        pairs: np.ndarray = _array(chunk.flatten()).reshape(-1, column.type.list_size)
+def values_of(chunk: pa.Array) -> np.ndarray:
+    """Return the values of an array without a copy: (rows,), (values,) of lists, (rows, length) of lists of a size."""
+    if pa.types.is_fixed_size_list(chunk.type):
+        pairs: np.ndarray = _array(chunk.flatten()).reshape(-1, chunk.type.list_size)
         return pairs
-    return _array(chunk.flatten() if pa.types.is_list(column.type) else chunk)
+    return _array(chunk.flatten() if pa.types.is_list(chunk.type) else chunk)
 
 
 def _offsets(column: pa.ChunkedArray) -> np.ndarray:

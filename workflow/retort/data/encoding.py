@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import json
-import time
-from array import array
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
-from retort.data.splits import RecordMaker, read_task
-from retort.data.tokenizers import read_tokenizer
+from retort.data.splits import read_task
+from retort.data.task_type import TaskType
+from retort.data.tokenizers import Say, Tokeniser, read_tokenizer
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
-
-Say = Callable[[str], None]
-
-CHUNK = 2000  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
-UINT16, INT32 = "H", "i"  # type codes of `array.array`
-
-
-class TaskEncoder(RecordMaker, Protocol):
-    """What encoding needs of a task type; tasks/base.py says what each method does."""
-
-    def truncation(self, task: TaskSettings) -> dict[str, int]:
-        """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
-        ...
-
-    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokeniser) -> dict[str, pa.Table]:
-        """Return the tables of an encoded split."""
-        ...
 
 
 def encode_task(
     task: TaskSettings,
-    task_type: TaskEncoder,
+    task_type: TaskType,
     folders: dict[str, Path],
     tokenizer: Path,
     output: Path,
@@ -68,7 +47,9 @@ def encode_task(
         if not rows.labelled:
             tables[""] = tables[""].drop_columns("labels")
         writer.write(name, tables)
-        counts.add(name, rows, Encoded.from_table(tables[""]).tokens)
+        counts.rows[name], counts.tokens[name] = len(rows.records), Encoded.from_table(tables[""]).tokens
+        counts.sample |= {name: rows.sample} if rows.sample else {}
+        counts.sha256 |= {name: rows.sha256} if rows.sha256 else {}
         del tables  # else they would take memory beside those of the next split
     counts.write(output)
     return counts.rows
@@ -81,81 +62,6 @@ def _check_labels(task: TaskSettings, rows: pa.Table) -> None:
     if absent:
         line = f"no row of split '{task.train_split}' has the label '{absent[0]}'"
         raise RetortError(line, "correct 'labels' of the task, or leave that label out")
-
-
-@dataclass(frozen=True)
-class Tokeniser:
-    """A tokenizer that encodes texts or pairs of texts in chunks and reports its progress every ten seconds.
-
-    Args:
-        encoder: the `tokenizers.Tokenizer`.
-        id_type: the smallest type code of `array.array` that holds all its input ids.
-        has_type_ids: False where all its token type ids are 0, as in RoBERTa and XLM-R.
-        say: called with lines about the progress.
-        split: the name of the split that is encoded, for these lines.
-    """
-
-    encoder: Any
-    id_type: str
-    has_type_ids: bool
-    say: Say
-    split: str = ""
-
-    @classmethod
-    def of(cls, encoder: Any, say: Say) -> Tokeniser:
-        """Return the tokeniser of a `tokenizers.Tokenizer`, which does not truncate yet."""
-        encoder.no_padding()
-        id_type = UINT16 if max(encoder.get_vocab().values()) < 2**16 else INT32
-        pair = encoder.encode("a", "a")  # the post-processor gives the second text its type id: 1 in BERT's family
-        return cls(encoder, id_type, any(pair.type_ids), say)
-
-    def __call__(self, texts: list[Any]) -> Iterator[Any]:
-        """Yield the `tokenizers.Encoding` of each text, or pair of texts, in order."""
-        return self._encode(self.encoder.encode_batch, texts)
-
-    def without_offsets(self, texts: list[Any]) -> Iterator[Any]:
-        """Yield the encodings without the character offsets of tokens, which is faster."""
-        return self._encode(self.encoder.encode_batch_fast, texts)
-
-    def _encode(self, encode_batch: Callable[[list[Any]], list[Any]], texts: list[Any]) -> Iterator[Any]:
-        reported = time.monotonic()
-        for start in range(0, len(texts), CHUNK):
-            yield from encode_batch(texts[start : start + CHUNK])
-            if time.monotonic() - reported > 10:
-                reported = time.monotonic()
-                self.say(f"{self.split}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
-
-
-class TokenColumns:
-    """The columns with a value per token: `input_ids`, and `token_type_ids` where the tokenizer has any but 0.
-
-    The values of all rows stand one after another, a few bytes per token, until `columns` hands them to Arrow.
-    """
-
-    def __init__(self, tokenise: Tokeniser) -> None:
-        self.values = {"input_ids": array(tokenise.id_type)}
-        if tokenise.has_type_ids:
-            self.values["token_type_ids"] = array("B")
-        self.offsets = array(INT32, [0])
-
-    def add(self, row: Any) -> None:
-        """Append a row: a `tokenizers.Encoding`, or any object with `ids` and `type_ids`."""
-        self.values["input_ids"].extend(row.ids)
-        if "token_type_ids" in self.values:
-            self.values["token_type_ids"].extend(row.type_ids)
-        self.offsets.append(len(self.values["input_ids"]))
-
-    def columns(self, **more: array[int]) -> dict[str, pa.Array]:
-        """Return the columns by name, a list per row.
-
-        Args:
-            **more: further columns, (tokens,) each.
-        """
-        offsets = pa.array(np.asarray(self.offsets))  # (rows + 1,): row i is [offsets[i], offsets[i + 1])
-        return {
-            name: pa.ListArray.from_arrays(offsets, pa.array(np.asarray(values)))
-            for name, values in (self.values | more).items()
-        }
 
 
 class SplitWriter:

@@ -1,4 +1,4 @@
-"""Files on disk: checksums, and the lines of text files, plain or compressed with gzip."""
+"""Files on disk: texts, plain or compressed with gzip, JSON, and Parquet."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from retort.checksums import sha256 as sha256
-from retort.errors import RetortError
+from retort.errors import RetortError, first_line
 
 
 def plain_or_gzip(path: Path) -> Path:
@@ -28,40 +27,43 @@ def plain_or_gzip(path: Path) -> Path:
     raise RetortError(f"{path} does not exist", f"{path.parent} holds {listed or 'nothing'}")
 
 
-def open_text(path: Path, encoding: str, newline: str | None = None) -> IO[str]:
-    """Open a text file, plain or gzip."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding=encoding, newline=newline)
-    return path.open(encoding=encoding, newline=newline)
-
-
 def system_error(error: Exception) -> int | None:
     """Return the errno of an error of the disk or the system; None for damaged data, where no library sets one."""
     return error.errno if isinstance(error, OSError) else None
 
 
-def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text) for each line of a text file, without line ends and UTF-8's byte order mark.
-
-    Only a line feed, with or without a carriage return, ends a line; other characters are text.
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of a file, without a byte order mark.
 
     Raises:
-        RetortError: a line is not in the encoding, or the gzip is damaged.
+        RetortError: it is not in the encoding, there is no such encoding, or the gzip is damaged.
     """
-    number, name = 0, encoding.upper()
+    data, name = b"", encoding.upper()
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, raw in enumerate(stream, start=1):
-                text = raw.decode("utf-8-sig" if number == 1 and name == "UTF-8" else encoding)
-                yield number, text.removesuffix("\n").removesuffix("\r")
+            data = stream.read()
+        return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
         what = f"{path.name}:{number}: not {name} text ({error.reason})"
         raise RetortError(what, f"save the file as {name}") from None
+    except LookupError as error:
+        raise RetortError(f"{path.name}: {error}", "name another encoding") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None
 
 
-# Read JSON strictly: Python itself accepts duplicate keys and unpaired surrogates.
+def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, text) for each line of a text file, without line ends.
+
+    Only a line feed, with or without a carriage return, ends a line; other characters are text.
+
+    Raises:
+        RetortError: as `read_text`.
+    """
+    text = read_text(path, encoding)
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
+        yield number, line.removesuffix("\r")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes a character beyond 16 bits as a pair of them
@@ -82,7 +84,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON text, strictly: Python itself accepts duplicate keys and unpaired surrogates.
 
     Raises:
         json.JSONDecodeError: it is no JSON.
@@ -106,35 +108,22 @@ def read_json(text: str) -> Any:
     return value
 
 
-def check_json(path: Path, encoding: str) -> None:
-    """Check a JSON file, plain or gzip, before a library reads it: one value, or one value on each line.
-
-    The library keeps one of two equal keys, and ends the process if objects are nested too deep. It reports itself a
-    file that is no JSON.
+def parquet_rows(path: Path, column: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, with the values of one column or of all, by name.
 
     Raises:
-        RetortError: the file holds what `read_json` refuses.
+        RetortError: it is damaged, or has no such column.
     """
+    import pyarrow.parquet
+
     try:
-        with open_text(path, encoding) as stream:
-            text = stream.read()
-    except (OSError, EOFError, zlib.error, UnicodeError, LookupError):
-        return
-    by_line = [_is_json(f"{path.name}:{number}", line) for number, line in enumerate(text.split("\n"), start=1)]
-    if not all(by_line):
-        _is_json(path.name, text)
-
-
-def _is_json(place: str, text: str) -> bool:
-    """Return whether a text is JSON.
-
-    Raises:
-        RetortError: `read_json` refuses it; the message begins with its place.
-    """
-    try:
-        read_json(text)
-    except json.JSONDecodeError:
-        return False
-    except RetortError as error:
-        raise RetortError(f"{place}: {error}") from None
-    return True
+        table = pyarrow.parquet.ParquetFile(path)
+        names = table.schema_arrow.names
+        if column is not None and column not in names:
+            raise RetortError(f"{path.name} has no column '{column}'", f"it has {', '.join(names)}")
+        for batch in table.iter_batches(batch_size=1000, columns=names if column is None else [column]):
+            yield from batch.to_pylist()
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        if system_error(error) is not None:
+            raise
+        raise RetortError(f"{path}: not a whole Parquet file ({first_line(error)})", "fetch the file again") from error

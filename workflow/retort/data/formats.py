@@ -1,53 +1,25 @@
-"""Duplicate column names in the header of a file: a task that names such a column gets an error."""
+"""File formats of tasks: each yields the fields of a row with its location in the file, for error messages.
+
+A file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
+"""
 
 from __future__ import annotations
 
 import collections
 import csv
+import io
 import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from retort.data import builders
-from retort.data.files import check_json, lines, open_text, read_json
+from retort.data.files import lines, parquet_rows, read_json, read_text
 from retort.errors import RetortError
 from retort.registry import Registry
-
-
-class Duplicate:
-    """The placeholder for the value of a column whose name is in the header twice."""
-
-
-DUPLICATE = Duplicate()
-
-
-def duplicate_columns(names: Iterable[str]) -> dict[str | int, Duplicate]:
-    """Return name -> placeholder for the names that are in a header more than once."""
-    return {name: DUPLICATE for name, count in collections.Counter(names).items() if count > 1}
-
-
-def csv_header(path: Path, delimiter: str, quotechar: str, encoding: str) -> list[str]:
-    """Return the column names in the first line of a file of separated values; none if the file cannot be read.
-
-    The library that reads the rows renames the second of two equal names. It also reports a file that cannot be read.
-    """
-    try:
-        with open_text(path, encoding, newline="") as stream:
-            rows = csv.reader(stream, delimiter=delimiter, quotechar=quotechar)
-            names = next((row for row in rows if row), [])
-    except (OSError, EOFError, zlib.error, UnicodeError, LookupError, TypeError, csv.Error):
-        return []
-    return [name.removeprefix("\ufeff") for name in names]
-
-
-# File formats of tasks: each yields the fields of a row with its location in the file, for error messages.
-#
-# The original files of the benchmarks (tsv, jsonl, squad) are read here, as the library `datasets` cannot name the line
-# of a mistake. Files of other formats (csv, json, parquet) are read by its builders, and located by the row's number. A
-# file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
-
+from retort.specs.task_files import rating
 
 Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
@@ -55,22 +27,30 @@ OnBroken = Callable[[str, str], None]  # called with a location and what is wron
 
 Format = Callable[..., Iterator[Row]]  # (path, on_broken, *, options) -> rows
 
-MOST_COLUMNS = 1000  # of a CSV file
-
 formats: Registry[Format] = Registry("format")
+
+
+class Duplicate:
+    """The placeholder for the value of a column whose name is in the header twice; a task cannot use it."""
+
+
+DUPLICATE = Duplicate()
+
+
+def _duplicates(names: list[str]) -> Fields:
+    """Return name -> placeholder for the names that are in a header more than once."""
+    return {name: DUPLICATE for name, count in collections.Counter(names).items() if count > 1}
 
 
 @formats.register("tsv")
 def tsv(path: Path, on_broken: OnBroken, *, header: bool = True) -> Iterator[Row]:
     """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
-    names: list[str] | None = None
-    duplicates: Fields = {}
-    width = 0
+    names: list[str] = []
     for number, line in lines(path):
         values = line.split("\t")
         if number == 1:
-            width, names = len(values), values if header else None
-            duplicates = duplicate_columns(names or [])
+            names, width = values if header else [], len(values)
+            duplicates = _duplicates(names)
             if header:
                 continue
         if len(values) != width:
@@ -83,7 +63,11 @@ def tsv(path: Path, on_broken: OnBroken, *, header: bool = True) -> Iterator[Row
 @formats.register("jsonl")
 def jsonl(path: Path, on_broken: OnBroken) -> Iterator[Row]:
     """Yield the rows of a file with one JSON object per line; columns by the object's keys."""
-    for number, line in lines(path):
+    return _json_lines(path, on_broken, "utf-8")
+
+
+def _json_lines(path: Path, on_broken: OnBroken, encoding: str) -> Iterator[Row]:
+    for number, line in lines(path, encoding):
         if not line.strip():
             continue
         try:
@@ -111,7 +95,7 @@ def comma_separated(
 ) -> Iterator[Row]:
     """Yield the rows of a file of separated values, in which a text may stand in quotes; columns by name.
 
-    Every value is text, exactly as in the file: 'NA' and '007' stay as they are.
+    Every value is text, exactly as in the file: 'NA' and '007' stay as they are. Fields that a row lacks are empty.
 
     Args:
         path: the file.
@@ -120,27 +104,50 @@ def comma_separated(
         quotechar: the character around a value that holds a delimiter or a line end.
         column_names: the names of the columns, for a file without a header.
         encoding: the encoding of the file.
+
+    Raises:
+        RetortError: a quote does not end, something follows it, or a row has more fields than the header.
     """
-    duplicates = duplicate_columns(column_names or csv_header(path, delimiter, quotechar, encoding))
-    as_text = {"converters": dict.fromkeys(range(MOST_COLUMNS), str), "keep_default_na": False, "na_filter": False}
-    named = {"delimiter": delimiter, "quotechar": quotechar, "column_names": column_names, "encoding": encoding}
-    for location, row in builders.rows("csv", path, **as_text, **named):
-        if "__index_level_0__" in row:  # how pandas names a column without a name
-            raise RetortError(f"{path.name}, {location}: more fields than the header has", "are quotes missing?")
-        yield location, row | duplicates
+    csv.field_size_limit(sys.maxsize)
+    text = io.StringIO(read_text(path, encoding), newline="")
+    reader = csv.reader(text, delimiter=delimiter, quotechar=quotechar, strict=True)
+    try:
+        rows = [row for row in reader if row]
+    except csv.Error as error:
+        raise RetortError(f"{path.name}:{reader.line_num}: not valid CSV ({error})", "are quotes missing?") from None
+    names = column_names or next(iter(rows), [])
+    duplicates = _duplicates(names)
+    for number, values in enumerate(rows if column_names else rows[1:], start=1):
+        if len(values) > len(names):
+            raise RetortError(f"{path.name}, row {number}: more fields than the header has", "are quotes missing?")
+        padded = values + [""] * (len(names) - len(values))
+        yield f"row {number}", {**dict(zip(names, padded, strict=True)), **duplicates}
 
 
 @formats.register("json")
 def json_rows(path: Path, on_broken: OnBroken, *, field: str | None = None, encoding: str = "utf-8") -> Iterator[Row]:
     """Yield the rows of a JSON file: a list of objects, the list under the key `field`, or an object a line."""
-    check_json(path, encoding)
-    return builders.rows("json", path, field=field, encoding=encoding)
+    try:
+        value = _parse_json(path, encoding)
+    except RetortError as error:
+        if getattr(error.__cause__, "msg", None) != "Extra data":  # what Python says of a further line
+            raise
+        yield from _json_lines(path, on_broken, encoding)
+        return
+    rows = value if field is None or not isinstance(value, dict) else value.get(field)
+    if field is not None and not isinstance(rows, list):
+        raise RetortError(f"{path.name}: no list of objects under '{field}'", "see the option 'field' of the task")
+    for number, row in enumerate(rows if isinstance(rows, list) else [rows], start=1):
+        if not isinstance(row, dict):
+            raise RetortError(f"{path.name}, row {number}: not a JSON object: {str(row)[:60]!r}")
+        yield f"row {number}", row
 
 
 @formats.register("parquet")
 def parquet(path: Path, on_broken: OnBroken) -> Iterator[Row]:
     """Yield the rows of a Parquet file, the hub's format for data sets; columns by name."""
-    return builders.rows("parquet", path)
+    for number, row in enumerate(parquet_rows(path), start=1):
+        yield f"row {number}", dict(row.items())
 
 
 @formats.register("squad")
@@ -197,23 +204,131 @@ _TYPES = {list: "a list", str: "a text", int: "a whole number", bool: "true or f
 def _get(path: Path, location: str, node: Any, key: str, expected: type) -> Any:
     """Return the value of a key of a JSON object; raise an error if it is missing or of another type."""
     where = f"{path.name}, {location}: " if location else f"{path.name}: "
+    hint = "the file does not have SQuAD's format"
     if not isinstance(node, dict) or key not in node:
-        raise RetortError(f"{where}no '{key}'", "the file does not have SQuAD's format")
+        raise RetortError(f"{where}no '{key}'", hint)
     if type(node[key]) is not expected:
-        raise RetortError(f"{where}'{key}' is not {_TYPES[expected]}", "the file does not have SQuAD's format")
+        raise RetortError(f"{where}'{key}' is not {_TYPES[expected]}", hint)
     return node[key]
 
 
-def _parse_json(path: Path) -> Any:
-    """Return the parsed JSON of a file, plain or gzip.
+def _parse_json(path: Path, encoding: str = "utf-8") -> Any:
+    """Return the JSON value of a file.
 
     Raises:
-        RetortError: the file is cut short, not UTF-8, not JSON, or JSON that cannot be kept as it is.
+        RetortError: it is cut short, not in the encoding, not JSON, or JSON that cannot be kept as it is.
     """
-    text = "\n".join(text for _, text in lines(path))
+    text = read_text(path, encoding)
     try:
         return read_json(text)
     except json.JSONDecodeError as error:
         raise RetortError(f"{path.name}:{error.lineno}: not valid JSON ({error.msg})", "is it cut short?") from error
     except RetortError as error:
         raise RetortError(f"{path.name}: {error}") from None
+
+
+# Readers make the records of tasks that draw their splits, from files of rated texts.
+
+Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
+
+
+@dataclass(frozen=True)
+class Record:
+    """One example.
+
+    Args:
+        text: the text, or the first one of a pair.
+        pair: the second text; None for a single text.
+        label: the class number or the score.
+        group: records of one group are in the same split.
+    """
+
+    text: str
+    pair: str | None
+    label: float
+    group: str
+
+
+readers: Registry[Callable[..., list[Record]]] = Registry("reader")
+
+
+def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[str, float, str]]:
+    """Yield (id, mean human rating, text) for each line of a rated-text file: tab-separated.
+
+    Raises:
+        RetortError: the file is missing or outside its source, or a line is not in the encoding, does not have the
+            three fields, or has a rating that is not a number, or one that is out of range.
+    """
+    if ".." in path.parts:
+        raise RetortError(f"{path} leaves its source", "give a path inside it")
+    if not path.is_file():
+        known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
+        raise RetortError(f"{path} does not exist", f"the folder holds {known}")
+    for number, line in lines(path, encoding):
+        if not line.strip():
+            continue
+        fields = line.split("\t", 2)
+        try:
+            identity, rated, text = fields[0], fields[1], fields[2].strip()
+        except IndexError:
+            raise RetortError(
+                f"{path.name}:{number}: not 'id, rating, text' with tabs between: {line[:60]!r}"
+            ) from None
+        try:
+            mean = rating(rated)
+        except ValueError as error:
+            raise RetortError(f"{path.name}:{number}: the rating {rated[:60]!r} is {error}") from None
+        if text:
+            yield identity, mean, text
+
+
+@readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})
+def rated_sentences(
+    folder: Path, *, file: str = "", neutral_below: float = 0.0, encoding: Encoding = "latin-1"
+) -> list[Record]:
+    """Read sentences: label 1 for a positive rating, else 0; leave out ratings nearer to 0 than `neutral_below`."""
+    return [
+        Record(text, None, float(rating > 0), _fold(text))
+        for _, rating, text in rated_lines(folder / file, encoding)
+        if abs(rating) >= neutral_below
+    ]
+
+
+@readers.register("rated-texts", limits={"scale": {"ge": 0.001, "le": 1000}})
+def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
+    """Read texts; the score to predict is their human rating divided by `scale`."""
+    rated = rated_lines(folder / file, encoding)
+    return [Record(text, None, rating / scale, _fold(text)) for _, rating, text in rated]
+
+
+def _fold(text: str) -> str:
+    """Return a text in lower case with single spaces: the group, so that near duplicates are in the same split."""
+    return " ".join(text.lower().split())
+
+
+@readers.register("rated-pairs", limits={"gap": {"ge": 0, "le": 1000}})
+def rated_pairs(
+    folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0, encoding: Encoding = "latin-1"
+) -> list[Record]:
+    """Make pairs of sentences of one text; label 1 where the first has the higher human rating, else 0.
+
+    The two ratings differ by at least `gap`. The seed draws one partner for every sentence, and the order of the pair.
+    A sentence without such a partner is left out, and so is a pair already drawn, in either order. The group is the
+    text, so that no text is in two splits.
+    """
+    rows: dict[str, list[tuple[str, float]]] = {}
+    for identity, mean, sentence in rated_lines(folder / file, encoding):
+        rows.setdefault(identity.split("_")[0], []).append((sentence, mean))
+    rng = random.Random(f"rated-pairs {seed}")
+    records, drawn = [], set()
+    for name in sorted(rows):
+        for first in rows[name]:
+            partners = [other for other in rows[name] if abs(other[1] - first[1]) >= gap]
+            if partners:
+                left, right = rng.sample([first, rng.choice(partners)], 2)
+                both = frozenset((left[0], right[0]))
+                if both in drawn:
+                    continue
+                drawn.add(both)
+                records.append(Record(left[0], right[0], float(left[1] > right[1]), name))
+    return records

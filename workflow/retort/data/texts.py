@@ -12,19 +12,21 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import html
 import io
 import itertools
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from xml.etree import ElementTree
 
-from retort.data import wikitext
-from retort.data.files import read_json, system_error
-from retort.data.readers import rated_lines
+from retort.data.files import parquet_rows, read_json, system_error
+from retort.data.formats import rated_lines
 from retort.errors import RetortError
 from retort.registry import Registry
 
@@ -54,27 +56,6 @@ class Section:
         return (self.path.stat().st_size if self.end is None else self.end) - self.start
 
 
-class _Bytes(io.RawIOBase):
-    """The bytes of a section as a stream."""
-
-    def __init__(self, section: Section) -> None:
-        self._file = section.path.open("rb")
-        self._file.seek(section.start)
-        self._left = section.size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = self._file.readinto(memoryview(buffer)[: self._left])
-        self._left -= count
-        return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
 texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")  # (section, *, options) -> documents
 # format -> function of an open file at any byte; returns where the next document starts, None where it cannot tell
 document_starts: Registry[Callable[[IO[bytes]], int | None]] = Registry("text format with sections")
@@ -100,7 +81,7 @@ def sections(path: Path, format_name: str) -> list[Section]:
 
 
 @contextlib.contextmanager
-def open_section(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
+def _open_section(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
     """Open a section, decompressed by the file's suffix, as UTF-8 text or (mode 'rb') as bytes.
 
     Raises:
@@ -108,9 +89,11 @@ def open_section(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
     """
     path = section.path
     try:
-        raw = OPENERS[path.suffix](path) if path.suffix in OPENERS else io.BufferedReader(_Bytes(section), 1 << 20)
-        with raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8") as stream:
-            yield stream
+        with OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb", 1 << 20) as file:
+            file.seek(section.start)
+            raw = file if section.end is None else io.BytesIO(file.read(section.size))
+            with raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8") as stream:
+                yield stream
     except UnicodeDecodeError as error:
         raise RetortError(f"{path}: not UTF-8 text ({error.reason})", "convert the file to UTF-8") from error
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
@@ -120,7 +103,7 @@ def open_section(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
 
 
 def _lines(section: Section) -> Iterator[str]:
-    with open_section(section) as stream:
+    with _open_section(section) as stream:
         yield from iter(lambda: stream.readline(LONGEST), "")
 
 
@@ -164,21 +147,28 @@ def after_blank_line(stream: IO[bytes]) -> int | None:
 @texts.register("jsonl")
 def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
     """Yield the documents of a file with one JSON object per line; `field` of each object is a document."""
-    with open_section(section) as stream:
+    with _open_section(section) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             try:
-                text = read_json(line)[field]
+                yield _text_of(read_json(line), field)
             except (json.JSONDecodeError, KeyError, TypeError):
-                raise RetortError(
-                    f"{_location(section, number)}: no JSON object with '{field}': {line[:60]!r}"
-                ) from None
+                where = _location(section, number)
+                raise RetortError(f"{where}: no JSON object with '{field}': {line[:60]!r}") from None
             except RetortError as error:
                 raise RetortError(f"{_location(section, number)}: {error}") from None
-            if not isinstance(text, str):
-                raise RetortError(f"{_location(section, number)}: '{field}' is no text: {str(text)[:60]!r}")
-            yield text
+
+
+def _text_of(values: dict[str, Any], name: str) -> str:
+    """Return the text with this name.
+
+    Raises:
+        RetortError: the value is no text.
+    """
+    if not isinstance(values[name], str):
+        raise RetortError(f"'{name}' is no text: {str(values[name])[:60]!r}")
+    return str(values[name])
 
 
 def _location(section: Section, line: int) -> str:
@@ -216,8 +206,8 @@ def wikitext_tokens(section: Section) -> Iterator[str]:
 @texts.register("mediawiki")
 def mediawiki_pages(section: Section) -> Iterator[str]:
     """Yield the plain text of each article of a MediaWiki XML dump; no redirects, talk pages or templates."""
-    with open_section(section, "rb") as stream:
-        yield from wikitext.articles(stream, section.path.name)
+    with _open_section(section, "rb") as stream:
+        yield from _articles(stream, section.path.name)
 
 
 @texts.register("parquet", limits={"rows": {"ge": 1, "le": 1_000_000}})
@@ -230,21 +220,103 @@ def parquet_texts(section: Section, *, column: str = "text", rows: int = 1) -> I
 
 def _column(path: Path, column: str) -> Iterator[str]:
     """Yield the texts of a column of a Parquet file; an empty one where a row has none."""
-    import pyarrow.parquet
+    for number, row in enumerate(parquet_rows(path, column), start=1):
+        try:
+            yield "" if row[column] is None else _text_of(row, column)
+        except RetortError as error:
+            raise RetortError(f"{path.name}, row {number}: {error}") from None
 
-    number = 0
+
+# MediaWiki dumps. The rules follow WikiExtractor, which BERT's authors used: templates, tables, references, files and
+# categories are removed; links keep the text that is shown; headings and list items become lines.
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+REMOVED = re.compile(
+    r"<(ref|gallery|math|chem|timeline|imagemap|score|syntaxhighlight|source|code|pre|hiero|graph)\b"
+    r"(?:[^<>]*/>|[^<>]*>.*?</\1\s*>)",
+    re.DOTALL | re.IGNORECASE,
+)
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+NESTED = {"template": re.compile(r"\{\{|\}\}"), "table": re.compile(r"^[ :]*\{\||^[ \t]*\|\}", re.MULTILINE)}
+LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
+EXTERNAL = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]+\s*([^\]]*)\]")
+QUOTES = re.compile(r"'{2,5}")
+HEADING = re.compile(r"^(={1,6})\s*(.*?)\s*\1\s*$", re.MULTILINE)
+BULLET = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
+MAGIC = re.compile(r"__[A-Z]+__")
+PREFIX = re.compile(r"^\s*:?\s*[\w -]+:\S")  # 'File:', 'Category:', 'de:': links without visible text
+
+
+def _remove_nested(text: str, marks: re.Pattern[str]) -> str:
+    """Remove bracketed parts of a text, nested ones too; an opening bracket that is never closed is ignored."""
+    stack: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for mark in marks.finditer(text):
+        if "{" in mark.group():
+            stack.append(mark.start())
+        elif stack:
+            start = stack.pop()
+            while spans and spans[-1][0] >= start:
+                spans.pop()
+            spans.append((start, mark.end()))
+    kept, last = [], 0
+    for start, end in spans:
+        kept.append(text[last:start])
+        last = end
+    return "".join([*kept, text[last:]])
+
+
+def _visible_text(link: re.Match[str]) -> str:
+    """Return the visible text of a link: its label, else its target; '' for files, categories and languages."""
+    target, label = link.group(1), link.group(2)
+    if PREFIX.match(target) and not target.lstrip().startswith(":"):
+        return ""
+    return (label.rsplit("|", 1)[-1] if label is not None else target).strip()
+
+
+def plain(text: str) -> str:
+    """Return the plain text of an article's wikitext, one line per paragraph, heading or list item."""
+    text = COMMENT.sub("", text)
+    text = REMOVED.sub("", text)
+    for marks in NESTED.values():
+        text = _remove_nested(text, marks)
+    while LINK.search(text):  # a picture's caption may hold links: inner links come first
+        text = LINK.sub(_visible_text, text)
+    text = EXTERNAL.sub(r"\1", text)
+    text = QUOTES.sub("", TAG.sub("", text))
+    text = MAGIC.sub("", BULLET.sub("", HEADING.sub(r"\2", text)))
+    lines = (line.strip() for line in html.unescape(text).splitlines())
+    return "\n".join(line for line in lines if any(character.isalnum() for character in line))
+
+
+def _local_name(tag: str) -> str:
+    return tag.rsplit("}", 1)[-1]
+
+
+def _articles(stream: IO[bytes], name: str) -> Iterator[str]:
+    """Yield the plain text of each article of a dump: pages of namespace 0 that are not redirects.
+
+    Args:
+        stream: the decompressed XML, in the encoding that it declares.
+        name: the name of the file, for the error.
+
+    Raises:
+        RetortError: the file is not well-formed XML.
+    """
+    page: dict[str, str | None] = {}
     try:
-        table = pyarrow.parquet.ParquetFile(path)
-        if column not in table.schema_arrow.names:
-            raise RetortError(f"{path.name} has no column '{column}'", f"it has {', '.join(table.schema_arrow.names)}")
-        for batch in table.iter_batches(batch_size=1000, columns=[column]):
-            for text in batch.column(0).to_pylist():
-                number += 1
-                if not isinstance(text, str | None):
-                    raise RetortError(f"{path.name}, row {number}: '{column}' is no text: {str(text)[:60]!r}")
-                yield text or ""
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        if system_error(error) is not None:
-            raise
-        reason = (str(error).splitlines() or ["it cannot be read"])[0]
-        raise RetortError(f"{path}: not a whole Parquet file ({reason})", "fetch the file again") from error
+        events = ElementTree.iterparse(stream, events=("start", "end"))
+        _, root = next(events)
+        for event, element in events:
+            if event == "start":
+                continue
+            tag = _local_name(element.tag)
+            if tag in ("ns", "redirect", "text"):
+                page[tag] = element.text or ""
+            elif tag == "page":
+                if page.get("ns", "0") == "0" and "redirect" not in page and (text := plain(page.get("text") or "")):
+                    yield text
+                page = {}
+                root.clear()  # else the tree would grow to the whole dump
+    except (ElementTree.ParseError, StopIteration) as error:
+        raise RetortError(f"{name}: not a MediaWiki dump ({error})", "is it a pages-articles.xml.bz2?") from error

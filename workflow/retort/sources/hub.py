@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from retort.data.builders import CARD
+from retort.data.splits import CARD
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
 from retort.specs.source import FirstRows, Hub, HubFiles
 

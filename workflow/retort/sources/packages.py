@@ -35,7 +35,8 @@ from pypi_simple import (
     UnsupportedRepoVersionError,
 )
 
-from retort.data.files import sha256, system_error
+from retort.checksums import sha256
+from retort.data.files import system_error
 from retort.errors import RetortError
 from retort.sources.hub import redact
 from retort.specs.source import Package

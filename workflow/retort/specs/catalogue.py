@@ -234,7 +234,7 @@ def task_types() -> dict[str, Entry]:
 
 def readers() -> dict[str, Entry]:
     """Return every reader of source files by name."""
-    return catalogue("readers", "data/readers.py")
+    return catalogue("readers", "data/formats.py")
 
 
 def formats() -> dict[str, Entry]:

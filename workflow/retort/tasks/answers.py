@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retort.data.task_type import task_type_of
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import SubmittedTask
 from retort.specs.task import ALL
-from retort.tasks.base import task_type_of
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from retort.data.encoded import Encoded
-from retort.data.encoding import TokenColumns, Tokeniser
-from retort.data.formats import Fields
-from retort.data.readers import Record
+from retort.data.encoded import Encoded, TokenColumns
+from retort.data.formats import Fields, Record
+from retort.data.task_type import task_types
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.specs.task_files import LARGEST, rating
-from retort.tasks.base import task_types
 from retort.tasks.metrics import metrics
 
 
@@ -68,7 +67,7 @@ class _Labelled:
 
     def encode(self, task: TaskSettings, records: list[Record], tokenise: Tokeniser) -> dict[str, pa.Table]:
         tokens = TokenColumns(tokenise)
-        for row in tokenise.without_offsets([r.text if r.pair is None else (r.text, r.pair) for r in records]):
+        for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records], offsets=False):
             tokens.add(row)
         labels = pa.array(np.array([r.label for r in records], self.dtype))  # (rows,)
         return {"": pa.table({**tokens.columns(), "labels": labels})}

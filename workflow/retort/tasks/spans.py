@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from retort.data.encoded import Encoded
-from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
+from retort.data.task_type import task_types
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.tasks import metrics as qa
-from retort.tasks.base import task_types
 from retort.tasks.windows import Question, StoredQuestion, stored_questions, windows
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from retort.data.encoded import Encoded
-from retort.data.encoding import TokenColumns, Tokeniser
+from retort.data.encoded import Encoded, TokenColumns
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from retort.data.encoded import Encoded
-from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
+from retort.data.tokenizers import Tokeniser
 from retort.registry import Registry
 from retort.settings.inputs import TaskSettings
 
