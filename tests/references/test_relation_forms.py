@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 
 os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else "1")  # before kernels are imported
 
+from retort.objectives import objectives
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.in_pytorch import cached, plain
 from torch import Tensor
@@ -33,70 +35,40 @@ needs_triton = pytest.mark.skipif(
 needs_interpreter = pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels run on the GPU here")
 
 
-def run_by(form: choice.Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let objectives compute relations in a form, whatever the device."""
-    monkeypatch.setattr(choice, "form_on", lambda device: form)
-
-
 def fused_form() -> choice.Form:
     from retort.objectives.relation_forms.fused import fused
 
     return fused
 
 
-def compares_relations(case: Case) -> bool:
-    """Return whether an objective reaches `relation_divergence`."""
-    calls: list[str] = []
+FORMS: dict[str, Callable[[], choice.Form]] = {"plain": lambda: plain, "fused": fused_form}
+kernels = pytest.param("fused", marks=[needs_triton, needs_interpreter])
+RELATIONAL = [case for case in CASES if getattr(objectives[case.name], "holds_relations", False)]
 
-    def counted(*arguments: object) -> Tensor:
-        calls.append(case.name)
-        return cached(*arguments)
 
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        run_by(counted, monkeypatch)
-        lengths = LENGTHS["padded"]
-        student, teacher = (activations_of(case, shape, len(lengths), 1) for shape in (case.student, case.teacher))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_objective_declares_that_it_compares_relations(case: Case) -> None:
+    lengths = LENGTHS["padded"]
+    student, teacher = (activations_of(case, shape, len(lengths), 1) for shape in (case.student, case.teacher))
+    with mock.patch.object(choice, "form_on", return_value=cached) as form_on:
         case.build()(student, teacher, batch_of(case, lengths))
-    return bool(calls)
-
-
-RELATIONAL = [case for case in CASES if compares_relations(case)]
-
-
-def test_the_objectives_on_relations_are_found() -> None:
-    names = {case.name for case in RELATIONAL}
-    assert {"relations", "value-relation", "hidden-relation", "mha-output-relation", "embedding-relation"} <= names
+    assert form_on.called == (case in RELATIONAL)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
 @pytest.mark.parametrize("case", RELATIONAL, ids=str)
 @pytest.mark.slow
-def test_the_plain_form_agrees_with_the_reference(
-    case: Case, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_by(plain, monkeypatch)
-    assert_agrees_with_its_reference(case, lengths)
+def test_the_plain_form_agrees_with_the_reference(case: Case, lengths: tuple[int, ...]) -> None:
+    with mock.patch.object(choice, "form_on", return_value=plain):
+        assert_agrees_with_its_reference(case, lengths)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("case", RELATIONAL, ids=str)
-@pytest.mark.slow
-def test_the_plain_form_is_as_precise_as_plain_pytorch(
-    case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_by(plain, monkeypatch)
-    assert_as_precise_as_plain_pytorch(case, dtype)
-
-
-@needs_triton
-@needs_interpreter
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("case", RELATIONAL, ids=str)
-def test_the_kernels_are_as_precise_as_plain_pytorch(
-    case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_by(fused_form(), monkeypatch)
-    assert_as_precise_as_plain_pytorch(case, dtype)
+@pytest.mark.parametrize("form", [pytest.param("plain", marks=pytest.mark.slow), kernels])
+def test_every_form_is_as_precise_as_plain_pytorch(form: str, case: Case, dtype: torch.dtype) -> None:
+    with mock.patch.object(choice, "form_on", return_value=FORMS[form]()):
+        assert_as_precise_as_plain_pytorch(case, dtype)
 
 
 SIZES = [(3, 70, 10, 40, 2), (2, 33, 9, 21, 3), (4, 64, 16, 32, 1), (2, 5, 64, 48, 1), (2, 130, 33, 51, 1)]
@@ -172,26 +144,17 @@ def test_passes_over_a_relation(form: choice.Form, passes: int) -> None:
     assert traffic.passes == passes
 
 
-def growth(form: choice.Form) -> float:
-    """Return how many times as much memory value and gradient take when texts are four times as long."""
+@pytest.mark.parametrize(
+    ("form", "least", "most"), [("plain", 8, 17), pytest.param("fused", 3, 4.1, marks=kernels.marks)]
+)
+def test_memory_grows_with_the_square_of_the_length_but_for_the_kernels(form: str, least: float, most: float) -> None:
     peaks = []
     for length in (32, 128):
         problem = choice._Problem.draw((2, length, 8, 16, 2), torch.float32, True, CPU)
-        weights = problem.keys / problem.keys.sum()
         with Meter(Tensor) as meter:
-            form(problem.student, problem.teacher, problem.heads, problem.keys, weights, 0.0).backward()
+            problem.solve(FORMS[form]())
         peaks.append(meter.peak)
-    return peaks[1] / peaks[0]
-
-
-def test_memory_of_the_plain_form_grows_with_the_square_of_the_length() -> None:
-    assert growth(plain) > 8
-
-
-@needs_triton
-@needs_interpreter
-def test_memory_of_the_kernels_grows_with_the_length() -> None:
-    assert growth(fused_form()) < 4.1
+    assert least < peaks[1] / peaks[0] < most
 
 
 @pytest.mark.gpu
