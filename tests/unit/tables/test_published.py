@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,16 +14,14 @@ from retort.specs.config import ROOT, Config, read_config
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems, one
 from retort.specs.printed import read_number
-from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
-from retort.tables import lines
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
 from tests.tiny.edit import write
 from tests.tiny.printed import with_block
 from tests.tiny.results import SCORES, made
-from tests.tiny.variant import PRINTED_PAPER, ROWS, TABLE, write_one_table, write_study
+from tests.tiny.variant import PRINTED_PAPER, ROWS, STUDENTS, TABLE, write_one_table, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
 # How many numbers each table prints, counted in the papers; 'a+b': a numbers, b of them with a standard deviation.
@@ -88,7 +84,7 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
 
 
 @pytest.mark.parametrize(("paper", "table"), FILES)
-def test_a_file_by_itself(paper: str, table: str) -> None:
+def test_a_file_by_itself(study: Study, paper: str, table: str) -> None:
     problems = Problems(PAPERS)
     found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems)
     assert problems.lines == []
@@ -96,14 +92,9 @@ def test_a_file_by_itself(paper: str, table: str) -> None:
     deviations = sum(number.std is not None for number in numbers)
     assert f"{len(numbers)}{f'+{deviations}' * bool(deviations)}" == NUMBERS[paper][table]
     assert all(found.texts)
-
-
-@pytest.mark.parametrize(("paper", "table"), FILES)
-def test_a_file_says_what_each_row_is(study: Study, paper: str, table: str) -> None:
-    content = read_yaml(PAPERS / paper / f"{table}.yaml")
-    if content["kind"] in ("scores", "profiles"):
-        assert all("quoted" in row or "student" in row for row in content["rows"])
-        assert not any(row.get("student", "").startswith(f"{paper}-") for row in content["rows"])  # short names
+    if found.kind in ("scores", "profiles"):
+        assert all(row.quoted or row.student for row in found.rows)
+        assert not any(row.student.startswith(f"{paper}-") for row in found.rows)  # short names
         rows = study.exhibits[paper, table].rows  # type: ignore[union-attr]
         assert all(row.student.startswith(f"{paper}-") for row in rows if row.student)
 
@@ -118,15 +109,16 @@ def test_every_printed_value_as_csv(study: Study) -> None:
 def test_counts(study: Study) -> None:
     *lines, total = counts(study)
     assert "wang2023/table1: 9 rows, 8 columns, 72 numbers, 63 with a standard deviation" in lines
-    numbers = [int(number) for line in lines for number in re.findall(r"(\d+) numbers", line)]
-    deviations = [int(number) for line in lines for number in re.findall(r"(\d+) with a standard deviation", line)]
-    assert total == (
-        f"{len(lines)} tables, {sum(numbers)} numbers, {sum(deviations)} of them with a standard deviation"
-    )
-    lines = [line for line in lines if line.split("/")[0] in NUMBERS]
-    assert sum(int(re.findall(r"(\d+) numbers", line)[0]) for line in lines) == 2731
-    assert sum(int(number) for line in lines for number in re.findall(r"(\d+) with a standard", line)) == 348
     assert lines.index("minilmv2/table2: 4 rows, 13 columns, 52 numbers") == 1
+
+    def summed(noun: str, papers: Any = NUMBERS) -> int:
+        named = "\n".join(line for line in lines if line.split("/")[0] in papers)
+        return sum(map(int, re.findall(rf"(\d+) {noun}", named)))
+
+    every = {line.split("/")[0] for line in lines}
+    numbers, deviations = (summed(noun, every) for noun in ("numbers", "with a standard deviation"))
+    assert total == f"{len(lines)} tables, {numbers} numbers, {deviations} of them with a standard deviation"
+    assert (summed("numbers"), summed("with a standard deviation")) == (2731, 348)
 
 
 def test_show_prints_headings_groups_and_cells(study: Study) -> None:
@@ -292,8 +284,8 @@ def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytes
     (line,) = made(small(tmp_path, table), **SCORES)[0]
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
     assert line.note.startswith("published: quoted (Else (2020)); ours: trained here")
-    untrained: Any = SimpleNamespace(students={"tiny-kd": SimpleNamespace(stages=[])})
-    line = lines._note_quoted(replace(line, note=""), "Else (2020)", untrained)
-    assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
     scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
     assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"
+    untrained = {**STUDENTS, "kd": {**STUDENTS["kd"], "stages": []}}
+    (line,) = made(small(tmp_path / "untrained", table, students=untrained), **SCORES)[0]
+    assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
