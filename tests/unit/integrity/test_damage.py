@@ -87,33 +87,19 @@ FOLDERS = [result for result, (inner, _) in RESULTS.items() if inner]
 
 
 @pytest.mark.parametrize("result", RESULTS)
-@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied", "appended"])
-def test_a_job_does_not_read_a_damaged_result(
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_job_does_not_read_a_damaged_result_nor_trust_damaged_checksums(
     result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = Path(result) / RESULTS[result][0]
-    DAMAGE[damage](path)
-    line = line_of_a_job_that_reads(result, capsys, nothing)
-    assert line.startswith(f"rule(a): {path} is not as it was made: ")
-    assert line.endswith(f"; delete {result} and run again: snakemake makes it anew")
-
-
-@pytest.mark.parametrize("result", FOLDERS)
-@pytest.mark.parametrize("damage", ["deleted", "replaced by a folder"])
-def test_a_job_does_not_read_an_incomplete_folder(
-    result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    DAMAGE[damage](Path(result) / RESULTS[result][0])
-    assert "; delete " in line_of_a_job_that_reads(result, capsys, nothing)
-
-
-@pytest.mark.parametrize("result", RESULTS)
-@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied"])
-def test_a_job_does_not_trust_damaged_checksums(
-    result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    DAMAGE[damage](place_of(Path(result)))
-    assert "checksums.json is damaged" in line_of_a_job_that_reads(result, capsys, nothing)
+    path, gone = Path(result) / RESULTS[result][0], damage in ("deleted", "replaced by a folder")
+    if result in FOLDERS or not gone:
+        DAMAGE[damage](path)
+        line = line_of_a_job_that_reads(result, capsys, nothing)
+        assert line.startswith(f"rule(a): {path} is not as it was made: ") or gone
+        assert line.endswith(f"; delete {result} and run again: snakemake makes it anew")
+    if not gone and damage != "appended":  # white space at the end would change nothing
+        DAMAGE[damage](place_of(Path(result)))
+        assert "checksums.json is damaged" in line_of_a_job_that_reads(result, capsys, nothing)
 
 
 @pytest.mark.parametrize("result", RESULTS)
@@ -172,7 +158,7 @@ def test_checksums_say_what_a_result_was_made_from(results: Path) -> None:
 # --- scores and profiles: what is edited, and what the line says
 
 SCORE, PROFILE = "results/scores/tiny-kd/mood/seed-2.json", "results/profiles/tiny-attention.json"
-ANSWERS = SCORE.replace(".json", ".answers.json")
+ANSWERS, OTHER = SCORE.replace(".json", ".answers.json"), SCORE.replace("tiny-kd", "tiny-attention")
 
 
 def edit(path: str, old: str, new: str) -> Callable[[], Any]:
@@ -189,12 +175,6 @@ def edit(path: str, old: str, new: str) -> Callable[[], Any]:
 def forge(path: str = SCORE, **changes: Any) -> Callable[[], Any]:
     """Return a function that changes a record and computes its checksum again."""
     return lambda: change_record(Path(path), **changes)
-
-
-def other(student: str) -> Callable[[], Any]:
-    """Return a function that copies the files of another student over those of the score."""
-    there = SCORE.replace("tiny-kd", student)
-    return lambda: [shutil.copy(path, path.replace(student, "tiny-kd")) for path in (there,)]
 
 
 def answer(text: str) -> Callable[[], Any]:
@@ -240,7 +220,7 @@ EDITED = {
     "half": (lambda: Path(SCORE).write_text(Path(SCORE).read_text()[:99]), "is not a whole result"),
     "empty": (lambda: Path(SCORE).write_text(""), "is not a whole result"),
     "bytes": (lambda: Path(SCORE).write_bytes(b"\xff\xfe\x00"), "is not a whole result"),
-    "of another student": (other("tiny-attention"), 'is of student "tiny-attention"'),
+    "of another student": (lambda: shutil.copy(OTHER, SCORE), 'is of student "tiny-attention"'),
     "answers edited": (edit(ANSWERS, "0]}}", "1]}}"), "does not hold the answers that"),
     "answers deleted": (lambda: Path(ANSWERS).unlink(), "is missing, the answers of"),
     "answers empty": (lambda: Path(ANSWERS).write_text(""), "does not hold the answers that"),

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import torch
 from retort import checksums
 from retort.checksums import Maker
-from retort.engine.job import Job, this_code
+from retort.engine.job import Job
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 
@@ -84,46 +85,44 @@ def test_a_training_that_goes_on_under_other_code_says_so(tmp_path: Path, monkey
     assert "resumed_from" not in fresh.lineage()
 
 
-STATES = {
-    "a list": "[]",
-    "a number": "3",
-    "null": "null",
-    "empty": "",
-    "half": '{"key": "x", "run"',
-    "no key": "{}",
-    "bytes": "\udcff",
-}
-
-
-@pytest.mark.parametrize("mistake", STATES)
-def test_a_damaged_header_of_a_checkpoint_blocks_nothing(mistake: str, tmp_path: Path) -> None:
-    written(tmp_path)
-    (tmp_path / "state.json").write_bytes(STATES[mistake].encode(errors="surrogateescape"))
-    lines: list[str] = []
-    checkpoint = Checkpoint(tmp_path, "settings", 0.0, None, lines.append)
-    assert checkpoint.state is None
-    assert len(lines) == 1
-    assert "is damaged" in lines[0]
-    checkpoint.write(1, 1, {"weight": torch.arange(2.0)})
-    assert Checkpoint(tmp_path, "settings", 0.0).state is not None
-
-
-def test_flipped_bits_of_a_checkpoint_are_not_used(tmp_path: Path) -> None:
-    written(tmp_path)
-    path = next(tmp_path.glob("*.safetensors"))
+def flip(folder: Path) -> None:
+    """Change a bit of the tensors of a checkpoint."""
+    path = next(folder.glob("*.safetensors"))
     content = bytearray(path.read_bytes())
     content[-2] ^= 1
     path.write_bytes(content)
-    lines: list[str] = []
-    assert Checkpoint(tmp_path, "settings", 0.0, None, lines.append).state is None
-    assert "is not as it was written): the training begins anew" in lines[0]
 
 
-def test_a_step_that_was_edited_is_not_used(tmp_path: Path) -> None:
+def header(text: str) -> Callable[[Path], object]:
+    """Return a function that writes another header."""
+    return lambda folder: (folder / "state.json").write_bytes(text.encode(errors="surrogateescape"))
+
+
+def edit_step(folder: Path) -> None:
+    """Change the step in the header."""
+    known = json.loads((folder / "state.json").read_text())
+    (folder / "state.json").write_text(json.dumps({**known, "step": 50}))
+
+
+STATES: dict[str, tuple[Callable[[Path], object], str]] = {
+    **{text: (header(text), "is damaged") for text in ("[]", "3", "null", "", '{"key": "x", "run"', "{}", "\udcff")},
+    "flipped bits": (flip, "is not as it was written): the training begins anew"),
+    "another step": (edit_step, ""),
+}
+
+
+@pytest.mark.parametrize("damage", STATES)
+def test_a_damaged_state_of_a_checkpoint_is_not_used_and_blocks_nothing(damage: str, tmp_path: Path) -> None:
     written(tmp_path)
-    header = json.loads((tmp_path / "state.json").read_text())
-    (tmp_path / "state.json").write_text(json.dumps({**header, "step": 50}))
-    assert Checkpoint(tmp_path, "settings", 0.0).state is None
+    spoil, said = STATES[damage]
+    spoil(tmp_path)
+    lines: list[str] = []
+    checkpoint = Checkpoint(tmp_path, "settings", 0.0, None, lines.append)
+    assert checkpoint.state is None
+    (line,) = lines
+    assert said in line
+    checkpoint.write(1, 1, {"weight": torch.arange(2.0)})
+    assert Checkpoint(tmp_path, "settings", 0.0).state is not None
 
 
 @pytest.mark.parametrize("end", ["", "{", '{"key": "x", "no', "null\n", "[]\n", "\udcff"])
@@ -168,7 +167,3 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
     assert content("there") == changed
     (tmp_path / "there" / "a.txt").rename(tmp_path / "there" / "b.txt")
     assert content("there") != changed
-
-
-def test_this_code_is_one_maker() -> None:
-    assert this_code() == this_code()

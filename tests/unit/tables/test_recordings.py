@@ -1,68 +1,141 @@
-"""Tests of recorded runs of printed papers: written from a run, shown beside the next one, never judged."""
+"""Tests of recorded runs: of a study of ours as its published numbers, of a printed paper beside the next run."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from retort.errors import RetortError, StudyError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.recordings import OTHER_SETTINGS, record_scale, remark_on_recording
+from retort.study.study import Study
+from retort.tables.recordings import (
+    OTHER_SETTINGS,
+    record,
+    record_scale,
+    recorded_value,
+    remark_on_recording,
+    with_block,
+)
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_record, made
+from tests.tiny.results import SCORES, change_record, line, made
+from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 from tests.unit.study.test_scale import study_config
 
-LATER = {**SCORES, "tiny-kd": {"mood": [0.60, 0.62, 0.64]}}
+LATER = {"tiny-kd": {"mood": [0.60, 0.62, 0.64], "rating": SCORES["tiny-kd"]["rating"]}}
+SCALE = "scales/reduced.yaml"
+
+# --- a study of ours
+
+
+def ours(config: dict[str, Any], **more: Any) -> Study:
+    """Write the study of ours with one table, without published numbers, and return it."""
+    table = {key: value for key, value in TABLE.items() if key != "published"}
+    write_one_table(Path(config["study"]), {**table, **more}, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
+    return open_study(read_config(config))
+
+
+def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "table.yaml"
+    path.write_text("# a comment\nkind: scores\npublished:\n  a: {b: [1.0]}\n")
+    for mean in (2.5, 3.5):
+        path.write_text(with_block(path, "published", {"a": {"b": [mean, 0.5]}}))
+    assert path.read_text().startswith("# a comment\nkind: scores\n")
+    assert yaml.safe_load(path.read_text())["published"] == {"a": {"b": [3.5, 0.5]}}
+    assert path.read_text().count("published") == 1
+
+
+def test_a_change_is_recorded_as_a_score_is() -> None:
+    assert recorded_value(replace(line(-1.70446, std=0.51239), unit="%")) == [-1.704, 0.512]
+
+
+def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    with pytest.raises(RetortError, match=r"table1\.yaml: its means are of 3 runs; set runs: 3"):
+        record(ours(config, runs=5), "tiny")
+    study = ours(config)
+    assert record(study, "tiny") == ["table1.yaml", "paper.yaml"]
+    folder = study.folder / "papers" / "tiny"
+    published = yaml.safe_load((folder / "table1.yaml").read_text())["published"]
+    assert list(published) == ["teacher", "kd", "attention"]  # short names
+    assert yaml.safe_load((folder / "paper.yaml").read_text())["recorded"]["commit"] == "abc1234"
+    lines, renders = made(config, "table1")
+    judged = [line for line in lines if line.task and line.published is not None]
+    assert judged
+    assert all(line.mean == pytest.approx(line.published, abs=1e-3) for line in judged)
+    assert {(line.verdict, line.assumes) for line in judged} == {("agrees", "the same digits as the recorded run")}
+    assert "agrees" in renders["md"].split("Scale:")[0]
+
+
+def test_nothing_is_written_before_all_is_checked(config: dict[str, Any]) -> None:
+    with pytest.raises(RetortError, match="run the whole study first"):
+        record(open_study(read_config(config)), "tiny")
+    made(config, "table1")
+    study = ours(config)
+    folder = study.folder / "papers" / "tiny"
+    with (folder / "paper.yaml").open("a") as stream:
+        stream.write("recorded: {}\ntitle: Another\n")
+    before = {path: path.read_text() for path in folder.rglob("*.yaml")}
+    with pytest.raises(RetortError, match="'recorded' is not the last key; move it to the end of the file"):
+        record(study, "tiny")
+    assert {path: path.read_text() for path in folder.rglob("*.yaml")} == before
+
+
+def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
+    set_value(Path(config["study"]), "papers/tiny/paper.yaml", "ours", to=False)
+    with pytest.raises(RetortError, match="the published numbers of 'tiny' are its paper's"):
+        record(open_study(read_config(config)), "tiny")
+
+
+# --- a printed paper
 
 
 @pytest.fixture
-def reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+def reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the configuration of a printed paper at a smaller scale that is not held against it."""
     monkeypatch.chdir(tmp_path)
     config = study_config(tmp_path / "study", "reduced", seeds=3)
-    set_value(tmp_path / "study", "scales/reduced.yaml", "judged", to=False)
+    set_value(tmp_path / "study", SCALE, "judged", to=False)
     return config
 
 
-def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, object]) -> None:
+def recorded(config: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """Record the run, and return the file and its content."""
+    path = Path(record_scale(open_study(read_config(config)), "tiny"))
+    return path, yaml.safe_load(path.read_text())
+
+
+def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, Any]) -> None:
+    with pytest.raises(RetortError, match="no table of 'tiny' has a number of ours"):
+        recorded(reduced)
     _, before = made(reduced)
     assert "recorded" not in before["md"].lower()
-    path = record_scale(open_study(read_config(reduced)), "tiny")
-    kept = yaml.safe_load(Path(path).read_text())
+    _, kept = recorded(reduced)
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [72.0, 2.0]}
-    assert kept["run"]["commit"] == "abc1234"
-    assert kept["runs"] == 3
-    assert kept["samples"] == {}  # all data sets were read whole
-    lines, after = made(reduced, **{"tiny-kd": LATER["tiny-kd"]})
+    assert (kept["run"]["commit"], kept["runs"], kept["samples"]) == ("abc1234", 3, {})  # all was read whole
+    lines, after = made(reduced, **LATER)
     line = next(line for line in lines if line.student == "tiny-kd" and line.task == "mood")
     assert (line.mean, line.recorded, line.verdict) == (pytest.approx(62), pytest.approx(72), "")
-    assert line.published is not None  # the paper's number is another one, and stays
-    assert line.published != line.recorded
+    assert line.published not in (None, line.recorded)  # the paper's number is another one, and stays
     for text in after.values():
         assert "recorded 72.0" in text
         assert "Recorded: a run of ours at scale reduced (cpu: " in text.replace("\\", "")
 
 
-def test_a_run_of_some_students_is_recorded(reduced: dict[str, object]) -> None:
-    made(reduced, **{"tiny-kd": LATER["tiny-kd"]})
+def test_a_run_of_some_students_is_recorded_but_recorded_numbers_are_not_lost(reduced: dict[str, Any]) -> None:
+    made(reduced, **LATER)
     Path("results/scores/tiny-attention/mood/seed-2.json").unlink()
-    kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
+    path, kept = recorded(reduced)
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [62.0, 2.0]}
-
-
-def test_recorded_numbers_are_not_lost_to_a_run_of_fewer(reduced: dict[str, object]) -> None:
-    made(reduced)
-    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
-    kept = yaml.safe_load(path.read_text())
     kept["tables"]["table1"]["A & <b>_1"]["once more"] = [50.0]
-    text = yaml.safe_dump(kept | {"tables": {**kept["tables"], "table7": {"kd": {"Acc. %": [70.0], "r": [60.0]}}}})
-    path.write_text(text)
-    study = open_study(read_config(reduced))
+    kept["tables"]["table7"] = {"kd": {"Acc. %": [70.0], "r": [60.0]}}
+    path.write_text(text := yaml.safe_dump(kept))
     with pytest.raises(RetortError) as refused:
-        record_scale(study, "tiny")
+        recorded(reduced)
     assert str(refused.value) == (
         f"{path} would lose its numbers of table1 (1 cell), table7 (2 cells): this run has none; run them first: "
         "snakemake --cores all --configfile config.yaml -- reports/tiny/table1.html reports/tiny/table7.html; "
@@ -70,73 +143,46 @@ def test_recorded_numbers_are_not_lost_to_a_run_of_fewer(reduced: dict[str, obje
     )
     assert path.read_text() == text
     path.unlink()
-    record_scale(open_study(read_config(reduced)), "tiny")
-    assert yaml.safe_load(path.read_text())["tables"].keys() == {"table1"}
+    assert recorded(reduced)[1]["tables"].keys() == {"table1"}
 
 
-def test_a_recording_keeps_which_splits_were_read_in_part(reduced: dict[str, object]) -> None:
-    made(reduced)
-    for seed in (1, 2, 3):
-        change_record(Path(f"results/scores/tiny-kd/mood/seed-{seed}.json"), sample={"train": [8, 16]})
-    kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
-    assert kept["samples"] == {"mood": {"train": [8, 16]}}
-    assert open_study(read_config(reduced)).recordings["tiny", "reduced"].samples == kept["samples"]
-
-
-def test_a_table_names_the_tasks_of_its_own_recorded_cells_and_what_was_read_of_them(
-    reduced: dict[str, object], tmp_path: Path
+def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
+    reduced: dict[str, Any], tmp_path: Path
 ) -> None:
-    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "tasks", to=["rating", "mood"])
+    set_value(tmp_path / "study", SCALE, "replacements", "tasks", to=["rating", "mood"])
     made(reduced)
     change_record(Path("results/scores/tiny-kd/mood/seed-1.json"), sample={"train": [8, 16]})
-    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
-    kept = yaml.safe_load(path.read_text())
+    path, kept = recorded(reduced)
+    assert kept["samples"] == {"mood": {"train": [8, 16]}}
     kept["tables"]["table1"] = {row: {"Acc. %": cells["Acc. %"]} for row, cells in kept["tables"]["table1"].items()}
     path.write_text(yaml.safe_dump(kept))
     study = open_study(read_config(reduced))
-    assert (
-        "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)"
-        in remark_on_recording(study, "tiny", "table1")[0]
-    )
+    assert study.recordings["tiny", "reduced"].samples == kept["samples"]
+    (remark,) = remark_on_recording(study, "tiny", "table1")
+    assert "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)" in remark
 
 
-def test_a_recording_is_named_as_a_scale(reduced: dict[str, object], tmp_path: Path) -> None:
+def test_a_recording_is_named_as_a_scale(reduced: dict[str, Any]) -> None:
     made(reduced)
-    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
+    path, _ = recorded(reduced)
     path.rename(path.with_name("reduce.yaml"))
     with pytest.raises(StudyError, match=r"reduce\.yaml: nothing reads a file of this name here"):
         open_study(read_config(reduced))
 
 
-def test_a_recording_of_other_settings_is_not_shown(reduced: dict[str, object], tmp_path: Path) -> None:
+def test_a_recording_of_other_settings_is_not_shown(reduced: dict[str, Any], tmp_path: Path) -> None:
     made(reduced)
-    record_scale(open_study(read_config(reduced)), "tiny")
-    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "training", "steps", to=9)
+    recorded(reduced)
+    # changes that only other papers and tasks read change nothing
+    for key, value in {"tasks_of": {"tiny": ["mood"]}, "training_on": {"rating": {"steps": 9}}}.items():
+        set_value(tmp_path / "study", SCALE, "replacements", key, to=value)
+    assert OTHER_SETTINGS not in made(reduced)[1]["md"]
+    set_value(tmp_path / "study", SCALE, "replacements", "training_on", to={"mood": {"steps": 9}})
     lines, after = made(reduced)
     assert {line.recorded for line in lines} == {None}
     assert OTHER_SETTINGS in after["md"]
 
 
-def test_a_recording_outlives_changes_that_only_other_papers_and_tasks_read(
-    reduced: dict[str, object], tmp_path: Path
-) -> None:
-    made(reduced)
-    record_scale(open_study(read_config(reduced)), "tiny")
-    for key, value in {"tasks_of": {"tiny": ["mood"]}, "training_on": {"rating": {"steps": 9}}}.items():
-        set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", key, to=value)
-    _, shown = made(reduced)
-    assert OTHER_SETTINGS not in shown["md"]
-    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "training_on", to={"mood": {"steps": 9}})
-    _, shown = made(reduced)
-    assert OTHER_SETTINGS in shown["md"]
-
-
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path, "paper")))
     with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):
-        record_scale(study, "tiny")
-
-
-def test_a_paper_without_numbers_is_not_recorded(reduced: dict[str, object]) -> None:
-    with pytest.raises(RetortError, match="no table of 'tiny' has a number of ours"):
-        record_scale(open_study(read_config(reduced)), "tiny")
+        recorded(study_config(tmp_path, "paper"))
