@@ -110,8 +110,7 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
 
 def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
     """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
-    task = resolve_data.task(study, name, submitted_splits(study.tasks[name]))
-    return TokenizedTaskSettings(task=task, tokenizer=resolve_data.tokenizer(study, model_name))
+    return resolve_data.tokenized_task(study, model_name, name, submitted_splits(study.tasks[name]))
 
 
 def submission(study: Study) -> SubmissionSettings:

@@ -5,9 +5,9 @@ Labels, titles, resources and the parts of a grid are left out, as they change n
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
-from retort.plan.resolve_data import VERSIONS, corpus, model, task
+from retort.plan.resolve_data import VERSIONS, corpus, model, taken_over, task
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
@@ -28,7 +28,6 @@ from retort.settings.trainings import (
     UnreadTeacherSettings,
 )
 from retort.specs import catalogue, printed
-from retort.specs.model import Architecture
 from retort.specs.student import Stage, Student, Term
 from retort.study import questions
 from retort.study.questions import layer_pairs
@@ -36,17 +35,6 @@ from retort.study.study import Study
 
 # the activations that objectives read most, stored for every layer
 STORED = ("hidden", "queries", "keys", "values")
-
-
-class _Common(TypedDict):
-    """The settings that task-specific and task-agnostic distillation have in common."""
-
-    architecture: Architecture
-    initialisation: InitialisationSettings
-    stages: list[StageSettings]
-    precision: str
-    versions: list[int]
-    parent: CorpusDistillationSettings | ModelSettings | None
 
 
 def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
@@ -152,18 +140,6 @@ def _stage(study: Study, student: Student, stage: Stage, task_name: str) -> Stag
     )
 
 
-def _initialisation(student: Student) -> InitialisationSettings:
-    start = student.initialisation
-    return InitialisationSettings(
-        layers=student.initial_layers,
-        of=start.of,
-        student=start.student,
-        checkpoint=start.checkpoint,
-        random=start.random,
-        new_heads=start.new_heads,
-    )
-
-
 def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettings | None:
     """Return the settings of the student or published model that a student starts from; None if there is none."""
     start = study.students[name].initialisation
@@ -172,16 +148,18 @@ def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettin
     return corpus_distillation(study, start.student) if start.student else None
 
 
-def _distillation(study: Study, name: str, task_name: str) -> _Common:
+def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
+    """Return the settings that task-specific and task-agnostic distillation have in common."""
     student = study.students[name]
-    return _Common(
-        architecture=student.architecture,
-        initialisation=_initialisation(student),
-        stages=[_stage(study, student, stage, task_name) for stage in student.stages],
-        precision=study.config.resolved_precision(),
-        versions=[VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
-        parent=_parent(study, name),
-    )
+    start = {**taken_over(student.initialisation, InitialisationSettings), "layers": student.initial_layers}
+    return {
+        "architecture": student.architecture,
+        "initialisation": InitialisationSettings(**start),
+        "stages": [_stage(study, student, stage, task_name) for stage in student.stages],
+        "precision": study.config.resolved_precision(),
+        "versions": [VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
+        "parent": _parent(study, name),
+    }
 
 
 def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillationSettings:

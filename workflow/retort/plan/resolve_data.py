@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from retort.checksums import content_of, digest_of
 from retort.settings.inputs import (
@@ -45,35 +46,31 @@ VERSIONS = {
 }
 
 
+def taken_over(spec: BaseModel, settings: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a spec that settings have, too; those of another meaning are overridden by the caller."""
+    return {name: getattr(spec, name) for name in settings.model_fields if name in type(spec).model_fields}
+
+
 def source(study: Study, name: str) -> SourceSettings:
     """Return the settings of the source in use: an archive with its checksum, a commit of the hub, or a digest."""
-    settings: SourceSettings = _identify(study.sources[name].in_use(study.config).fetched, name)
-    return settings
+    return _identify(study.sources[name].in_use(study.config).fetched, name)
 
 
 def fetched_content(study: Study, name: str) -> SourceSettings:
     """Return the settings of what is fetched of a source: as `fetched`, but a digest for a folder or made data."""
-    settings: SourceSettings = _identify(fetched(study, name), name)
-    return settings
+    return _identify(fetched(study, name), name)
 
 
-@singledispatch
-def _identify(fetched: Any, name: str) -> Any:
+def _identify(fetched: FetchSettings, name: str) -> SourceSettings:
     """Return settings that identify the content of a source.
 
     The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
     """
+    if isinstance(fetched, Folder):
+        return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+    if isinstance(fetched, Made):
+        return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
     return fetched
-
-
-@_identify.register
-def _(fetched: Folder, name: str) -> FolderContent:
-    return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
-
-
-@_identify.register
-def _(fetched: Made, name: str) -> MadeContent:
-    return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
 
 
 def tokenizer(study: Study, name: str) -> SourceSettings:
@@ -103,14 +100,8 @@ def fetched(study: Study, name: str) -> FetchSettings:
 def model(study: Study, name: str) -> ModelSettings:
     """Return the settings of a pre-trained model: the sources of its files and its architecture."""
     spec = study.models[name]
-    return ModelSettings(
-        architecture=spec.architecture,
-        vocabulary=spec.vocabulary,
-        positions=spec.positions,
-        version=spec.version,
-        source=source(study, spec.source),
-        tokenizer=tokenizer(study, name) if spec.tokenizer else None,
-    )
+    own = {"source": source(study, spec.source), "tokenizer": tokenizer(study, name) if spec.tokenizer else None}
+    return ModelSettings(**{**taken_over(spec, ModelSettings), **own})
 
 
 def split(study: Study, task: Task, name: str) -> SplitSettings:
@@ -121,7 +112,15 @@ def split(study: Study, task: Task, name: str) -> SplitSettings:
     """
     spec, files = task.splits[name], files_of(study, task, name)
     change = files.of(name)
-    subsets: list[str | None] = list(task.subsets) if spec.subsets else [None]
+
+    def file_of(subset: str | None) -> SplitFile:
+        return SplitFile(
+            file=files.files[name].replace("{subset}", subset or ""),
+            rows=spec.expected(subset),
+            subset=subset,
+            name=change.name and change.name.replace("{subset}", subset or ""),
+        )
+
     return SplitSettings(
         source=spec.source or task.source,
         format=files.format,
@@ -133,15 +132,7 @@ def split(study: Study, task: Task, name: str) -> SplitSettings:
         unlabelled_sample=spec.unlabelled_sample or None,
         broken=files.broken.get(name, 0),
         empty=files.empty.get(name, 0),
-        files={
-            f"{name}-{subset}" if subset else name: SplitFile(
-                file=files.files[name].replace("{subset}", subset or ""),
-                rows=spec.expected(subset),
-                subset=subset,
-                name=change.name and change.name.replace("{subset}", subset or ""),
-            )
-            for subset in subsets
-        },
+        files={key: file_of(subset) for key, (of, subset) in task.encoded_splits.items() if of == name},
     )
 
 
@@ -159,31 +150,20 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
     spec = study.tasks[name]
     read = {each: split(study, spec, each) for each in splits or spec.used} if spec.splits else None
     others = sorted({files.source for files in (read or {}).values()} - {spec.source})
-    return TaskSettings(
-        task_type=spec.task_type,
-        labels=spec.labels,
-        bounds=spec.bounds,
-        reader=spec.reader,
-        split=spec.split,
-        subsets=spec.subsets,
-        train_split=spec.train_split,
-        validation_split=spec.validation_split,
-        evaluation_split=spec.evaluation_split,
-        max_length=spec.max_length,
-        windows=spec.windows,
-        version=spec.version,
-        splits=read,
-        sample=study.config.may_be_sample(name) if spec.splits else None,
-        task_type_version=catalogue.task_types()[spec.task_type].version,
-        source=source(study, spec.source),
-        further_sources={other: source(study, other) for other in others},
-        encode=VERSIONS["encode"],
-    )
+    own = {
+        "splits": read,
+        "sample": study.config.may_be_sample(name) if spec.splits else None,
+        "task_type_version": catalogue.task_types()[spec.task_type].version,
+        "source": source(study, spec.source),
+        "further_sources": {other: source(study, other) for other in others},
+        "encode": VERSIONS["encode"],
+    }
+    return TaskSettings(**{**taken_over(spec, TaskSettings), **own})
 
 
-def tokenized_task(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
-    """Return the settings of a task that is encoded with the tokenizer of a model."""
-    return TokenizedTaskSettings(task=task(study, name), tokenizer=tokenizer(study, model_name))
+def tokenized_task(study: Study, model_name: str, name: str, splits: list[str] | None = None) -> TokenizedTaskSettings:
+    """Return the settings of a task that is encoded with the tokenizer of a model; for `splits` see `task`."""
+    return TokenizedTaskSettings(task=task(study, name, splits), tokenizer=tokenizer(study, model_name))
 
 
 def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:
@@ -193,18 +173,9 @@ def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpu
 
 def corpus(study: Study, name: str) -> CorpusSettings:
     """Return the settings of a corpus, with those of its sources."""
-    spec = study.corpora[name]
-    return CorpusSettings(
-        components=spec.components,
-        packing=spec.packing,
-        block=spec.block,
-        blocks=spec.blocks,
-        smoothing=spec.smoothing,
-        masking=spec.masking,
-        version=spec.version,
-        sources={each: source(study, each) for each in corpus_sources(study, name)},
-        stage=VERSIONS["corpus"],
-    )
+    sources = {each: source(study, each) for each in corpus_sources(study, name)}
+    shared = taken_over(study.corpora[name], CorpusSettings)
+    return CorpusSettings(**{**shared, "sources": sources, "stage": VERSIONS["corpus"]})
 
 
 def corpus_sources(study: Study, name: str) -> list[str]:

@@ -6,7 +6,6 @@ stage can also be named by its objective: 'stages.2.terms.soft-labels.options.te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from retort.errors import RetortError
@@ -16,17 +15,10 @@ from retort.registry import unknown
 from retort.specs.base import Settings
 from retort.specs.exhibit import MAPPINGS, SettingsCell
 from retort.specs.loading import Problems
-from retort.specs.student import Student
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
 NAMING_KEY = "objective"  # its value can name an entry of a list
-
-
-def _with_max_length(stage: Settings, length: int | None) -> Settings:
-    """Return a stage whose schedule has a maximum length in tokens: its own, else `length`, that of the task's rows."""
-    own = stage["schedule"].get("max_length")
-    return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
 
 
 def readable_settings(study: Study, name: str, task: str) -> Settings:
@@ -43,44 +35,17 @@ def readable_settings(study: Study, name: str, task: str) -> Settings:
     if specific and not task:
         raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
     settings = resolve.task_distillation(study, name, task) if specific else resolve.corpus_distillation(study, name)
-    values = settings.as_json()
-    protocol, shape = study.protocols[student.protocol], student.architecture
+    values, protocol, size = settings.as_json(), study.protocols[student.protocol], student.architecture
+    for stage in values["stages"] if specific else ():
+        stage["schedule"].setdefault("max_length", study.tasks[task].max_length)
     grid = protocol.grid_of(task)
-    return {
-        **values,
-        "architecture": {**values["architecture"], "head": shape.hidden // shape.heads},
-        "written": student.model_dump(mode="json"),
-        "finetuning": {
-            **protocol.for_task(task).model_dump(mode="json"),
-            "grid": grid.model_dump(mode="json") if grid else {},
-        },
-        "runs": len(protocol.seeds),
-        "stages": [
-            _with_max_length(stage, study.tasks[task].max_length if specific else None) for stage in values["stages"]
-        ],
+    values["architecture"]["head"] = size.hidden // size.heads
+    finetuning = {
+        **protocol.for_task(task).model_dump(mode="json"),
+        "grid": grid.model_dump(mode="json") if grid else {},
     }
-
-
-def _mapping_type(pairs: list[tuple[int, int]]) -> str:
-    """Return the type of a mapping, as in `mappings_of`."""
-    if len(pairs) == 1:
-        return "single"
-    return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
-
-
-def _mapping_name(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
-    """Return the name of a mapping; for a single pair, the teacher layer counted back from the last: 0, -1, ..."""
-    if len(pairs) == 1:
-        return str(pairs[0][1] - depth)
-    return str(term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping)))
-
-
-def _mappings(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
-    """Yield (objective, type of mapping, name of mapping) for each term that has a mapping."""
-    depth = study.model_of(student.teacher).architecture.layers
-    for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
-        pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
-        yield term.objective, _mapping_type(pairs), _mapping_name(term, pairs, depth)
+    written = student.model_dump(mode="json")
+    return {**values, "written": written, "finetuning": finetuning, "runs": len(protocol.seeds)}
 
 
 def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
@@ -89,18 +54,24 @@ def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
     The types are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and
     'one-to-many'.
     """
-    mappings: dict[str, dict[str, list[str]]] = {}
-    for name, student in study.students.items():
-        if study.paper_of(name) != paper:
-            continue
-        for objective, mapping_type, mapping in _mappings(study, student):
-            by_type = mappings.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
-            by_type[mapping_type] += [mapping] * (mapping not in by_type[mapping_type])
-    for by_type in mappings.values():
-        by_type["single"].sort(key=int, reverse=True)
-        by_type["one-to-one"].sort()
-        by_type["one-to-many"].sort()
-    return mappings
+    mappings: dict[str, dict[str, set[Any]]] = {}
+    for student in (spec for name, spec in study.students.items() if study.paper_of(name) == paper):
+        depth = study.model_of(student.teacher).architecture.layers
+        for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
+            pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
+            by_type = mappings.setdefault(term.objective, {"single": set(), "one-to-one": set(), "one-to-many": set()})
+            if len(pairs) == 1:
+                by_type["single"].add(depth - pairs[0][1])
+            else:
+                apart = len({own for own, _ in pairs}) == len(pairs)
+                mapping = term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping or ()))
+                by_type["one-to-one" if apart else "one-to-many"].add(str(mapping))
+    return {
+        objective: {
+            kind: [str(-each) if kind == "single" else each for each in sorted(names)] for kind, names in types.items()
+        }
+        for objective, types in mappings.items()
+    }
 
 
 def value_at(settings: Any, keys: str) -> Any:

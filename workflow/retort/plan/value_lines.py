@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,7 @@ from typing import Any
 from retort.plan import resolve
 from retort.plan.plan import relative_to_here
 from retort.specs import catalogue
-from retort.specs.base import Settings
 from retort.specs.loading import Problems
-from retort.specs.protocol import Protocol
 from retort.specs.student import Stage, Student, Term
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
@@ -59,6 +57,11 @@ class YamlContent:
             content = content[step]
         return f"{relative_to_here(self.path)}:{line}"
 
+    def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
+        """Return a value that the file gives under these steps, or that is a default."""
+        key = key or dotted(*steps)
+        return Value(key, value, self.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
+
 
 def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:
     """Yield every value of nested mappings, and of lists of mappings, with the steps that lead to it."""
@@ -97,7 +100,7 @@ class Origins:
         return YamlContent(path, entries[self.name.removeprefix(f"{path.parent.name}-")][1])
 
     def file(self, folder: str, name: str) -> YamlContent:
-        """Return the file of a task, corpus, model or protocol."""
+        """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher."""
         path = self.study.files[folder, name]
         return YamlContent(path, read_yaml(path, marked=True))
 
@@ -108,128 +111,100 @@ class Origins:
             study: the study that the values are taken from, as written or after its scale was applied.
         """
         student = study.students[self.name]
-        protocol = study.protocols[student.protocol]
-        yield from self._architecture(student)
+        protocol, protocol_file = study.protocols[student.protocol], self.file("protocols", student.protocol)
+        fields = {"teacher", "protocol", "architecture", "initialisation", "version"}
+        for steps, value in leaves(student.model_dump(include=fields)):
+            if value not in (None, False):
+                yield self.entry.value(steps, value)
         for index, stage in enumerate(student.stages):
-            yield from self._stage(study, student, stage, index)
+            yield from self._stage(study, student, stage, ("stages", index))
         if student.distilled_on == "corpus":
-            yield from self._fine_tuning(student, protocol)
-        yield Value("seeds", protocol.seeds, self._protocol(student).line("seeds"))
+            yield from self._schedule(study, "finetuning", student.protocol, self.task)
+            grid: tuple[Step, ...] = ("grids", self.task) if self.task in protocol.grids else ("grid",)
+            for field, value in protocol.grid_of(self.task) or ():
+                yield protocol_file.value((*grid, field), value, f"finetuning.grid.{field}")
+        yield Value("seeds", protocol.seeds, protocol_file.line("seeds"))
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
             yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
+        needed = questions.of_student(study, self.name)
         if self.task:
-            yield from self._file_values(
-                "tasks", self.task, study.tasks[self.task], "read", "reader", "splits", "submission"
-            )
-        needed = questions.of_student(study, self.name) | (questions.of_task(study, self.task) if self.task else set())
+            skipped = ("read", "reader", "splits", "submission")
+            yield from self._file_values("tasks", self.task, study.tasks[self.task], *skipped)
+            needed |= questions.of_task(study, self.task)
         for name in sorted(of_folder("sources", needed)):
-            yield self._place(study, name)
+            source, written = study.sources[name], self.file("sources", name)
+            is_local = source.location(study.config) == "local"
+            origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
+            yield Value(f"sources.{name}", source.place(study.config), origin)
 
-    def _place(self, study: Study, name: str) -> Value:
-        """Return where the files of a source come from."""
-        source, written = study.sources[name], self.file("sources", name)
-        is_local = source.location(study.config) == "local"
-        origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
-        return Value(f"sources.{name}", source.place(study.config), origin)
-
-    def _value(self, written: YamlContent, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
-        key = key or dotted(*steps)
-        return Value(key, value, written.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
-
-    def _protocol(self, student: Student) -> YamlContent:
-        return self.file("protocols", student.protocol)
-
-    def _architecture(self, student: Student) -> Iterator[Value]:
-        fields = ("teacher", "protocol", "architecture", "initialisation", "version")
-        for steps, value in leaves(student.model_dump(include=set(fields))):
-            if value not in (None, False):
-                yield self._value(self.entry, steps, value)
-
-    def _stage(self, study: Study, student: Student, stage: Stage, index: int) -> Iterator[Value]:
-        at: tuple[Step, ...] = ("stages", index)
-        yield self._value(self.entry, (*at, "data"), stage.data)
+    def _stage(self, study: Study, student: Student, stage: Stage, at: tuple[Step, ...]) -> Iterator[Value]:
+        yield self.entry.value((*at, "data"), stage.data)
         for number, term in enumerate(stage.terms):
             if self.task not in term.not_on:
                 yield from self._term(study, student, term, (*at, "terms", number))
         data = self.task if stage.data == "task" else stage.data
-        changes = {(*at, "schedule"): stage.schedule, (*at, "tasks", self.task): stage.tasks.get(self.task, {})}
-        protocol = study.protocols[student.protocol]
-        yield from self._schedule(f"{dotted(*at)}.schedule", student.protocol, protocol, data, stage, changes)
+        where = f"{dotted(*at)}.schedule"
+        yield from self._schedule(study, where, student.protocol, data, stage, at)
         for field in ("steps_factor", "teacher_dropout"):
-            yield self._value(self.entry, (*at, field), getattr(stage, field))
+            yield self.entry.value((*at, field), getattr(stage, field))
 
     def _term(self, study: Study, student: Student, term: Term, at: tuple[Step, ...]) -> Iterator[Value]:
         objective = catalogue.objectives()[term.objective]
-        yield self._value(self.entry, (*at, "objective"), term.objective)
+        yield self.entry.value((*at, "objective"), term.objective)
         yield Value(dotted(*at, "version"), objective.version, f"code of objective '{term.objective}'")
         if term.mapping is not None:
             depth = study.model_of(student.teacher).architecture.layers
             pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
             yield Value(dotted(*at, "pairs"), [list(pair) for pair in pairs], self.entry.line(*at, "mapping"))
-        yield self._value(self.entry, (*at, "weight"), term.weight)
+        yield self.entry.value((*at, "weight"), term.weight)
         for option, value in {**objective.options, **term.options}.items():
             origin = self.entry.line(*at, "options", option) or f"default of objective '{term.objective}'"
             yield Value(dotted(*at, "options", option), value, origin)
 
     def _schedule(
-        self,
-        where: str,
-        name: str,
-        protocol: Protocol,
-        data: str,
-        stage: Stage | None = None,
-        changes: Mapping[tuple[Step, ...], Settings] | None = None,
+        self, study: Study, where: str, name: str, data: str, stage: Stage | None = None, at: tuple[Step, ...] = ()
     ) -> Iterator[Value]:
         """Yield the fields of a schedule; the origin of each is the last change that sets it.
 
         Args:
+            study: the study that the values are taken from.
             where: the dotted keys of the schedule.
             name: the name of the protocol.
-            protocol: the protocol.
             data: the task or corpus; empty for neither.
-            stage: the stage whose schedule it is, which may multiply its length; None for fine-tuning.
-            changes: the stage's changes, by the steps that lead to them in the student's entry.
+            stage: the stage that changes the schedule and may multiply its length; None for fine-tuning.
+            at: the steps that lead to the stage in the student's entry.
         """
-        changes, file = changes or {}, self.file("protocols", name)
-        factor = stage.steps_factor if stage else 1.0
-        for field, value in protocol.for_task(data, *changes.values()):
+        file, factor = self.file("protocols", name), stage.steps_factor if stage else 1.0
+        changes = stage.changes(self.task) if stage else ()
+        for field, value in study.protocols[name].for_task(data, *changes):
             if value is None and field in ("steps", "epochs"):
                 continue
             origins = [file.line("schedule", field), file.line("tasks", data, field)]
-            origins += [self.entry.line(*steps, field) for steps in changes]
+            if stage:
+                origins += [self.entry.line(*at, *keys, field) for keys in (("schedule",), ("tasks", self.task))]
             last = ([origin for origin in origins if origin] or [f"default of '{field}'"])[-1]
             if factor != 1 and field in ("steps", "epochs"):
                 value = max(1, round(value * factor)) if field == "steps" else value * factor
                 last += f", times {factor:g}"
             yield Value(f"{where}.{field}", value, last)
 
-    def _fine_tuning(self, student: Student, protocol: Protocol) -> Iterator[Value]:
-        yield from self._schedule("finetuning", student.protocol, protocol, self.task)
-        grid = protocol.grid_of(self.task)
-        steps: tuple[Step, ...] = ("grids", self.task) if self.task in protocol.grids else ("grid",)
-        for field, value in grid or ():
-            yield self._value(self._protocol(student), (*steps, field), value, f"finetuning.grid.{field}")
-
     def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
-        teacher, path = study.teachers[student.teacher], self.study.files["teachers", student.teacher]
-        own = student.teacher.removeprefix(f"{path.parent.name}-")
-        source = YamlContent(path, read_yaml(path, marked=True)["teachers"][own])
+        teacher, file = study.teachers[student.teacher], self.file("teachers", student.teacher)
+        entry = file.content["teachers"][student.teacher.removeprefix(f"{file.path.parent.name}-")]
         for field in ("model", "protocol", "seed", "version"):
-            yield self._value(source, (field,), getattr(teacher, field), f"teacher.{field}")
+            yield YamlContent(file.path, entry).value((field,), getattr(teacher, field), f"teacher.{field}")
         on_task = student.distilled_on == "task"
         trained_on = None if on_task else fitted_on(study, self.name)  # the corpus of a new masked-LM head
         if trained_on or (on_task and resolve.reads_teacher(student)):
-            protocol = study.protocols[teacher.protocol]
-            yield from self._schedule("teacher.schedule", teacher.protocol, protocol, trained_on or self.task)
+            yield from self._schedule(study, "teacher.schedule", teacher.protocol, trained_on or self.task)
         yield from self._file_values("models", teacher.model, study.models[teacher.model])
 
     def _file_values(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
         """Yield the values in the file of a task, corpus or model, except title, sample and the skipped fields."""
-        source = self.file(folder, name)
-        content = spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)
-        for steps, value in leaves(content):
-            yield self._value(source, steps, value, f"{folder}.{name}.{dotted(*steps)}")
+        file = self.file(folder, name)
+        for steps, value in leaves(spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)):
+            yield file.value(steps, value, f"{folder}.{name}.{dotted(*steps)}")
 
 
 def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
