@@ -1,4 +1,4 @@
-"""Check that each deviation of a printed paper names a cell of its tables or a setting of its students."""
+"""The deviations of papers, and a check that each names a cell of a printed table or a setting of its students."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def unknown_names(study: Study) -> list[str]:
     lines, settings = [], dict[str, set[str]]()  # student -> the keys of its settings
     for paper, spec in study.papers.items():
         tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
-        for (text, names), students in _deviations(study, paper).items() if not spec.ours else ():
+        for (text, names), students in deviations_of(study, paper).items() if not spec.ours else ():
             known: set[str] = set()
             for student in students:
                 if student not in settings:
@@ -37,8 +37,8 @@ def unknown_names(study: Study) -> list[str]:
     return lines
 
 
-def _deviations(study: Study, paper: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
-    """Return (text, names) of each deviation of a paper -> the students that have it."""
+def deviations_of(study: Study, paper: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """Return (text, names) of each deviation of a paper -> its students that have it."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name, student in study.students.items():
         for one in student.deviations if study.paper_of(name) == paper else ():

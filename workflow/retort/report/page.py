@@ -11,6 +11,7 @@ from typing import Any
 from retort.audit import Finding, audit
 from retort.engine.job import Job
 from retort.formatters import number
+from retort.judgement.deviations import deviations_of
 from retort.plan import resolve
 from retort.report.html import article, exhibit, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
@@ -23,29 +24,6 @@ from retort.tables.layout import CellRun
 from retort.tables.make import log_of, run_of
 
 LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A choice of ours where a paper is silent: its text, the settings or cells that it decides, and its students."""
-
-    text: str
-    of: list[str]
-    students: list[str]
-
-
-def students_of(study: Study, paper: str) -> list[str]:
-    """Return the names of the students defined by a paper itself, not by another paper of the study."""
-    return [name for name in study.students if study.paper_of(name) == paper]
-
-
-def deviations(study: Study, paper: str) -> list[Choice]:
-    """Return the choices for a paper's students, each once, those that concern most students first."""
-    shared: dict[str, Choice] = {}
-    for name in students_of(study, paper):
-        for one in study.students[name].deviations:
-            shared.setdefault(one.text, Choice(one.text, one.of, [])).students.append(name)
-    return sorted(shared.values(), key=lambda choice: -len(choice.students))
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
@@ -104,7 +82,8 @@ def write_paper(
         exhibits=[exhibit(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
-        deviations=deviations(study, paper), students=len(students_of(study, paper)),
+        deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
+        students=sum(study.paper_of(name) == paper for name in study.students),
         settings=settings, cost=cost, planned=planned, assumption=assumption, origin=origin(runs),
     )  # fmt: skip
 
