@@ -9,7 +9,7 @@ import pytest
 from retort.checksums import take
 from retort.cost.jobs import Jobs
 from retort.engine import attempts
-from retort.engine.attempts import Attempt, file_of, slug_of
+from retort.engine.attempts import Attempt, file_of
 from retort.engine.failures import LONG_AGO, PRINTING, failed_jobs, print_what_there_is
 from retort.engine.job import this_code
 from retort.plan.exhibits import scores
@@ -49,7 +49,7 @@ def jobs(plan: Plan, config: dict[str, Any]) -> Jobs:
 
 def fails(log: str, reason: str, run: str = "run-1") -> None:
     """Note that a job of a run has failed."""
-    Attempt(run, "", "", reason=reason).write(file_of(slug_of(log)))
+    Attempt(run, "", "", reason=reason).write(file_of(log))
 
 
 def pages() -> dict[str, float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.engine.workflow import guard_scale
+from retort.engine.workflow import mark_scale
 from retort.errors import RetortError
 from retort.plan.resolve import score
 from retort.specs import catalogue
@@ -176,12 +176,12 @@ def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
 
 def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    guard_scale(study(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
+    mark_scale(study(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
     assert not Path("results").exists()
-    guard_scale(study(tmp_path / "b", "reduced"))
-    guard_scale(study(tmp_path / "c", "reduced"))
+    mark_scale(study(tmp_path / "b", "reduced"))
+    mark_scale(study(tmp_path / "c", "reduced"))
     with pytest.raises(RetortError, match=r"results/ holds runs at scale reduced, .* at scale paper would overwrite"):
-        guard_scale(study(tmp_path / "d", "paper"))
+        mark_scale(study(tmp_path / "d", "paper"))
 
 
 @pytest.mark.parametrize(

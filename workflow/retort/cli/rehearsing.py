@@ -17,7 +17,7 @@ from retort.cost.resources import fits_one_job
 from retort.engine.attempts import LOCKS, RUN
 from retort.engine.failures import print_what_there_is
 from retort.engine.locks import claimed
-from retort.engine.workflow import guard_scale
+from retort.engine.workflow import mark_scale
 from retort.plan.plan import Plan
 from retort.plan.sharing import jobs_of
 from retort.registry import unknown
@@ -83,7 +83,7 @@ def rehearse(arguments: argparse.Namespace) -> int:
 def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.Namespace) -> int:
     """Run the jobs behind some files in the current folder; return the exit status."""
     plan = Plan(read_config(content))
-    guard_scale(plan.study)
+    mark_scale(plan.study)
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
     jobs = Jobs(plan)
     ordered = jobs.in_order(targets)

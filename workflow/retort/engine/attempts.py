@@ -2,6 +2,8 @@
 
 Snakemake attempts a failed job again (`retries` of a profile). Slurm queues a job again after the loss of a node or a
 preemption, under the same id and without an error: that is no failure. A new run tries every job again.
+
+A training that comes near the time limit of its job writes its state and ends, so that it can go on later.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of t
 LOCKS = Path("results/.locks")  # the folder with the claims of jobs and the notes of their attempts
 CHECKPOINTS, KEPT = Path("results/checkpoints"), Path("results/kept")
 MAX_FAILURES = 2  # without progress
+LEAD = 120.0  # seconds before the limit of a job in which a small state is written
+WRITING_SPEED = 100  # MB a second, of a busy file system
+LAST_PART = 5  # the lead is at most the last fifth of the time
 KILLED = "it was killed: for want of memory or of time, or by someone"
 # error messages of torch about too little GPU memory
 GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
@@ -78,15 +83,15 @@ class Attempt:
         )
 
 
-def file_of(slug: str) -> Path:
-    """Return the file that holds the latest attempt at the job with this slug."""
-    return LOCKS / f"{slug}.attempt"
-
-
 def slug_of(log: str) -> str:
     """Return the name of a job's files: 'results/logs/rule/a.b.log' becomes 'rule.a.b'."""
     *_, rule, name = ("", *Path(log).with_suffix("").parts)
     return name if rule in ("", "logs") else f"{rule}.{name}"
+
+
+def file_of(log: str) -> Path:
+    """Return the file that holds the latest attempt at the job with this log."""
+    return LOCKS / f"{slug_of(log)}.attempt"
 
 
 @contextlib.contextmanager
@@ -100,7 +105,12 @@ def attempt(path: Path, results: Iterable[Path]) -> Iterator[Attempt]:
     Raises:
         GivenUp: the job failed twice in this run without progress.
     """
-    begun = _begin(path, " ".join(position(checkpoints_of(result)) for result in results))
+    old = Attempt.read(path) if os.environ.get(RUN) else None
+    begun = (old or Attempt("", "", "")).next(" ".join(position(checkpoints_of(result)) for result in results))
+    if begun.failures >= MAX_FAILURES:
+        reason = (old and old.reason) or KILLED
+        raise GivenUp(f"given up after {begun.failures} failures without a step forward; the last one: {reason}")
+    begun.write(path)
     try:
         yield begun
     except Exception as error:
@@ -111,17 +121,6 @@ def attempt(path: Path, results: Iterable[Path]) -> Iterator[Attempt]:
         path.unlink(missing_ok=True)
         raise
     path.unlink(missing_ok=True)
-
-
-def _begin(path: Path, here: str) -> Attempt:
-    """Write down and return an attempt that begins at a position; raise `GivenUp` if there were too many failures."""
-    old = Attempt.read(path) if os.environ.get(RUN) else None
-    begun = old.next(here) if old else Attempt(os.environ.get(RUN, ""), slurm.job_id(), here)
-    if begun.failures >= MAX_FAILURES:
-        reason = (old and old.reason) or KILLED
-        raise GivenUp(f"given up after {begun.failures} failures without a step forward; the last one: {reason}")
-    begun.write(path)
-    return begun
 
 
 def reason_of(error: BaseException) -> str:
@@ -141,7 +140,7 @@ def note_refusal(log: str, reason: str) -> None:
         log: the path of the job's log.
         reason: what Slurm said.
     """
-    path, run = file_of(slug_of(log)), os.environ.get(RUN, "")
+    path, run = file_of(log), os.environ.get(RUN, "")
     latest = Attempt.read(path)
     if latest is None or latest.run != run:  # the failures of another run do not count
         latest = Attempt(run, "", "", gpu_memory=latest.gpu_memory if latest else 0)
@@ -151,7 +150,7 @@ def note_refusal(log: str, reason: str) -> None:
 
 def failure(log: str) -> str:
     """Return why a job of this run has failed; empty if it has not."""
-    noted = Attempt.read(file_of(slug_of(log)))
+    noted = Attempt.read(file_of(log))
     return (noted.reason or KILLED) if noted and noted.run == os.environ.get(RUN) else ""
 
 
@@ -167,24 +166,13 @@ def position(checkpoints: Path) -> str:
     """
     if (KEPT / checkpoints.name).is_dir():
         return "kept"
-    try:
+    notes, state = 0, "0.0"
+    with contextlib.suppress(OSError):
+        notes = len((checkpoints / "notes.jsonl").read_bytes().splitlines())
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
         state = f"{header['run']}.{header['step']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        state = "0.0"
-    try:
-        notes = len((checkpoints / "notes.jsonl").read_bytes().splitlines())
-    except OSError:
-        notes = 0
     return f"{notes}.{state}"
-
-
-# The time limit of a job: a training that comes near it writes its state and ends, so that it can go on later.
-
-
-LEAD = 120.0  # seconds before the limit in which a small state is written
-WRITING_SPEED = 100  # MB a second, of a busy file system
-LAST_PART = 5  # the lead is at most the last fifth of the time
 
 
 class Interrupted(RetortError):

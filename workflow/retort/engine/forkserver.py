@@ -4,7 +4,7 @@ These imports take seconds of CPU time, and a study has many short jobs. Snakema
 process, the client. The client asks the server for a fork, which runs the script from its first line, and waits until
 the fork ends. If there is no server, or it has another interpreter or other code, the client runs the script.
 
-For each client, the server forks a guard, and the guard forks the process that runs the script. The guard waits for
+For each client, the server forks a watcher, and it forks the process that runs the script. The watcher waits for
 the script and for its client, so jobs go on even if the server is killed.
 """
 
@@ -91,20 +91,20 @@ def hand_over() -> None:
     if Path(address).name != _code():
         return
     accepted, request = b"", json.dumps([sys.argv, sys.path, str(Path.cwd()), dict(os.environ)])
-    with socket.socket(socket.AF_UNIX) as guard:
+    with socket.socket(socket.AF_UNIX) as watcher:
         with contextlib.suppress(OSError):  # the server has ended, or is on another machine
-            guard.connect(address)
-            socket.send_fds(guard, [MESSAGE], [0, 1, 2])
-            guard.sendall(f"{request}\n".encode())
-            accepted = guard.recv(1)
+            watcher.connect(address)
+            socket.send_fds(watcher, [MESSAGE], [0, 1, 2])
+            watcher.sendall(f"{request}\n".encode())
+            accepted = watcher.recv(1)
         if not accepted:
             return
-        signal.signal(signal.SIGTERM, lambda *_: guard.send(MESSAGE))
+        signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
-        sys.exit(int(guard.recv(3) or 1))
+        sys.exit(int(watcher.recv(3) or 1))
 
 
-class Guard(socketserver.StreamRequestHandler):
+class Watcher(socketserver.StreamRequestHandler):
     """What the server forks for a client: it starts the process that runs the client's script, and waits for both."""
 
     def handle(self) -> None:
@@ -145,7 +145,7 @@ def _run(client: socket.socket, streams: list[int], request: tuple[list[str], li
 
 
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    """Fork a guard for each client."""
+    """Fork a watcher for each client."""
 
     max_children = sys.maxsize  # Snakemake limits the jobs
 
@@ -157,7 +157,7 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
         signal.signal(number, signal.SIG_IGN)
     address = Path(listener.getsockname())
     try:
-        with Server(str(address), Guard, bind_and_activate=False) as server:
+        with Server(str(address), Watcher, bind_and_activate=False) as server:
             server.socket.close()
             server.socket = listener
             for name in preloaded:

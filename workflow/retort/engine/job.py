@@ -19,20 +19,8 @@ from typing import Any, TextIO
 from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import RESULTS, Maker, Parent
-from retort.engine import forkserver, run, slurm
-from retort.engine.attempts import (
-    LOCKS,
-    NEVER,
-    Attempt,
-    Clock,
-    Interrupted,
-    attempt,
-    checkpoints_of,
-    clock_of,
-    file_of,
-    note_refusal,
-    slug_of,
-)
+from retort.engine import attempts, forkserver, run, slurm
+from retort.engine.attempts import LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
 from retort.engine.locks import AtWork, claimed
 from retort.errors import RetortError, explain
 
@@ -75,7 +63,7 @@ class Job:
     result: str = "results/job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
-    clock: Clock = field(default_factory=Clock)
+    clock: Clock = NEVER
     started: float = field(default_factory=time.monotonic)
     parents: dict[str, Parent] = field(default_factory=dict)
     ancestors: set[Maker] = field(default_factory=set)
@@ -96,8 +84,8 @@ class Job:
     @property
     def num_workers(self) -> int:
         """The number of processes that prepare batches; by default none on a CPU, whose cores the training needs."""
-        default = machine.default_workers(self.device == "cuda")
-        return default if self.dataloader_num_workers is None else self.dataloader_num_workers
+        given = self.dataloader_num_workers
+        return machine.default_workers(self.device == "cuda") if given is None else given
 
     @property
     def checkpoints(self) -> Path:
@@ -115,11 +103,9 @@ class Job:
 
     def lineage(self) -> dict[str, Any]:
         """Return the JSON values by which a result names its parents and the code behind it."""
-        lineage: dict[str, Any] = {
-            "parents": {path: parent.model_dump() for path, parent in self.parents.items()},
-            "ancestors": _as_json(self.ancestors),
-        }
-        return lineage | ({"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {})
+        parents = {path: parent.model_dump() for path, parent in self.parents.items()}
+        resumed = {"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {}
+        return {"parents": parents, "ancestors": _as_json(self.ancestors), **resumed}
 
     def read_parents(self, inputs: Iterable[str]) -> None:
         """Check results that the job reads; add them, and the code that made them, to the job.
@@ -172,7 +158,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
             if isinstance(error, AtWork):  # it began no attempt, which would note the failure
-                note_refusal(path, str(error))
+                attempts.note_refusal(path, str(error))
         line = explain(error) or _damage(snakemake.input)
         if line is None:
             raise
@@ -202,7 +188,7 @@ def _make_job(snakemake: Any, log: TextIO) -> Job:
         result=str(snakemake.output[0]),
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
-        clock=clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
+        clock=attempts.clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
     )
 
 
@@ -210,11 +196,11 @@ def _make_job(snakemake: Any, log: TextIO) -> Job:
 def _claim_and_check(running: Job, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     this_code()  # before the long imports: the files may be edited while the job runs
-    slug, outputs = slug_of(snakemake.log[0]), list(map(Path, snakemake.output))
-    with claimed(LOCKS / slug, running.name):
+    outputs = list(map(Path, snakemake.output))
+    with claimed(LOCKS / slug_of(snakemake.log[0]), running.name):
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        with attempt(file_of(slug), outputs) as begun:
+        with attempts.attempt(attempts.file_of(snakemake.log[0]), outputs) as begun:
             running.micro_batch = _fitting(running.micro_batch, snakemake.resources.get("rows", 0), begun)
             running.read_parents(snakemake.input)
             yield

@@ -79,10 +79,6 @@ class Owner:
 class AtWork(RetortError):
     """Another living process runs the job."""
 
-    def __init__(self, work: str, owner: Owner | None) -> None:
-        who = owner or "another process"
-        super().__init__(f"{work} is already at work elsewhere: {who}", "wait for its end, then run again")
-
 
 @contextlib.contextmanager
 def claimed(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Iterator[None]:
@@ -102,7 +98,8 @@ def claimed(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> It
     while not _create(path, content):
         held = _read(path)[0]
         if _is_held(path, dead):
-            raise AtWork(work, Owner.of(held))
+            who = Owner.of(held) or "another process"
+            raise AtWork(f"{work} is already at work elsewhere: {who}", "wait for its end, then run again")
         _remove(path, held)
     ended = threading.Event()
     beats = threading.Thread(target=_touch, args=[path, content, work, beat, ended], daemon=True)

@@ -1,4 +1,8 @@
-"""The versions of Snakemake and of its Slurm plugin with which this workflow runs."""
+"""A run of Snakemake: the versions it needs, its name, and the settings that its jobs read.
+
+A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
+was planned with, in a folder named after their content, and the environment of its jobs names that folder.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,12 @@ from retort.checksums import digest_of
 from retort.engine.attempts import LOCKS, RUN
 from retort.errors import RetortError
 from retort.specs.config import Config
+
+FOLDER = Path("results/runs")
+LATEST = FOLDER / "latest"  # the file that names the latest run
+VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
+DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
+KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
 
 # The oldest and the newest of each are tested (tests/workflow/test_versions.py). Snakemake before 9.26 tells of each
 # failed job twice; the plugin before 2.8 does not tell when a job starts.
@@ -37,19 +47,6 @@ def check_versions() -> None:
         if not SpecifierSet(bounds).contains(installed, prereleases=True):
             hint = f"install another version: pip install '{name}{bounds}'"
             raise RetortError(f"{name} {installed} is installed, and this workflow needs {name}{bounds}", hint)
-
-
-# A run of Snakemake: its name, and the settings that its jobs read, whatever is edited meanwhile.
-#
-# A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
-# was planned with, in a folder named after their content, and the environment of its jobs names that folder.
-
-
-FOLDER = Path("results/runs")
-LATEST = FOLDER / "latest"  # the file that names the latest run
-VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
-DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
-KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
 
 
 def is_job() -> bool:

@@ -71,7 +71,7 @@ class Run:
         Raises:
             RetortError: the results are of another scale, or a source that is asked for by name cannot be had.
         """
-        guard_scale(self.plan.study)
+        mark_scale(self.plan.study)
         jobs = list(Jobs(self.plan, self.rules).behind(self.targets(targets)))
         self._check_sources(jobs)
         run_sources.pin(self.plan.study)
@@ -114,7 +114,9 @@ class Run:
             RetortError: the run of everything had to leave something out.
         """
         if not self.plan.config.keep_activations:
-            remove_activations()
+            for path in RESULTS.glob("activations/*/*/*"):
+                if path.name != TIMESTAMP:  # without the folders, Snakemake would record again
+                    path.unlink()
         missing = self.plan.config.run_sources.missing
         if missing and self.targets(targets) == self.everything:
             raise RetortError(run_sources.summary(missing))
@@ -138,14 +140,7 @@ def _begin_index(study: Study) -> None:
             begin_index(study)
 
 
-def remove_activations() -> None:
-    """Delete the recorded activations, but keep their folders: without them, Snakemake would record again."""
-    for path in RESULTS.glob("activations/*/*/*"):
-        if path.name != TIMESTAMP:
-            path.unlink()
-
-
-def guard_scale(study: Study) -> None:
+def mark_scale(study: Study) -> None:
     """Mark the folder of results with the scale at which the students of printed papers run in it.
 
     The path of a score does not contain the scale, so runs at two scales would write the same files. Do nothing if the
