@@ -12,9 +12,8 @@ from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules, read_weights
 from retort.specs.config import Config, read_config
-from retort.study.cells import expand, served
+from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
-from retort.study.reading import sources, tasks
 from retort.tables.render import formats
 
 from tests.tiny.edit import write
@@ -70,7 +69,7 @@ def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     assert rules["write_submission"].needs(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
     assert rules["predict_test"].reads(asked)["weights"] == "results/students/tiny-kd/mood/seed-1"
     assert plan.kept("weights").flags == {"temp": True, "directory": True}
-    assert sources(plan.study) == {"texts", "encoder", "others"}
+    assert of_folder("sources", required(plan.study)) == {"texts", "encoder", "others"}
 
 
 def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     plan = Plan(read_config(config))
     assert exhibits.submissions(plan, "tiny", "table1") == []
     assert plan.kept("weights") == []
-    assert tasks(plan.study) == {"rating", "mood"}
+    assert of_folder("tasks", required(plan.study)) == {"rating", "mood"}
     assert {cell.seed for cell in plan.cells if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 
 

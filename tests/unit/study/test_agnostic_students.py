@@ -12,7 +12,7 @@ from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Row
 from retort.specs.yaml_reader import read_yaml
-from retort.study import check_students, questions
+from retort.study import questions
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -216,16 +216,7 @@ def test_printed_shapes_are_the_students(study: Study) -> None:
             assert first == f"{student.architecture.layers}x{student.architecture.hidden}"
 
 
-def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
+def test_relation_heads_divide_the_widths_of_the_reduced_scale() -> None:
     """Students of a large teacher have width 144 at this scale: 48 relation heads divide it, 64 do not."""
     small = open_study(Config(papers=PAPERS, scale="reduced"))
-    running = {name: student for name, student in small.students.items() if name not in small.not_run}
-    for student in running.values():
-        teacher = small.model_of(student.teacher).architecture
-        each = [term for stage in student.stages for term in stage.terms]
-        assert not [
-            line
-            for term in each
-            for line in check_students.term_problems(term, student.architecture, teacher, student.initial_layers)
-        ]
-    assert running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48
+    assert small.running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48

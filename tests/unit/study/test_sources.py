@@ -11,8 +11,8 @@ from retort.errors import StudyError
 from retort.plan import resolve_data
 from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs.config import Config, RunSources, read_config
+from retort.study.cells import required
 from retort.study.load import open_study, read
-from retort.study.reading import required
 
 from tests.tiny.edit import change, write
 

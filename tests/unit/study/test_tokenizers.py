@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from retort.plan.plan import Plan
 from retort.specs.config import Config
-from retort.study.reading import sources
+from retort.study.cells import of_folder, required
 
 from tests.tiny.edit import problems, set_value, write
 
@@ -31,7 +31,7 @@ def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> Non
     for name in ("tiny-teacher", "tiny-kd"):
         assert plan.pretrained_folder(name) == "results/sources/larger"
         assert plan.tokenizer_folder(name) == plan.model_folder("encoder") == "results/sources/encoder"
-    assert {"larger", "encoder"} <= sources(plan.study)
+    assert {"larger", "encoder"} <= of_folder("sources", required(plan.study))
     assert list(plan.settings.tasks) == list(plan.settings.corpora) == ["encoder"]
 
 

@@ -19,9 +19,8 @@ from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.schemas import current_files
-from retort.study.cells import expand
+from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read, with_every_paper
-from retort.study.reading import required
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 

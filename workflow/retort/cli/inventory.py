@@ -18,7 +18,7 @@ from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.specs.corpus import Component
 from retort.specs.source import FolderSource, HubSource
-from retort.study.reading import required, tasks
+from retort.study.cells import required
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
@@ -141,7 +141,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     There is a line for each task, model and corpus, and a line for each of its files. A source that is not fetched yet
     counts as present.
     """
-    lines, whole, read = [], True, required(study) | {f"tasks/{name}" for name in tasks(study)}
+    lines, whole, read = [], True, required(study)
     for folder, checks in CHECKS.items():
         for name, spec in getattr(study, folder).items():
             sources = [spec.source] if folder == "models" else sorted(spec.sources)

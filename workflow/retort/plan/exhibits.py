@@ -26,8 +26,9 @@ from retort.study.cells import (
     served,
     submission_address,
 )
-from retort.study.load import is_ours, open_written
+from retort.study.load import open_written
 from retort.study.study import Study
+from retort.study.yaml_files import is_ours
 
 Wildcards = Any
 

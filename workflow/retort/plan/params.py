@@ -11,8 +11,7 @@ from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
 from retort.settings.inputs import TokenizedTaskSettings
 from retort.settings.trainings import PredictionSettings, SubmissionSettings, SubmittedTask
-from retort.study.questions import submitted_splits
-from retort.study.reading import readable
+from retort.study.questions import readable, submitted_splits
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")

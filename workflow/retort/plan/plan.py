@@ -18,9 +18,8 @@ from retort.plan import resolve
 from retort.plan.params import Params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
-from retort.study.cells import expand, sent_runs
+from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.reading import sends, submitted
 from retort.study.study import Study
 
 Wildcards = Any
@@ -49,7 +48,7 @@ class Plan:
         self.task_agnostic = [name for name, student in students if student.distilled_on == "corpus"]
         sent = submitted(self.study)
         self.pairs = sorted({(cell.student, cell.task) for cell in self.cells} | set(sent))
-        self.sends = bool(sent) and sends(self.study)
+        self.sends = bool(sent) and self.study.scale.submissions
         self.settings = Params(self.study, self.pairs)
 
     def at(self, job_type: str, *names: str) -> Callable[[Wildcards], Any]:

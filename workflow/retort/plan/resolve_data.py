@@ -25,8 +25,7 @@ from retort.specs import catalogue
 from retort.specs.model import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
-from retort.study.questions import submitted_sources
-from retort.study.reading import files_of
+from retort.study.questions import files_of, submitted_sources
 from retort.study.study import Study
 
 # The version of the code of each type of job, which belongs to the job's settings. Raise it when a change of the code

@@ -15,9 +15,9 @@ from retort.specs.loading import Problems
 from retort.specs.student import Stage, Student, Term
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
-from retort.study.load_paper import student_entries
+from retort.study.cells import of_folder
+from retort.study.families import student_entries
 from retort.study.questions import fitted_on, layer_pairs
-from retort.study.reading import of_folder
 from retort.study.study import Study
 
 KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from

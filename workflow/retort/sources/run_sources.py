@@ -20,8 +20,8 @@ from retort.plan.resolve_data import fetched, split
 from retort.sources import hub, pinning
 from retort.specs.config import RunSources
 from retort.specs.source import FolderSource, HubSource
+from retort.study.cells import of_folder, required
 from retort.study.questions import submitted_splits
-from retort.study.reading import of_folder, required
 from retort.study.study import Study
 
 SILENT = "the hub gives no answer"

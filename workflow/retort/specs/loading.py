@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from retort.specs.base import CUSTOM, Name
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]
+Found = tuple[Path, str]  # a file, and what is wrong with it
 # the beginning of an error's type -> what a value should have been
 TYPES = {
     "int": "a whole number",
@@ -232,6 +232,11 @@ class Problems:
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 
+    def add_all(self, found: Iterable[Found]) -> None:
+        """Add a message for each (file, what is wrong with it)."""
+        for path, what in found:
+            self.add(path, what)
+
     def attempt(self, path: Path | str, where: str, action: Callable[..., Result], *arguments: Any) -> Result | None:
         """Call an action and return its result; on an error, add the error to the messages and return None."""
         try:
@@ -259,10 +264,6 @@ class Problems:
             for line in readable(error, {} if content is None else content, where):
                 self.add(path, line)
         return None
-
-    def is_unread(self, name: str) -> bool:
-        """Return whether a file or entry of this name could not be read, and so has a problem already."""
-        return any(fnmatchcase(name, pattern) for pattern in self.unread)
 
 
 def checked_name(name: str) -> str:

@@ -70,20 +70,13 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
 
 def is_judged(study: Study, paper: str, name: str) -> bool:
     """Return whether a table has verdicts on scores: some are computed here, and some are published."""
-    exhibit = study.exhibits[paper, name]
-    if not study.judges(paper):
+    exhibit, failed = study.exhibits[paper, name], study.config.run_sources.failed
+    if not (study.judges(paper) and exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())):
         return False
-    published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
-    here = {(cell.row, cell.column) for cell in exhibit.cells() if not is_on_dev(study, cell)}
-    pairs = {
-        (student, task)
-        for row, column, student, task, _ in (scored(study, exhibit) if published else ())
-        if (row, column) in here
-    }
-    failed = study.config.run_sources.failed
+    here = [cell for cell in exhibit.cells() if not held_back(study, cell)]
     return any(
         score_address(*pair, seed) not in failed
-        for pair in pairs
+        for pair in dict.fromkeys((cell.student, task) for cell in here for task, _ in cell.scored)
         if runs(study, *pair) and not questions.missing_for(study, *pair)
         for seed in seeds_of(study, pair[0])
     )
@@ -150,3 +143,35 @@ def expand(study: Study) -> list[Cell]:
         if runs(study, student, task) and not questions.missing_for(study, student, task)
         for seed in seeds_of(study, student)
     ]
+
+
+# --- what all tables and figures together need
+
+
+def submitted(study: Study) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs that some table of the study shows and only a server can score."""
+    return list(dict.fromkeys(pair for exhibit in study.exhibits.values() for pair in served(study, exhibit)))
+
+
+def tasks_scored(study: Study) -> set[str]:
+    """Return the names of the tasks on which some cell of the study is scored, here or by a server."""
+    sent = submitted(study) if study.scale.submissions else []
+    return {cell.task for cell in expand(study)} | {task for _, task in sent}
+
+
+def required(study: Study) -> set[str]:
+    """Return the names of what the cells and profiles of the study need: 'models/roberta-base', 'sources/cc100', ..."""
+    sent = submitted(study) if study.scale.submissions else []
+    students = {cell.student for cell in expand(study)} | {student for student, _ in sent}
+    profiles = {name for exhibit in study.exhibits.values() for name in profiled(study, exhibit)}
+    return set().union(
+        *(questions.of_student(study, student) for student in students),
+        *(questions.of_profile(study, name) for name in profiles),
+        *(questions.of_task(study, task) for task in tasks_scored(study)),
+        *(questions.of_submission(study, task) for _, task in sent),
+    )
+
+
+def of_folder(folder: str, names: set[str]) -> set[str]:
+    """Return the names of one folder among names such as 'sources/cc100'."""
+    return {name.split("/", 1)[1] for name in names if name.startswith(f"{folder}/")}

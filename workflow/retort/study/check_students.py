@@ -1,6 +1,6 @@
-"""Check the initialisation of a student: layers exist and fit, and a parent has the student's shape and vocabulary.
+"""Checks of teachers and students: that what they name exists, and that both models of a term fit each other.
 
-The check of students reports unknown names.
+Every check yields (file, what is wrong with it); those of one student yield lines that begin with a key of its file.
 """
 
 from __future__ import annotations
@@ -10,19 +10,104 @@ from collections.abc import Iterator
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements, wrong_options
+from retort.specs.loading import Found
 from retort.specs.model import Architecture, Model
-from retort.specs.student import Term
-from retort.study.questions import layer_pairs
+from retort.specs.student import Stage, Student, Term
+from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
+from retort.study.questions import layer_pairs, lineage
 from retort.study.study import Study
 
+LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
-def initialisation_problems(study: Study, name: str) -> Iterator[str]:
-    """Yield one line for each reason why a student's initialisation cannot work; the line begins with the key."""
-    for check in (_layers, _student, _checkpoint):
-        yield from check(study, name)
+
+def check_students(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the teachers and students of a study."""
+    for name, teacher in study.teachers.items():
+        where = f"teachers.{name.split('-', 1)[1]}"
+        for key, known in (("model", study.models), ("protocol", study.protocols)):
+            for line in study.wrong_name(f"{where}.{key}", key, getattr(teacher, key), known):
+                yield study.files["teachers", name], line
+    for name in study.students:
+        for line in _student(study, name):
+            yield study.files["students", name], f"{study.keys[name]}.{line}"
+
+
+def check_scaled(study: Study) -> Iterator[Found]:
+    """Yield a line for each student that cannot be trained at the size that the scale gives it.
+
+    Args:
+        study: the study after `scale_study`, free of problems before.
+    """
+    if study.scale.replacements or study.scale.miniature:
+        misfits = ((study.files["students", name], f"{study.keys[name]}.{line}")
+                   for name in study.running for line in _misfits(study, name))  # fmt: skip
+        for path, line in (*check_positions(study), *misfits):
+            yield path, f"{line} (at scale {study.config.scale})"
+
+
+def _student(study: Study, name: str) -> Iterator[str]:
+    student = study.students[name]
+    yield from study.wrong_name("protocol", "protocol", student.protocol, study.protocols)
+    for task in student.tasks or []:
+        yield from study.wrong_name("tasks", "task", task, study.tasks)
+    yield from study.wrong_name("teacher", "teacher", student.teacher, study.teachers)
+    teacher = study.teachers.get(student.teacher)
+    if teacher and teacher.model in study.models:
+        yield from _misfits(study, name)
+        for number, stage in enumerate(student.stages, start=1):
+            yield from (f"stages.{number}.{line}" for line in _stage(study, student, stage))
+
+
+def _stage(study: Study, student: Student, stage: Stage) -> Iterator[str]:
+    """Yield what is wrong with the names, the data and the schedules of a stage."""
+    if stage.data != "task":
+        yield from study.wrong_name("data", "corpus", stage.data, study.corpora)
+    for index, term in enumerate(stage.terms, start=1):
+        yield from study.wrong_name(f"terms.{index}", "objective", term.objective, catalogue.objectives())
+        yield from (f"terms.{index}.objective: {line}" for line in data_problems(term.objective, stage.data))
+        for task in term.not_on:
+            yield from study.wrong_name(f"terms.{index}.not_on", "task", task, study.tasks)
+    protocol = study.protocols.get(student.protocol)
+    if protocol is None:
+        return
+    yield from wrong_schedule("schedule", protocol, "", stage.schedule)
+    for task in stage.tasks:
+        yield from study.wrong_name("tasks", "task", task, study.tasks)
+        if task in study.tasks and not wrong_schedule("", protocol, task):  # else the protocol's file has a line
+            yield from wrong_schedule(f"tasks.{task}", protocol, task, *stage.changes(task))
+    yield from wrong_lengths(study, stage.schedule.get("max_length"), stage.tasks)
+
+
+def data_problems(objective: str, data: str) -> Iterator[str]:
+    """Yield a line if an objective reads labels that a stage's data do not have.
+
+    Args:
+        objective: its name.
+        data: 'task' or the name of a corpus.
+    """
+    entry = catalogue.objectives().get(objective)
+    is_task = data == "task"
+    required = entry.facts.get("data") if entry else None
+    if required and required != ("task" if is_task else "corpus"):
+        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
+        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if is_task else 'a corpus'}"
+
+
+def _misfits(study: Study, name: str) -> Iterator[str]:
+    """Yield each reason, in sizes, why a student cannot start or cannot learn from its teacher, a known one."""
+    student, objectives = study.students[name], catalogue.objectives()
+    for check in (_layers, _parent, _checkpoint):
+        yield from (f"initialisation.{line}" for line in check(study, name))
+    teacher = study.model_of(student.teacher).architecture
+    for number, stage in enumerate(student.stages, start=1):
+        for index, term in enumerate(stage.terms, start=1):
+            if term.objective in objectives:
+                for line in term_problems(term, student.architecture, teacher, student.initial_layers):
+                    yield f"stages.{number}.terms.{index}{line}"
 
 
 def _layers(study: Study, name: str) -> Iterator[str]:
+    """Yield a line if the teacher lacks a layer that is copied, or if its layers have another shape."""
     student = study.students[name]
     if student.initial_layers is None:
         return
@@ -42,20 +127,21 @@ def _widths(shape: Architecture) -> str:
     return f"{shape.hidden} x {shape.intermediate}{embedding}"
 
 
-def _student(study: Study, name: str) -> Iterator[str]:
+def _parent(study: Study, name: str) -> Iterator[str]:
+    """Yield a line if the student that this one starts from is unknown, starts from this one, or does not fit."""
     student = study.students[name]
     start = student.initialisation.student
-    if start is None or start not in study.students:
+    if start is None:
         return
-    chain = [name]
-    parent: str | None = start
-    while parent is not None and parent in study.students:
-        if parent in chain:
-            if parent == name:  # a circle without this student is reported for the students in it
-                yield f"student: '{name}' starts from itself: {' <- '.join([*chain, name])}"
-            return
-        chain.append(parent)
-        parent = study.students[parent].initialisation.student
+    yield from study.wrong_name("student", "student", start, study.students)
+    if start not in study.students:
+        return
+    *line, last = lineage(study, name)
+    first = study.students[last].initialisation.student
+    if first in (*line, last):
+        if first == name:  # a circle without this student is reported for the students in it
+            yield f"student: '{name}' starts from itself: {' <- '.join([*line, last, name])}"
+        return
     other = study.students[start]
     if other.architecture != student.architecture or other.distilled_on == "task":
         yield f"student: '{start}' is not a task-agnostic student of the same architecture"
@@ -65,9 +151,13 @@ def _student(study: Study, name: str) -> Iterator[str]:
 
 
 def _checkpoint(study: Study, name: str) -> Iterator[str]:
+    """Yield a line if the published model that a student starts from is unknown or has other sizes or tokens."""
     student = study.students[name]
     start = student.initialisation.checkpoint
-    if start is None or start not in study.models:
+    if start is None:
+        return
+    yield from study.wrong_name("checkpoint", "model", start, study.models)
+    if start not in study.models:
         return
     published, required = study.models[start].architecture.model_dump(), student.architecture.model_dump()
     for size in sorted({*published, *required} - {"heads"}):  # the number of heads changes the shape of no weight
@@ -89,12 +179,6 @@ def _vocabulary(study: Study, name: str, key: str, start: str, other: Model) -> 
         )
 
 
-# Check a term of a stage: its options, and that both models have the layers and sizes that it needs.
-
-
-LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
-
-
 def term_problems(
     term: Term, student: Architecture, teacher: Architecture, initial_layers: list[int] | None = None
 ) -> Iterator[str]:
@@ -107,53 +191,30 @@ def term_problems(
         initial_layers: the teacher layers that the student starts from; None if it starts from something else.
     """
     entry = catalogue.objectives()[term.objective]
-    options = {**entry.options, **term.options}
     wrong = wrong_options(entry, term.options, "options")
     yield from (f".{line}" for line in wrong)
-    if (entry.level in LAYERED) != (term.mapping is not None):
-        layered = entry.level in LAYERED
+    layered = entry.level in LAYERED
+    if layered != (term.mapping is not None):
         what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
         yield f".mapping: objective '{term.objective}' {what}"
         return
-    activations = [
-        activation for activation in entry.activations if activation != "scores" or options.get("attention", True)
-    ]
+    options = {**entry.options, **term.options}
     try:
         pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
     except RetortError as error:
         if term.mapping != "initial" or initial_layers is None:  # else the initialisation has a line for it
             yield f".mapping: {error}"
     else:
-        yield from _mapping(term, activations, pairs)
+        read = {name for name in entry.activations if name != "scores" or options.get("attention", True)}
+        inside = {name for each in read for name in catalogue.BASIS.get(each, (each,))} - {"hidden"}
+        if inside and any(0 in pair for pair in pairs):
+            yield (
+                f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
+                f"objective '{term.objective}' takes layers from 1 on"
+            )
     if wrong:
         return
     sizes = [ModelSize(shape.hidden, shape.heads) for shape in (student, teacher)]
     for misfit in Requirements.of(entry.facts).unmet(options, *sizes):
         key = f".options.{misfit.option}" if misfit.option in term.options else ""
         yield f"{key}: objective '{term.objective}': {misfit.message}; {misfit.hint}"
-
-
-def data_problems(objective: str, data: str) -> Iterator[str]:
-    """Yield a line if an objective reads labels that a stage's data do not have.
-
-    Args:
-        objective: its name.
-        data: 'task' or the name of a corpus.
-    """
-    entry = catalogue.objectives().get(objective)
-    is_task = data == "task"
-    required = entry.facts.get("data") if entry else None
-    if required and required != ("task" if is_task else "corpus"):
-        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
-        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if is_task else 'a corpus'}"
-
-
-def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -> Iterator[str]:
-    inside = {name for activation in activations for name in catalogue.BASIS.get(activation, (activation,))} - {
-        "hidden"
-    }
-    if inside and any(0 in pair for pair in pairs):
-        yield (
-            f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
-            f"objective '{term.objective}' takes layers from 1 on"
-        )

@@ -27,10 +27,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
 from retort.registry import unknown
+from retort.specs import loading
+from retort.specs.student import Student
 
 Entry = dict[str, Any]
 Axis = dict[Any, Entry]  # the name of a value -> its keys
@@ -44,6 +47,40 @@ _PLACEHOLDER = re.compile(r"\{([a-z][\w-]*)(?:\.([\w-]+))?\}")
 def is_family(name: object) -> bool:
     """Return whether the name of an entry is a pattern."""
     return "{" in str(name)
+
+
+def student_entries(path: Path, problems: loading.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
+    """Return the students of a file, families expanded: short name -> (key in the file, entry).
+
+    Args:
+        path: the students.yaml of a paper.
+        problems: the list to which problems are added; an entry that has one is left out.
+        marked: make the keys of mappings know their lines.
+    """
+    content = loading.entries(path, problems, marked)
+    shared = problems.attempt(path, "", shared_axes, content) or {}
+    problems.attempt(path, "", check_shared, content, Student.model_fields)
+    students: dict[str, tuple[str, Any]] = {}
+    for key, entry in content.items():
+        if key == AXES:
+            continue
+        members, unread = {str(key): entry}, "*"
+        if is_family(key):
+            members = problems.attempt(path, key, expand, key, entry, shared, Student.model_fields) or {}
+            unread = re.sub("{.*?}", "*", key)
+        elif isinstance(entry, dict) and FOR_EACH in entry:
+            problems.add(path, f"{key}.{FOR_EACH}: the name has no axis; write it as '{{axis}}-...'")
+            members = {}
+        if not members:
+            problems.unread.add(f"{path.parent.name}-{unread}")
+        for name, member in members.items():
+            if name in students:
+                problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
+            elif loading.checked_entry_name(path, name, problems):
+                students[name] = str(key), member
+            else:  # any unknown name in other files may mean this student
+                problems.unread.add(f"{path.parent.name}-*")
+    return students
 
 
 def shared_axes(content: Mapping[Any, Any]) -> dict[str, Axis]:

@@ -1,16 +1,22 @@
-"""Answers about a study that several packages need."""
+"""Answers about a study: how students and tasks run, how files are read, and what each is made from.
+
+What something is made from has names such as 'models/roberta-base' or 'sources/cc100', by which a run also lists what
+it leaves out.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Literal
 
+from retort.errors import RetortError
 from retort.specs import catalogue, mappings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
 from retort.specs.protocol import Protocol, Schedule
 from retort.specs.student import Term
 from retort.specs.task import Task
+from retort.specs.task_files import Files
 from retort.study.study import Study
 
 
@@ -51,11 +57,34 @@ def reads_published_head(study: Study, name: str) -> bool:
     return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
+def files_of(study: Study, task: Task, split: str) -> Files:
+    """Return how the files of a split are read where its source is.
+
+    Raises:
+        RetortError: the task gives no files for this location, or none for this split.
+    """
+    source = task.splits[split].source or task.source
+    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
+    if location not in task.read:
+        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
+    if split not in task.read[location].files:
+        raise RetortError(f"read.{location}.files: no file of split '{split}', which is used", "name one")
+    return task.read[location]
+
+
+def readable(study: Study, name: str, splits: list[str]) -> bool:
+    """Return whether each split has a file where its source is; True if the task draws its splits."""
+    task = study.tasks[name]
+    try:
+        return all(files_of(study, task, split) for split in splits if task.splits)
+    except RetortError:
+        return False
+
+
 def submitted_splits(spec: Task) -> list[str]:
     """Return the splits whose predictions a submission holds."""
-    return (
-        list(dict.fromkeys(spec.encoded_splits[name][0] for name in spec.submission.files)) if spec.submission else []
-    )
+    files = spec.submission.files if spec.submission else ()
+    return list(dict.fromkeys(spec.encoded_splits[name][0] for name in files))
 
 
 def submitted_sources(spec: Task) -> list[str]:
@@ -118,9 +147,7 @@ def further_timings(study: Study, student: str) -> list[dict[str, Any]]:
     ]
 
 
-# What students, teachers and tasks are made from: models, corpora, tasks and sources.
-#
-# Each has a name such as 'models/roberta-base' or 'sources/cc100', by which a run also lists what it leaves out.
+# --- what students, teachers and tasks are made from
 
 
 def lineage(study: Study, student: str) -> list[str]:
@@ -174,7 +201,7 @@ def of_student(study: Study, name: str) -> set[str]:
 def missing(study: Study, needed: set[str]) -> str:
     """Return why something that needs these names cannot be made in this run; empty if it can."""
     why = study.config.run_sources.missing
-    return next((why[name] for name in sorted(needed & why.keys())), "") if why else ""
+    return next((why[name] for name in sorted(needed & why.keys())), "")
 
 
 def missing_for(study: Study, student: str, task: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from retort.registry import unknown
 from retort.specs.base import Names, known_names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
@@ -50,6 +53,19 @@ class Study:
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
+    unread: set[str] = field(default_factory=set)  # names that could not be read; `*` stands for an unknown part
+
+    def wrong_name(self, where: str, noun: str, name: str, known: Collection[str]) -> Iterator[str]:
+        """Yield a line if a name is not known, and its entry does not have a problem in its own file already.
+
+        Args:
+            where: the key that gives the name.
+            noun: what it is a name of, such as 'task'.
+            name: the name.
+            known: the names that exist.
+        """
+        if name not in known and not any(fnmatchcase(name, pattern) for pattern in self.unread):
+            yield f"{where}: {unknown(noun, name, known)}"
 
     def model_of(self, teacher: str) -> Model:
         """Return the pre-trained model of a teacher."""

@@ -23,8 +23,8 @@ from retort.specs.paper import Recording
 from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.cells import expand, score_address
-from retort.study.load import read_scales
 from retort.study.study import Study
+from retort.study.yaml_files import read_scales
 from retort.tables.base import Recorded, table_of
 
 KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept: enough to be rounded again

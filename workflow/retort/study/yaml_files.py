@@ -1,0 +1,210 @@
+"""Read the YAML files of a study: its folders with a file for each entry, and the folders of its papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from retort.errors import RetortError
+from retort.registry import nearest, unknown
+from retort.specs import loading
+from retort.specs.base import Names, known_names
+from retort.specs.config import ROOT, Config
+from retort.specs.corpus import Corpus
+from retort.specs.exhibit import exhibit_type
+from retort.specs.loading import Problems
+from retort.specs.model import Model
+from retort.specs.paper import Facts, Paper, Recording, Statement
+from retort.specs.protocol import Protocol
+from retort.specs.scale import Scale
+from retort.specs.source import Source
+from retort.specs.student import Student
+from retort.specs.task import Task
+from retort.specs.yaml_reader import read_yaml
+from retort.study.families import student_entries
+from retort.study.study import Study
+
+FOLDERS: dict[str, Any] = {
+    "sources": Source,
+    "models": Model,
+    "tasks": Task,
+    "corpora": Corpus,
+    "protocols": Protocol,
+}
+PAPER_FILES = ("paper.yaml", "students.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml")
+
+
+def read_yaml_files(config: Config, problems: Problems) -> Study:
+    """Return the study as its files have it, without the entries that have problems.
+
+    Args:
+        config: the checked configuration.
+        problems: the list to which problems are added.
+    """
+    study = Study(folder=config.folder, config=config, unread=problems.unread)
+    if not (config.folder / "papers").is_dir():
+        wrong = "has no folder 'papers'; name the folder of a study"
+        what = f"{config.study} {wrong}" if config.folder.is_dir() else f"there is no folder {config.study}"
+        problems.add(config.origin("study"), f"study: {what}")
+        return study
+    for name, model in FOLDERS.items():
+        specs = loading.folder(config.folder / name, model, problems, _enter_own_source(study, problems))
+        setattr(study, name, specs)
+        study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
+    study.apply(config.run_sources)
+    if loading.is_there(path := config.folder / "facts.yaml"):
+        study.facts = loading.named(path, Facts, problems)
+        study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
+    study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
+    folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
+    papers = config.papers or _papers_of_scale(folders, study.scale)
+    _check_file_names(config.folder, folders.keys() & set(papers), problems)
+    for slug in papers:
+        if slug not in folders:
+            problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
+        elif loading.checked_entry_name(folders[slug], slug, problems):
+            _read_paper(study, folders[slug], problems)
+    for task in config.sampled:
+        if task not in study.tasks:
+            problems.add(config.origin("sample"), f"sample: {unknown('task', task, study.tasks)}")
+    return study
+
+
+def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
+    """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
+
+    A `source` that is a name, and all other files, stay unchanged.
+    """
+
+    def enter(path: Path, content: Any) -> Any:
+        if path.parent.name != "tasks" or not isinstance(content, dict) or not isinstance(content.get("source"), dict):
+            return content
+        source, name = problems.validate(path, "source", Source, content["source"]), path.stem
+        if name in study.sources:
+            problems.add(path, f"source: sources/{name}.yaml has this name too; write `source: {name}`, or rename one")
+        elif source is None:
+            problems.unread.add(name)
+        else:
+            study.sources[name], study.files["sources", name] = source, path
+        return {**content, "source": name}
+
+    return enter
+
+
+def read_scales(config: Config, problems: Problems) -> dict[str, Scale]:
+    """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
+    own = config.folder / "scales"
+    scales: dict[str, Scale] = loading.folder(own if own.is_dir() else ROOT / "workflow" / "scales", Scale, problems)
+    return scales
+
+
+def is_ours(path: Path) -> bool | None:
+    """Return whether a `paper.yaml` describes one of our own studies (`ours: true`); None if it cannot be read."""
+    try:
+        content = read_yaml(path)
+    except RetortError:
+        return None
+    return bool(content.get("ours")) if isinstance(content, dict) else None
+
+
+def _papers_of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
+    """Return the papers that a scale runs by default: either our own studies or the printed papers.
+
+    A paper whose `paper.yaml` cannot be read is included, so that its problem is reported.
+    """
+    included = (scale.papers == "ours", None)
+    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") in included]
+
+
+def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -> None:
+    """Add a problem for each YAML file that nothing reads because of its name or its place."""
+    places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in (*FOLDERS, "scales")}
+    scales = tuple(path.name for path in (folder / "scales").glob("*.yaml"))
+    for paper in (folder / "papers" / paper for paper in papers):
+        places |= {paper: PAPER_FILES, paper / "recorded": scales}
+    below = [path for place in places for path in place.glob("**/*.y*ml")]
+    places[folder] = ("facts.yaml",)
+    for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
+        patterns = places.get(path.parent, ())
+        if not any(path.match(pattern) for pattern in patterns):
+            problems.unread.add(f"{path.parent.name}-*" if path.stem == "students" else path.stem)
+            problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
+
+
+def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
+    """Return a suggestion for a misplaced file: another name or place."""
+    right = path.with_suffix(".yaml").name
+    if path.suffix != ".yaml" and any(Path(right).match(pattern) for pattern in patterns):
+        return f"rename it to '{right}'"
+    near = nearest(right, [pattern.replace("*", "1") for pattern in patterns])
+    if near is None:
+        return "rename it or move it" if patterns else "move it"
+    return f"did you mean {'' if near in patterns else 'a name such as '}'{near}'?"
+
+
+# --- a paper
+
+
+def _read_paper(study: Study, path: Path, problems: Problems) -> None:
+    """Read the folder of one paper: its teachers, students, claims, statements of the audit, runs, tables, figures."""
+    slug, before = path.name, len(problems.lines)
+    file = path / "paper.yaml"
+    if not loading.is_there(file):
+        problems.add(path, "has no paper.yaml")
+        problems.unread.add(f"{slug}-*")
+        return
+    paper = loading.one(file, Paper, problems)
+    if paper is None:  # the other files are checked all the same
+        problems.unread.add(f"{slug}-*")
+        paper = Paper(title=slug, reference=slug)
+    study.papers[slug] = paper
+    for name, teacher in paper.teachers.items():
+        if f"{slug}-{name}" in study.teachers:
+            problems.add(file, f"another paper's teacher is called '{slug}-{name}'; rename one")
+        study.teachers[f"{slug}-{name}"] = teacher
+        study.files["teachers", f"{slug}-{name}"] = file
+    students = path / "students.yaml"
+    entries = student_entries(students, problems) if loading.is_there(students) else {}
+    names = known_names(slug, [*paper.teachers, *entries], study.all_papers)
+    _read_students(study, students, entries, names, problems)
+    for number, choice in enumerate(paper.deviations, start=1) if len(problems.lines) == before else ():
+        for pattern in (*choice.students, *choice.excluded):
+            if not any(fnmatchcase(student, pattern) for student in entries):
+                problems.add(file, f"deviations.{number}: {unknown('student', pattern, entries)}")
+    for name, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
+        if loading.is_there(path / name):
+            statements[slug] = loading.named(path / name, Statement, problems)
+    for recorded in sorted(path.glob("recorded/*.yaml")):
+        if recording := loading.one(recorded, Recording, problems):
+            study.recordings[slug, recorded.stem] = recording
+    _read_exhibits(study, path, names, problems)
+
+
+def _read_students(
+    study: Study, path: Path, entries: dict[str, tuple[str, Any]], names: Names, problems: Problems
+) -> None:
+    """Read the entries of a students.yaml: short name -> (key in the file, entry)."""
+    for name, (key, entry) in entries.items():
+        full = f"{names.paper}-{name}"
+        student = problems.validate(path, key, Student, entry, names)
+        if student is None:
+            problems.unread.add(full)
+            continue
+        if full in study.students:
+            problems.add(path, f"another paper's student is called '{full}'; rename one")
+        chosen = [choice.texts for choice in study.papers[names.paper].deviations if choice.concerns(name)]
+        deviations = [text for texts in (*chosen, student.deviations) for text in texts]
+        study.students[full] = student.model_copy(update={"deviations": deviations})
+        study.files["students", full], study.keys[full] = path, key
+
+
+def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
+    for noun in ("table", "figure"):
+        for file in sorted(path.glob(f"{noun}*.yaml")):
+            exhibit = loading.one(file, exhibit_type(noun), problems, names)
+            problems.attempt(file, "file name", loading.checked_name, file.stem)
+            if exhibit is not None:
+                study.exhibits[path.name, file.stem] = exhibit
+            study.files["exhibits", f"{path.name}/{file.stem}"] = file
