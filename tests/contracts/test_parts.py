@@ -11,7 +11,7 @@ from retort.batch import Batch
 from retort.models.recorder import Key
 from retort.objectives import Term, WeightedSum, objectives
 from retort.objectives.compose import activations_of as read_by
-from retort.training.how.parts import Comparison, Division, backward_in_parts
+from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
 from torch import Tensor, nn
 
 from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of

@@ -14,7 +14,7 @@ from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder, epoch_batches
-from retort.training.how.parts import Division
+from retort.training.how.micro_batches import Division
 from torch.utils.data import Dataset
 
 from tests.corpora import build_blocks
@@ -177,11 +177,9 @@ MAKERS: dict[str, Callable[[Path], Dataset[Batch]]] = {
 @pytest.mark.parametrize("workers", [0, 1, 2, 4])
 @pytest.mark.parametrize("maker", MAKERS)
 def test_workers_change_no_byte(corpus: Path, maker: str, workers: int) -> None:
-    from retort.training.loader import load_batches
-
     direct = MAKERS[maker](corpus)
     state = torch.get_rng_state()
-    batches = [each.whole for each in load_batches(MAKERS[maker](corpus), Division().divide, 9, 32, "cpu", workers)]
+    batches = [each.whole for each in Division().load(MAKERS[maker](corpus), 9, 32, "cpu", workers)]
     assert torch.equal(torch.get_rng_state(), state)  # the random state of dropout
     assert len(batches) == 23
     for number, batch in enumerate(batches, start=9):

@@ -17,9 +17,7 @@ TRAINING = """
 import multiprocessing, sys, time
 import torch
 from retort.batch import Batch
-from retort.training.how.parts import Division
-from retort.training.loader import load_batches
-
+from retort.training.how.micro_batches import Division
 
 class Batches(torch.utils.data.Dataset):
     def __getitem__(self, number):
@@ -27,7 +25,7 @@ class Batches(torch.utils.data.Dataset):
         return Batch(values, values, values > 0)
 
 
-batches = load_batches(Batches(), Division().divide, 0, 1000, "cpu", 2)
+batches = Division().load(Batches(), 0, 1000, "cpu", 2)
 next(batches), next(batches)  # a batch of each worker: only then both know the process that they must not outlive
 print(*[child.pid for child in multiprocessing.active_children()], flush=True)
 time.sleep(60)

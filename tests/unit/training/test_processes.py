@@ -24,7 +24,7 @@ from retort.errors import Diverged, RetortError
 from retort.training.checkpoint import Checkpoint
 from retort.training.how import processes
 from retort.training.how.launch import on_every_gpu
-from retort.training.how.parts import Division
+from retort.training.how.micro_batches import Division
 from retort.training.training_run import TrainingRun
 from safetensors.torch import load_file, save_file
 from torch.utils.data import Dataset
@@ -32,7 +32,7 @@ from torch.utils.data import Dataset
 from tests.conftest import ROOT
 from tests.unit.training.runs import state_of, train
 from tests.unit.training.test_loader import runs
-from tests.unit.training.test_parts import MASKED, MIXED, SHORT, Texts, assert_close, distillation
+from tests.unit.training.test_micro_batches import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 

@@ -13,12 +13,12 @@ from retort.errors import Diverged
 from retort.training import optim
 from retort.training import progress as reporting
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.parts import Division
+from retort.training.how.micro_batches import Division
 from retort.training.loop import take_step
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.unit.training.runs import same, train, training_of
-from tests.unit.training.test_parts import MASKED, MIXED, NAMES, SHORT, Texts, distillation
+from tests.unit.training.test_micro_batches import MASKED, MIXED, NAMES, SHORT, Texts, distillation
 
 # Operations whose result's value or size the host needs: on a GPU it waits for all operations before them.
 WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal", "_unique2", "unique_dim", "item")

@@ -33,7 +33,7 @@ from retort.settings.trainings import (
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
-from retort.training.how.parts import Comparison, no_teacher
+from retort.training.how.micro_batches import Comparison, no_teacher
 from retort.training.loop import train
 from retort.training.progress import Progress
 from retort.training.setup import begin, head_of, training_of

@@ -24,7 +24,7 @@ from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
-from retort.training.how.parts import Comparison
+from retort.training.how.micro_batches import Comparison
 from retort.training.progress import Progress
 from retort.training.setup import LOGITS, head_of, set_seed, train_in
 from retort.training.training_run import TrainingRun

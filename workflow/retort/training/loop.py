@@ -9,9 +9,8 @@ from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.machine import float32_products
 from retort.training import optim
 from retort.training.checkpoint import are_due
-from retort.training.how.parts import DividedBatch, backward_in_parts
+from retort.training.how.micro_batches import DividedBatch, backward_in_parts
 from retort.training.how.processes import Agreement, seed_dropout
-from retort.training.loader import load_batches
 from retort.training.training_run import Training
 
 
@@ -30,11 +29,11 @@ def train(trainings: Sequence[Training], device: str, num_workers: int = 0, cloc
     Raises:
         Interrupted: the time is short; all states are written.
     """
-    agreement, run, divide = Agreement(clock), trainings[0].run, trainings[0].division.divide
+    agreement, run, division = Agreement(clock), trainings[0].run, trainings[0].division
     while left := [training.left for training in trainings if training.left]:
         first, stop = min(numbers.start for numbers in left), max(numbers.stop for numbers in left)
         # `closing` ends the processes that prepare batches, also after an error
-        with closing(load_batches(run.batches, divide, first, stop, device, num_workers)) as batches:
+        with closing(division.load(run.batches, first, stop, device, num_workers)) as batches:
             for number, batch in enumerate(batches, first):
                 for training in trainings:
                     if number in training.left:

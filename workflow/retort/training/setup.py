@@ -18,7 +18,7 @@ from retort.provenance import device_name
 from retort.settings.inputs import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.parts import Division
+from retort.training.how.micro_batches import Division
 from retort.training.how.processes import gather
 from retort.training.loop import train
 from retort.training.progress import Progress

@@ -15,7 +15,7 @@ from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, pack, unpack
-from retort.training.how.parts import Comparison, Division, Values
+from retort.training.how.micro_batches import Comparison, Division, Values
 from retort.training.progress import Progress
 from retort.training.random_state import RandomState
 

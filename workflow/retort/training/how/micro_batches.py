@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
 
 from retort.batch import Batch
 from retort.models.recorder import Key
@@ -127,6 +128,36 @@ class Division:
         ends = [first + (last - first) * part // number for part in range(number + 1)]
         before = 0 if batch.positions is None else int((batch.positions < first * batch.input_ids.shape[1]).sum())
         return DividedBatch(batch, [batch.part(a, b) for a, b in itertools.pairwise(ends)], first, before, counts)
+
+    def load(
+        self, batches: Dataset[Batch], start: int, stop: int, device: str, num_workers: int
+    ) -> Generator[DividedBatch]:
+        """Yield the batches with the numbers from `start` to `stop` - 1, divided, on the device.
+
+        They do not depend on `num_workers`. Close the generator (`contextlib.closing`) to end the worker processes; if
+        this process is killed, they end by themselves within seconds.
+
+        Args:
+            batches: the batches by number.
+            start: the number of the first batch.
+            stop: one more than the number of the last batch.
+            device: 'cpu' or 'cuda'; for a GPU the batches are pinned, so that this process does not wait for copies.
+            num_workers: processes that prepare batches; 0 for this process.
+        """
+        loader = DataLoader(
+            batches,
+            batch_size=None,  # an item of the data set is a whole batch
+            sampler=range(start, stop),
+            collate_fn=self.divide,  # type: ignore[arg-type] # without a batch size, it gets a single item
+            num_workers=num_workers,
+            pin_memory=device == "cuda",
+            # forked workers share memory-mapped data, so no data set is pickled
+            multiprocessing_context="fork" if num_workers else None,
+            # the loader draws a seed for its workers; without a generator, it would change the random state of dropout
+            generator=torch.Generator(),
+        )
+        for batch in loader:
+            yield batch.to(device, non_blocking=True)
 
 
 @dataclass

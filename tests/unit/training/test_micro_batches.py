@@ -11,8 +11,7 @@ import torch
 from retort.batch import Batch, Shape
 from retort.models.recorder import Recorder
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.parts import Comparison, Division, backward_in_parts
-from retort.training.loader import load_batches
+from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
 from retort.training.training_run import TrainingRun
 from torch import nn
 from torch.utils.data import Dataset
@@ -161,7 +160,7 @@ def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> No
 
 @pytest.mark.parametrize("division", [Division(), Division(2)], ids=["whole", "parts"])
 def test_workers_prepare_the_same_parts(division: Division) -> None:
-    batches = load_batches(Texts(True), division.divide, 0, 3, "cpu", 1)
+    batches = division.load(Texts(True), 0, 3, "cpu", 1)
     for batch, number in zip(batches, range(3), strict=True):
         expected = division.divide(Texts(True)[number])
         assert batch.is_undivided == expected.is_undivided
