@@ -121,7 +121,7 @@ def settings_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Settings]
     for cell in expand(study):
         if cell.paper == paper:
             tasks.setdefault(cell.student, cell.task)
-    scores = [run for run in runs if run.result_type == "score"]
+    scores = [run for run in runs if run.is_score]
     return [
         _settings(study, name, tasks[name], [_logged(run) for run in scores if run.record["student"] == name])
         for name in (*study.teachers, *study.students)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.results.score_files import read_record
-from retort.study.cells import expand, profiled, score_address
+from retort.study.cells import expand, profile_address, profiled, score_address
 from retort.study.study import Study
 
 NAMES = {"codes": "states of the code"}  # field of `Origin` -> its name in the warning, if it differs
@@ -20,8 +20,12 @@ class Run:
 
     paper: str
     path: str
-    result_type: str  # 'score' or 'profile'
     record: dict[str, Any]
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the result is a score; else it is a profile."""
+        return "task" in self.record
 
 
 @dataclass(frozen=True)
@@ -91,14 +95,11 @@ def in_words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
-def _required(study: Study) -> dict[tuple[str, str], dict[str, str]]:
-    """Return (paper, name) of each table and figure -> the results that it reads: path -> 'score' or 'profile'."""
-    results: dict[tuple[str, str], dict[str, str]] = {
-        key: {f"results/profiles/{student}.json": "profile" for student in profiled(study, exhibit)}
-        for key, exhibit in study.exhibits.items()
-    }
+def _required(study: Study) -> dict[tuple[str, str], set[str]]:
+    """Return (paper, name) of each table and figure -> the paths of the results that it reads."""
+    results = {key: set(map(profile_address, profiled(study, exhibit))) for key, exhibit in study.exhibits.items()}
     for cell in expand(study):
-        results[cell.paper, cell.table][score_address(cell.student, cell.task, cell.seed)] = "score"
+        results[cell.paper, cell.table].add(score_address(cell.student, cell.task, cell.seed))
     return results
 
 
@@ -113,16 +114,12 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
         RetortError: a score or profile is damaged.
     """
     required = {
-        (key[0], *pair)
+        (key[0], path)
         for key, paths in _required(study).items()
         if exhibits is None or key in exhibits
-        for pair in paths.items()
+        for path in paths
     }
-    return [
-        Run(paper, path, result_type, read_record(path))
-        for paper, path, result_type in sorted(required)
-        if Path(path).is_file()
-    ]
+    return [Run(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
 
 
 def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
@@ -133,7 +130,7 @@ def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
     required, seen, costs = _required(study), set[str](), []
     for name in study.exhibits_of(paper):
-        paths = required[paper, name].keys()
+        paths = required[paper, name]
         own = paths - seen
         existing = [seconds[path] for path in sorted(own) if path in seconds]
         if paths:
@@ -162,7 +159,7 @@ def origin(runs: Iterable[Run]) -> Origin:
     """Return the distinct origins of some result files; each file counts once."""
     records = {run.path: run for run in runs}
     every = [run.record for run in records.values()]
-    scores = [run.record for run in records.values() if run.result_type == "score"]
+    scores = [run.record for run in records.values() if run.is_score]
     dates = sorted(str(record["at"]) for record in every if "at" in record)
     versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
     distinct = {
