@@ -16,11 +16,14 @@ from retort.specs.base import Distinct, Real, Spec, Whole
 from retort.specs.loading import Problems
 from retort.specs.yaml_reader import read_yaml
 
-UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
-WITH_UNIT = re.compile(r"(\d+)([dhm])")
-# As Slurm writes them. Not minutes:seconds, nor 0 days: the plugin reads both as other times.
-CLOCK = re.compile(r"(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")
-DAYS = re.compile(r"(?P<days>[1-9]\d*)-(?P<hours>\d+)(:(?P<minutes>\d\d)(:(?P<seconds>\d\d))?)?")
+# As Slurm writes times, or with a unit. Not minutes:seconds, nor 0 days: the plugin reads both as other times.
+TIMES = (
+    r"(?P<days>\d+)d",
+    r"(?P<hours>\d+)h",
+    r"(?P<minutes>\d+)m",
+    r"(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)",
+    r"(?P<days>[1-9]\d*)-(?P<hours>\d+)(:(?P<minutes>\d\d)(:(?P<seconds>\d\d))?)?",
+)
 
 
 def minutes(value: Any) -> float:
@@ -30,26 +33,17 @@ def minutes(value: Any) -> float:
         ValueError: it is no time, or not above 0.
     """
     written = str(value)
+    found = next(filter(None, (re.fullmatch(form, written) for form in TIMES)), None)
     try:
-        if unit := WITH_UNIT.fullmatch(written):
-            time = float(int(unit[1]) * UNITS[unit[2]])
-        else:
-            time = _of_slurm(CLOCK.fullmatch(written) or DAYS.fullmatch(written)) or float(value)
+        units = {name: int(digits) for name, digits in found.groupdict().items() if digits} if found else {}
+        time = timedelta(**units).total_seconds() / 60 if units else float(value)
     except (TypeError, ValueError, OverflowError):
         time = math.nan
-    # float() reads the digits of any script
+    # float() and int() read the digits of any script
     if isinstance(value, bool) or not written.isascii() or not 0 < time < math.inf:
         forms = "minutes, or a text such as 2d, 12h or 2-00:00:00"
         raise ValueError(f"{value!r} is no time; write {forms}; leave the key out if there is no limit")
     return time
-
-
-def _of_slurm(written: re.Match[str] | None) -> float:
-    """Return the minutes of a time as Slurm writes it; 0 without one."""
-    if written is None:
-        return 0.0
-    parts = {name: int(digits) for name, digits in written.groupdict().items() if digits}
-    return timedelta(**parts).total_seconds() / 60
 
 
 Minutes = Annotated[float, BeforeValidator(minutes)]

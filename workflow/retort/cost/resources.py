@@ -1,4 +1,8 @@
-"""How work is divided among jobs: how many students one can distil side by side, and how many seeds it can train."""
+"""The resources of jobs, as Snakemake's rules ask for them, and which work fits one job.
+
+A changed resource re-runs no job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a
+job depend on the study and the configuration alone; measured speeds and encoded data change only minutes and RAM.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,13 @@ from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.plan.sharing import Fits, Hours
 
+Wildcards = Any
 
-def fits_one_job(plan: Plan) -> Fits:
-    """Return a function that tells whether one job can distil some students side by side.
-
-    Raises:
-        RetortError: the file of the cluster cannot be read.
-    """
-    in_time, within_memory = _in_time(plan), _within_memory(plan)
-    return lambda names: in_time(names) and within_memory(names)
+MARGIN = 1.5  # how much longer than predicted a job may take
+SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
+STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
+MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice, up to this
+PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
 def hours_of_a_seed(plan: Plan) -> Hours:
@@ -36,59 +38,39 @@ def hours_of_a_seed(plan: Plan) -> Hours:
     return lambda student, task: speed.hours(estimates.of_seed(student, task).work)
 
 
-def _in_time(plan: Plan) -> Fits:
-    """Return a function that tells whether the predicted hours of students side by side are within `hours_together`.
+def fits_one_job(plan: Plan) -> Fits:
+    """Return a function that tells whether one job can distil some students side by side: in time, and in memory.
 
-    Each student makes the job longer, while separate jobs could run at the same time. The speed is the guess, not a
-    measured one, so that a calibration changes no job.
-    """
-    most = plan.config.hours_together
-    if most is None:
-        return lambda names: True
-    estimates, speed = Estimates(plan), GUESSED[plan.config.gpus > 0]
-    return lambda names: speed.hours(estimates.work_together(names)) <= most
-
-
-def _within_memory(plan: Plan) -> Fits:
-    """Return a function that tells whether the memory of one job holds students side by side.
+    Each student makes the job longer, while separate jobs could run at the same time; the predicted hours may be
+    `hours_together` at most. The speed is the guess, not a measured one, so that a calibration changes no job.
 
     The weights and moments of all students stay in memory while one takes its step, and so does what they read of the
     teacher. On a GPU, a batch may not need more parts than for any of the students alone, since each part draws its own
     masks of dropout. On CPUs, all must fit the RAM of a job. Without a cluster, memory sets no limit.
+
+    Raises:
+        RetortError: the file of the cluster cannot be read.
     """
-    cluster, students = read_cluster(plan.config.cluster), plan.settings.students
-    gpu_bytes = cluster.gpu_memory
-    ram_bytes = cluster.limits(0, math.inf)[1] * 1e6
+    config, students, cluster = plan.config, plan.settings.students, read_cluster(plan.config.cluster)
+    gpu_bytes, ram_bytes = cluster.gpu_memory, cluster.limits(0, math.inf)[1] * 1e6
+    estimates, speed = Estimates(plan), GUESSED[config.gpus > 0]
 
     def at_once(step: Step) -> int:
         """Return the rows of a batch that go through the GPU at once."""
-        return (memory.micro_batch(step, gpu_bytes) if gpu_bytes else None) or step.rows
+        return (micro_batch(step, gpu_bytes) if gpu_bytes else None) or step.rows
 
     def fits(names: list[str]) -> bool:
-        steps = [step for name in names if (step := step_on_corpus(students[name]))]
+        most = config.hours_together
+        if most is not None and speed.hours(estimates.work_together(names)) > most:
+            return False
         together = step_together([students[name] for name in names])
         assert together is not None  # students without stages have no companions
-        if plan.config.gpus:
-            rows = at_once(together)
-            return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
-        return memory.RAM_MARGIN * (memory.PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
+        if not config.gpus:
+            return RAM_MARGIN * (PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
+        rows, steps = at_once(together), [step for name in names if (step := step_on_corpus(students[name]))]
+        return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
 
     return fits
-
-
-# The resources of jobs, as Snakemake's rules ask for them: GPUs, minutes, RAM and the rows that fit a GPU.
-#
-# A changed resource re-runs no job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a
-# job depend on the study and the configuration alone; measured speeds and encoded data change only minutes and RAM.
-
-
-Wildcards = Any
-
-MARGIN = 1.5  # how much longer than predicted a job may take
-SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
-STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice, up to this
-PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
 class JobResources:

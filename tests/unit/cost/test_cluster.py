@@ -1,0 +1,78 @@
+"""Tests of the file of a cluster: its limits, its times, and what every job asks for."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.cli import main
+from retort.cost.cluster import Cluster, Partition, read_cluster
+from snakemake_executor_plugin_slurm import partitions
+
+
+def cluster(folder: Path, gpus: dict[str, Any] | None = None, **partitions: Any) -> str:
+    """Write the file of a cluster, with what it says of GPUs and of partitions, and return its path."""
+    (folder / "cluster.yaml").write_text(yaml.safe_dump({"partitions": partitions, **(gpus or {})}))
+    return str(folder / "cluster.yaml")
+
+
+def test_limits_are_those_of_the_best_partition(tmp_path: Path) -> None:
+    limits = {"cpu": {"max_runtime": 9000}, "short": {"max_gpu": 4, "max_runtime": 60}}
+    gpu = {"max_gpu": 2, "max_runtime": "10h", "max_mem_mb": 1000}
+    read = read_cluster(cluster(tmp_path, **limits, gpu=gpu))
+    assert read.limits(0) == (9000, math.inf)
+    assert read.limits(1) == read.limits(2, 1000) == (600, 1000)  # the longest
+    assert read.limits(2, 1001) == (60, math.inf)  # the only one with that memory
+    assert read.limits(3) == (60, math.inf)  # the only one with these GPUs
+    assert read.limits(5) == (9000, math.inf)  # none
+    assert read_cluster(None).limits(1, 1e9) == (math.inf, math.inf)
+    old = {"max_gpu": 2, "max_runtime": 900, "available_gpu_models": ["v100"]}
+    new = {"max_gpu": 2, "max_runtime": 300, "available_gpu_models": ["h100"]}
+    assert read_cluster(cluster(tmp_path, {"gpu_model": "h100"}, old=old, new=new)).limits(1)[0] == 300
+    assert read_cluster(cluster(tmp_path, old=old, new=new)).limits(1)[0] == 900
+
+
+@pytest.mark.parametrize(
+    ("written", "minutes"),
+    [("2-00:00:00", 2880), ("1-12:30:00", 2190), ("2-12", 3600), ("1-06:15", 1815), ("48:00:00", 2880), (90, 90)],
+)
+def test_times_may_be_written_as_slurm_does(tmp_path: Path, written: Any, minutes: float) -> None:
+    path = cluster(tmp_path, gpu={"max_runtime": written})
+    assert read_cluster(path).limits(0)[0] == minutes
+    (read,) = partitions.read_partition_file(Path(path))
+    assert read.limits.max_runtime == minutes  # as the plugin reads it
+
+
+def test_a_file_of_a_cluster_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text(f"cluster: {tmp_path}/nowhere.yaml\n")
+    assert main(["check", "--config", str(tmp_path / "mine.yaml")]) == 2
+    assert f"{tmp_path}/nowhere.yaml: cannot be read (No such file or directory)" in capsys.readouterr().err
+
+
+def test_the_limits_of_a_partition_are_those_that_the_plugin_reads(tmp_path: Path) -> None:
+    names_of_the_cluster = {"slurm_cluster", "cluster", "clusters"}  # read beside the limits
+    limits = dataclasses.fields(partitions.PartitionLimits)
+    assert set(Partition.model_fields) == {field.name for field in limits} | names_of_the_cluster
+    path = cluster(tmp_path, gpu={"max_runtime": "2d", "max_gpu": 2, "available_gpu_models": None}, cpu={})
+    assert read_cluster(path).partitions.keys() == {read.name for read in partitions.read_partition_file(Path(path))}
+
+
+@pytest.mark.parametrize(
+    ("filled_in", "limit", "workers", "cores"),
+    [(None, None, 2, 4), (None, None, 0, 2), (None, 3, 2, 3), (12, None, 6, 12)],
+)
+def test_a_gpu_has_cores_for_what_prepares_its_batches(
+    filled_in: int | None, limit: int | None, workers: int, cores: int
+) -> None:
+    partitions = {"gpu": Partition(max_gpu=2, max_cpus_per_gpu=limit)} if limit else {}
+    assert Cluster(cpus_per_gpu=filled_in, partitions=partitions).of_every_job(workers)["cpus_per_gpu"] == cores
+
+
+def test_what_is_filled_in_is_asked_for() -> None:
+    asked = Cluster(account="all", qos="long", constraint="a&b").of_every_job(0)
+    assert (asked["slurm_account"], asked["qos"], asked["constraint"]) == ("all", "long", "a&b")
+    assert Cluster().of_every_job(0) == {"nodes": 1, "cpus_per_gpu": 2}
