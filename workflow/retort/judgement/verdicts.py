@@ -12,7 +12,7 @@ often the verdicts are wrong.
 
 If a side lacks its deviation or number of runs, `spreads` assumes one, and the verdict states the assumption. If both
 sides lack a deviation, the assumed one has finite degrees of freedom, since it differs from cell to cell
-(`specs/judging.py`).
+(`specs/rows.py`).
 """
 
 from __future__ import annotations

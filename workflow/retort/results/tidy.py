@@ -82,7 +82,7 @@ class Line:
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
         margin: means that differ by at most this count as equal.
-        verdict: 'agrees', 'differs', 'inconclusive' or empty (`tables/verdicts.py`).
+        verdict: 'agrees', 'differs', 'inconclusive' or empty (`judgement/verdicts.py`).
         assumes: what the verdict assumes if a side has no deviation or no number of runs.
         runs_needed: for an inconclusive cell: runs of ours with which equal means would be shown to agree, or 'none'.
         dev: our score on dev, in a cell that only a test server can score.

@@ -1,1 +1,1 @@
-"""Tables: collect and check scores, compare them with the published numbers, and print both."""
+"""Tables: measure their cells, print them beside the published numbers, and judge and record what they show."""
