@@ -59,8 +59,7 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "version: 1", [
         ("version: 1\ntrain_split: test",
          "evaluation_split: 'test' is what is trained on; its score would say nothing"),
-        ("version: 1\ntrain_split: dev",
-         "validation_split: 'dev' is what is trained on; its score would say nothing"),
+        ("version: 1\ntrain_split: dev", "validation_split: 'dev' is what is trained on; its score would say nothing"),
         ("version: 1\nevaluation_split: train",
          "evaluation_split: 'train' is what is trained on; its score would say nothing"),
         ("version: 1\nvalidation_split: train",
@@ -68,14 +67,12 @@ MISTAKES = [
         ("version: 1\nsubsets: [a, b]", "subsets: no split has any; write 'subsets: true' in one of 'splits', or"),
     ]),
     Edits("tasks/mood.yaml", "text: a glad day", [
-        ("text: ''", "sample.1.text: give a text, not ''"),
-        ("text: 3", "sample.1.text: give a text, not 3"),
-        ("text: [a]", "sample.1.text: give a text, not ['a']"),
-    ]),
+        ("text: ''", "give a text, not ''"),
+        ("text: 3", "give a text, not 3"),
+    ], at="sample.1.text: "),
     Edits("tasks/mood.yaml", "labels: [sad, glad]", [
         ('labels: ["sad\\nx", glad]', f"labels.1: {BREAK}"),
         ('labels: ["sad\\u202ex", glad]', f"labels.1: {BREAK}"),
-        ("labels: [sad, ' sad']", "labels: 'sad' is listed twice"),
     ]),
     Edits("tasks/mood.yaml", "title: Is", [
         ('"title\\n": x\ntitle: Is', "title\\n: no key is called 'title\\n'; did you mean 'title'?"),
@@ -88,10 +85,7 @@ MISTAKES = [
         ("split: {seed: 1, test: 1000000000000, dev: 20}", "split.test: Input should be less than or equal to"),
     ]),
     Edits("papers/tiny/table1.yaml", "kind: scores", [
-        ("kind: scores\nmargin: {points: '1', because: x}",
-         "margin.points: Input should be a valid number, not '1'; write the number without quotes"),
         ("kind: scores\nmargin: {points: 1e9, because: x}", "margin.points: Input should be less than or equal to 100"),
-        ("kind: scores\nmargin: {points: 1}", "margin.because: Field required"),
         ("kind: scores\nassumed_std: {points: 1e300, because: x}",
          "assumed_std.points: Input should be less than or equal to 100"),
         ("kind: scores\nruns: 1000000000", "runs: Input should be less than or equal to 1000, not 1000000000"),
@@ -107,26 +101,20 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/claims.yaml", "compare: above", [
         ("compare: above\n  within: 1e9", "kd-above-attention.within: Input should be less than or equal to 1000"),
-    ]),
-    Edits("papers/tiny/claims.yaml", "compare: above", [
         ("compare: value\n  number: '1e400'", "kd-above-attention: '1e400' is not a number as papers print it"),
         ("compare: value\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
     ]),
     Edits("papers/tiny/claims.yaml", "rows: [Attention]", [
-        ("rows: [Vanilla KD]",
-         "kd-above-attention: row 'Vanilla KD', column 'Mood' of table1 is compared with itself"),
+        ("rows: [Vanilla KD]", "kd-above-attention: row 'Vanilla KD', column 'Mood' of table1 is compared with itself"),
     ]),
     Edits("papers/tiny/table2.yaml", "kind: profiles", [
-        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [-5]}}",
-         "published.tiny-kd.Parameters (M): parameters is above 0, not -5"),
-        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [0]}}",
-         "published.tiny-kd.Parameters (M): parameters is above 0, not 0"),
-    ]),
+        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [-5]}}", "parameters is above 0, not -5"),
+        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [0]}}", "parameters is above 0, not 0"),
+    ], at="published.tiny-kd.Parameters (M): "),
     Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD], columns: [Mood]", [
-        ("rows: [Vanilla KD, Vanilla KD], columns: [Mood]",
-         "kd-above-attention.cells.1.rows: 'Vanilla KD' is listed twice"),
-        ("rows: [Vanilla KD], columns: [Mood, Mood]", "kd-above-attention.cells.1.columns: 'Mood' is listed twice"),
-    ]),
+        ("rows: [Vanilla KD, Vanilla KD], columns: [Mood]", "rows: 'Vanilla KD' is listed twice"),
+        ("rows: [Vanilla KD], columns: [Mood, Mood]", "columns: 'Mood' is listed twice"),
+    ], at="kd-above-attention.cells.1."),
     Edits("papers/tiny/figure1.yaml", "metric: accuracy", [
         ("metric: latency", "metric: 'latency' is of a model; give one of the task's metrics"),
     ]),

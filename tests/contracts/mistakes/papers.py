@@ -10,35 +10,27 @@ MISTAKES = [
         ("tabel4, ", "show: no table or figure is called 'tabel4'; did you mean 'table4'?"),
     ]),
     Edits("papers/tiny/paper.yaml", "model: encoder", [
-        ("model: encodr", "teachers.teacher.model: no model is called 'encodr'; did you mean 'encoder'?"),
-        ("modell: encoder", "teachers.teacher.modell: no key is called 'modell'; did you mean 'model'?"),
-    ]),
-    Edits("papers/tiny/paper.yaml", "show: [table1,", [
-        ("show: [table1, table1,", "show: 'table1' is listed twice"),
-    ]),
+        ("model: encodr", "model: no model is called 'encodr'; did you mean 'encoder'?"),
+        ("modell: encoder", "modell: no key is called 'modell'; did you mean 'model'?"),
+    ], at="teachers.teacher."),
+    Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
     Edits("papers/tiny/paper.yaml", "ours: true", [
         ("ours: maybe", "ours: Input should be a valid boolean, unable to interpret input, not 'maybe'"),
-        ("ours: true\nours: false", "line 4: 'ours' is given twice; rename one of the two"),
         ("ours: true\ndeviations: [{students: [kdd], texts: [{of: [seeds], text: x}]}]",
          "deviations.1: no student is called 'kdd'; did you mean 'kd'?"),
         ("ours: true\ndeviations: [{students: [], texts: [{of: [seeds], text: x}]}]",
          "deviations.1.students: List should have at least 1 item after validation, not 0"),
         ("ours: true\ndeviations: [{students: [kd], exept: [kd], texts: [{of: [seeds], text: x}]}]",
          "deviations.1.exept: no key is called 'exept'; did you mean 'except'?"),
-        ("ours: true\ndeviations: [{students: [kd], excluded: [kd], texts: [{of: [seeds], text: x}]}]",
-         "deviations.1.excluded: no key is called 'excluded'; there are: except, students, texts"),
         ("ours: true\ndeviations: [{students: [kd], texts: [x]}]", "deviations.1.texts.1: give a mapping, not 'x'"),
         ("ours: true\ndeviations: [{students: [kd], texts: [{text: x}]}]", "deviations.1.texts.1.of: Field required"),
         ("ours: true\ndeviations: [text]", "deviations.1: give a mapping, not 'text'"),
         ("ours: true\nrecorded: {cores: 2}", "recorded.cores: Input should be a valid string, not 2"),
     ]),
     Edits("papers/tiny/paper.yaml", "protocol: short", [
-        ("protocol: shrt", "teachers.teacher.protocol: no protocol is called 'shrt'; did you mean 'short'?"),
-        ("protocol: short, seed: -1", "teachers.teacher.seed: Input should be greater than or equal to 0, not -1"),
-        ("protocol: short, seed: 010",
-         "line 5: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
-        ("protocol: short, seeds: [1]", "teachers.teacher.seeds: no key is called 'seeds'; did you mean 'seed'?"),
-    ]),
+        ("protocol: shrt", "protocol: no protocol is called 'shrt'; did you mean 'short'?"),
+        ("protocol: short, seed: -1", "seed: Input should be greater than or equal to 0, not -1"),
+    ], at="teachers.teacher."),
     Edits("papers/tiny/paper.yaml", "  teacher: {", [
         ("  teach_er: {", "teachers.teach_er: 'teach_er' does not match the pattern"),
     ]),
@@ -46,9 +38,7 @@ MISTAKES = [
           "teachers:\n  teacher: {title: The random encoder, model: encoder, protocol: short}", [
         ("teachers: [a]", "teachers: give a mapping, not a list"),
     ]),
-    Edits("papers/tiny/paper.yaml", "reference: Made up for the tests\n", [
-        ("", "reference: Field required"),
-    ]),
+    Edits("papers/tiny/paper.yaml", "reference: Made up for the tests\n", [("", "reference: Field required")]),
     Edits("papers/tiny/paper.yaml", "title: A tiny study", [
         ("titel: A tiny study", "titel: no key is called 'titel'; did you mean 'title'?"),
     ]),
@@ -60,10 +50,9 @@ MISTAKES = [
         ("rows: [Atention]", "kd-above-attention: no row of table1 is called 'Atention'; did you mean 'Attention'?"),
     ]),
     Edits("papers/tiny/claims.yaml", "{table: table1, rows: [Vanilla", [
-        ("{table: tabel1, rows: [Vanilla", "kd-above-attention: no table is called 'tabel1'; did you mean 'table1'?"),
-        ("{table: table3, rows: [Vanilla",
-         "kd-above-attention: no row of table3 is called 'Vanilla KD'; there are: none"),
-    ]),
+        ("{table: tabel1, rows: [Vanilla", "no table is called 'tabel1'; did you mean 'table1'?"),
+        ("{table: table3, rows: [Vanilla", "no row of table3 is called 'Vanilla KD'; there are: none"),
+    ], at="kd-above-attention: "),
     Edits("papers/tiny/claims.yaml", "above\n", [
         ("abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
     ]),
@@ -74,14 +63,12 @@ MISTAKES = [
          "kd-above-attention: 'other' compares text with text, which audit.yaml is for"),
     ]),
     Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD]", [
-        ("rows: []", "kd-above-attention.cells.1.rows: List should have at least 1 item after validation, not 0"),
-        ("rows: Vanilla KD", "kd-above-attention.cells.1.rows: give a list, not 'Vanilla KD'"),
-    ]),
+        ("rows: []", "List should have at least 1 item after validation, not 0"),
+        ("rows: Vanilla KD", "give a list, not 'Vanilla KD'"),
+    ], at="kd-above-attention.cells.1.rows: "),
     Edits("papers/tiny/claims.yaml", "compare: above", [
         ("compare: above\n  within: -1",
          "kd-above-attention.within: Input should be greater than or equal to 0, not -1"),
-        ("compare: above\n  within: .inf",
-         "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("compare: above\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
     ]),
     Edits("papers/tiny/claims.yaml", "compare: above\n", [
@@ -101,19 +88,13 @@ MISTAKES = [
     Edits("papers/tiny/claims.yaml", "kd-above-attention:\n", [
         ("kd-above-attention: []\nx:\n", "kd-above-attention: give a mapping, not a list"),
     ]),
-    Edits("papers/tiny/claims.yaml", "where: nowhere", [
-        ("were: nowhere", "kd-above-attention.were: no key is called 'were'; did you mean 'where'?"),
-    ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
         ("points: {2: tiny-kd, 9: tiny-attention}", "points.9: the teacher of 'tiny-attention' has 4 layers"),
         ("points: {2: tiny-kd, -1: tiny-attention}", "points.-1: Input should be greater than or equal to 0, not -1"),
-        ("points: {2: tiny-kd, 2: tiny-attention}", "line 6: '2' is given twice; rename one of the two"),
         ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
         ("points: {2: tiny-kd, two: tiny-attention}", "points.two: Input should be a valid integer, not 'two'"),
         ("points: [tiny-kd]", "points: give a mapping, not a list"),
         ("points: {}", "a figure needs one of 'points' and 'planned'"),
-        ("points: {2: tiny-kd, 04: tiny-attention}",
-         "line 6: YAML reads 04 as 4; write the number with decimal digits only, or a text in quotes"),
         ("points: {2: tiny-kdd}", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
     Edits("papers/tiny/figure1.yaml", "metric: accuracy", [
@@ -126,9 +107,7 @@ MISTAKES = [
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-", [
         ("points: {2: tiny_", "points.2: 'tiny_kd' does not match the pattern"),
     ]),
-    Edits("papers/tiny/figure2.yaml", "label: Two layers", [
-        ("label: Teacher", "point 'Teacher' stands twice"),
-    ]),
+    Edits("papers/tiny/figure2.yaml", "label: Two layers", [("label: Teacher", "point 'Teacher' stands twice")]),
     Edits("papers/tiny/figure2.yaml", "  - {student: tiny-kd, label: Two layers}\n", [
         ("", "points: List should have at least 2 items after validation, not 1"),
     ]),

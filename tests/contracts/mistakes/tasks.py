@@ -19,15 +19,13 @@ MISTAKES = [
         ("name: rated-sentence", "reader: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
     ]),
     Edits("tasks/mood.yaml", "file: rated.txt", [
-        ("fil: rated.txt",
-         "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
+        ("fil: rated.txt", "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
         ("file: ../rated.txt", "reader.options: '../rated.txt' leaves its folder; give a path inside it"),
         ("file: /etc/passwd", "reader.options: '/etc/passwd' leaves its folder; give a path inside it"),
         ("file: 3", "reader.options.file: Input should be a valid string, not 3"),
     ]),
     Edits("tasks/mood.yaml", "neutral_below: 0.5", [
-        ("neutral_below: -1",
-         "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
+        ("neutral_below: -1", "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
     ]),
     Edits("tasks/mood.yaml", "task_type: classification", [
         ("task_type: classifikation", "no task type is called 'classifikation'; did you mean 'classification'?"),
@@ -57,7 +55,6 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "labels: [sad, glad]", [
         ("labels: [sad]", "'labels' takes two or more names for classification"),
         ("labels: [sad, sad]", "labels: 'sad' is listed twice"),
-        ("labels: [sad, glad, calm, calm]", "labels: 'calm' is listed twice"),
         ("labels: sad", "labels: give a list, not 'sad'"),
     ]),
     Edits("tasks/mood.yaml", "label: glad", [
@@ -66,9 +63,7 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "text: a glad day", [
         ("txt: a glad day", "sample.1: no field is called 'txt'; did you mean 'text'?"),
     ]),
-    Edits("tasks/mood.yaml", "{text: a sad day, label: sad}", [
-        ("{text: a sad day}", "sample.2: 'label' is missing"),
-    ]),
+    Edits("tasks/mood.yaml", "{text: a sad day, label: sad}", [("{text: a sad day}", "sample.2: 'label' is missing")]),
     Edits("tasks/mood.yaml", "  - {text: a sad day, label: sad}\n", [
         ("", "sample: List should have at least 2 items after validation, not 1"),
     ]),
@@ -81,47 +76,31 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "split: {seed: 1,", [
         ("split: {seed: -1,", "split.seed: Input should be greater than or equal to 0, not -1"),
     ]),
-    Edits("tasks/mood.yaml", "test: 40", [
-        ("test: 0", "split.test: Input should be greater than 0, not 0"),
-    ]),
+    Edits("tasks/mood.yaml", "test: 40", [("test: 0", "split.test: Input should be greater than 0, not 0")]),
     Edits("tasks/mood.yaml", "dev: 20", [
         ("dev: -20", "split.dev: Input should be greater than 0, not -20"),
         ("deev: 20", "split.deev: no key is called 'deev'; did you mean 'dev'?"),
     ]),
-    Edits("tasks/mood.yaml", "neutral_below: 0.5", [
-        ("neutral_below: low",
-         "reader.options.neutral_below: Input should be a valid number, not 'low'"),
-        ("neutral_below: .inf",
-         "line 3: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
-    ]),
     Edits("tasks/mood.yaml", "title: Is", [
         ("- title: Is", "line 2: not valid YAML (did not find expected '-' indicator)"),
     ]),
-    Edits("tasks/mood.yaml", "task_type: classification\n", [
-        ("", "task_type: Field required"),
-    ]),
-    Edits("tasks/mood.yaml", "title:", [
-        ("- title:", "line 2: not valid YAML (did not find expected '-' indicator)"),
-    ]),
+    Edits("tasks/mood.yaml", "task_type: classification\n", [("", "task_type: Field required")]),
+    Edits("tasks/mood.yaml", "title:", [("- title:", "line 2: not valid YAML (did not find expected '-' indicator)")]),
     Edits("tasks/rating.yaml", "task_type: regression", [
         ("task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
         ("task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),
-        ("task_type: regression\nbounds: [0, .inf]",
-         "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
-    ]),
-    Edits("tasks/rating.yaml", "task_type: regression", [
         ("task_type: regression\nbounds: [0, 5]", "sample.2.label: give a number from 0 to 5, not -0.5"),
         ("task_type: regression\nbounds: [-1e308, 5]",
          "bounds.1: Input should be greater than or equal to -1000000, not -1e+308"),
     ]),
     Edits("tasks/rating.yaml", "label: 0.5", [
-        ("label: glad", "sample.1.label: give a number from -1000000 to 1000000, not 'glad'"),
-        ("label: '0.5'", "sample.1.label: give a number from -1000000 to 1000000, not '0.5'"),
-        ("label: true", "sample.1.label: give a number from -1000000 to 1000000, not True"),
-        ("label: null", "sample.1.label: give a number from -1000000 to 1000000, not None"),
-        ("label: [0.5]", "sample.1.label: give a number from -1000000 to 1000000, not [0.5]"),
-        ("label: 1e300", "sample.1.label: give a number from -1000000 to 1000000, not 1e+300"),
-    ]),
+        ("label: glad", "give a number from -1000000 to 1000000, not 'glad'"),
+        ("label: '0.5'", "give a number from -1000000 to 1000000, not '0.5'"),
+        ("label: true", "give a number from -1000000 to 1000000, not True"),
+        ("label: null", "give a number from -1000000 to 1000000, not None"),
+        ("label: [0.5]", "give a number from -1000000 to 1000000, not [0.5]"),
+        ("label: 1e300", "give a number from -1000000 to 1000000, not 1e+300"),
+    ], at="sample.1.label: "),
     Edits("tasks/rating.yaml", "metrics: [pearson, spearman]", [
         ("metrics: [pearson, spearmann]", "metric 'spearmann' is not one of regression's: pearson, spearman"),
     ]),

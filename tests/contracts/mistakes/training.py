@@ -44,12 +44,9 @@ MISTAKES = [
         ("seeds: []", "seeds: List should have at least 1 item after validation, not 0"),
         ("seeds: 3", "seeds: give a list, not 3"),
         ("seed: [1, 2]", "seed: no key is called 'seed'; did you mean 'seeds'?"),
-        ("seeds: [1, 2]\nseeds: [3]", "line 7: 'seeds' is given twice; rename one of the two"),
         ("seeds: [1, -2]", "seeds.2: Input should be greater than or equal to 0, not -2"),
     ]),
-    Edits("protocols/short.yaml", "seeds: [1, 2]\n", [
-        ("", "seeds: Field required"),
-    ]),
+    Edits("protocols/short.yaml", "seeds: [1, 2]\n", [("", "seeds: Field required")]),
     Edits("protocols/short.yaml", "steps: 6,", [
         ("steps: -6,", "schedule.steps: Input should be greater than 0, not -6"),
         ("steps: 10000000000,", "schedule.steps: Input should be less than or equal to 100000000, not 10000000000"),
@@ -61,16 +58,12 @@ MISTAKES = [
          "line 2: YAML reads 1:00:00 as 3600; write the number with decimal digits only, or a text in quotes"),
     ]),
     Edits("protocols/short.yaml", "batch_size: 8, learning", [
-        ("batch_size: -8, learning", "schedule.batch_size: Input should be greater than 0, not -8"),
-        ("batch_size: 0, learning", "schedule.batch_size: Input should be greater than 0, not 0"),
-    ]),
+        ("batch_size: -8, learning", "Input should be greater than 0, not -8"),
+        ("batch_size: 0, learning", "Input should be greater than 0, not 0"),
+    ], at="schedule.batch_size: "),
     Edits("protocols/short.yaml", "learning_rate: 1.0e-3,", [
         ("learning_rate: 0,", "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not 0"),
-        ("learning_rate: 1e-300,",
-         "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not 1e-300"),
         ("learning_rate: 1,", "schedule.learning_rate: Input should be less than 1, not 1"),
-        ("learning_rate: -1e-3,",
-         "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not -0.001"),
         ("learning_rate: 1e-3x,", "schedule.learning_rate: Input should be a valid number, not '1e-3x'"),
         ("learning_rate: .NaN,",
          "line 2: .NaN is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
@@ -102,7 +95,6 @@ MISTAKES = [
     Edits("protocols/short.yaml", "freeze: [embeddings]", [
         ("freeze: [embedings]", "schedule.freeze.1: Input should be 'embeddings' or 'encoder', not 'embedings'"),
         ("freeze: [embeddings, embeddings]", "schedule.freeze: 'embeddings' is listed twice"),
-        ("freeze: embeddings", "schedule.freeze: give a list, not 'embeddings'"),
     ]),
     Edits("protocols/short.yaml", "grid: {learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1}", [
         ("grid: {learning_rate: [1e-3, 1e-3], batch_size: [8]}", "grid.learning_rate: 0.001 is listed twice"),
@@ -111,8 +103,6 @@ MISTAKES = [
         ("grid: {learning_rate: [.inf], batch_size: [8]}",
          "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("grid: {learning_rate: [1e-3], batch_size: [0]}", "grid.batch_size.1: Input should be greater than 0, not 0"),
-        ("grid: {learning_rate: [1e-3], batch_size: [8, 8]}", "grid.batch_size: 8 is listed twice"),
-        ("grid: {learning_rate: 1e-3, batch_size: [8]}", "grid.learning_rate: give a list, not 0.001"),
         ("grid: {learning_rate: [1e-3], batch_size: [8], seed: -1}",
          "grid.seed: Input should be greater than or equal to 0, not -1"),
         ("grid: {learning_rate: [1e-3], batch_size: [8], epochs: [0]}",
@@ -120,10 +110,6 @@ MISTAKES = [
     ]),
     Edits("protocols/short.yaml", "title: A few steps", [
         ("title: A few steps\nversion: -1", "version: Input should be greater than or equal to 1, not -1"),
-        ("title: A few steps\ntitel: x", "titel: no key is called 'titel'; did you mean 'title'?"),
-    ]),
-    Edits("protocols/short.yaml", "title: ", [
-        ("titel: ", "titel: no key is called 'titel'; did you mean 'title'?"),
     ]),
 ]
 # fmt: on
