@@ -148,6 +148,23 @@ def _check_distinct(values: list[Any]) -> list[Any]:
     return values
 
 
+def check_names(key: str, noun: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Check that names are known.
+
+    Args:
+        key: the key that gives the names.
+        noun: what they are names of, such as 'split'.
+        names: the names.
+        known: the names that exist.
+
+    Raises:
+        ValueError: a name is not known; the message suggests the nearest one.
+    """
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{key}: {unknown(noun, name, known)}")
+
+
 Entry = TypeVar("Entry")
 Distinct = Annotated[list[Entry], Unique()]
 

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
-from retort.specs.base import Distinct, Name, Spec, Whole
+from retort.specs.base import Distinct, Name, Real, Spec, Whole
 from retort.specs.loading import Problems
 from retort.specs.yaml_reader import read_yaml
 
@@ -59,34 +59,30 @@ class Config(Spec):
     keep_activations: bool = Field(
         default=False, description="keep what was recorded of teachers after a run that succeeded"
     )
-    checkpoint_seconds: float = Field(
-        default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"
+    checkpoint_seconds: Real = Field(
+        default=20, gt=0, le=1_000_000, description="time between two checkpoints of a training"
     )
-    dataloader_num_workers: int | None = Field(
+    dataloader_num_workers: Whole | None = Field(
         default=None,
         ge=0,
         le=64,
-        strict=True,
         description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most 64, "
         "because each takes memory, and a few keep up with a GPU",
     )
-    students_together: int = Field(
+    students_together: Whole = Field(
         default=4,
         ge=1,
         le=64,
-        strict=True,
         description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
     )
-    hours_together: float | None = Field(
+    hours_together: Real | None = Field(
         default=None,
         gt=0,
-        strict=True,
         description="hours on one device that a job of students side by side may be predicted to take; null: any",
     )
-    hours_of_seeds: float | None = Field(
+    hours_of_seeds: Real | None = Field(
         default=None,
         gt=0,
-        strict=True,
         description="hours on one device that all seeds of a student on a task may be predicted to take; if they take "
         "longer, several jobs share them; null: any",
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Options, Real, Spec, Text, Version, Whole
-from retort.specs.source import Relative
+from retort.specs.source import InOnePlace, Relative
 from retort.specs.task_files import Columns
 
 
@@ -149,8 +151,10 @@ class Made(Spec):
     version: int = Field(default=1, description="raised when the same settings would make other files")
 
 
-class MadeSource(Spec):
+class MadeSource(InOnePlace, Spec):
     """A source of a study in miniature; no YAML file describes it: it follows from what reads the source."""
+
+    where: ClassVar[str] = "made"  # in the formats of local folders
 
     title: Text
     made: Made
@@ -164,11 +168,3 @@ class MadeSource(Spec):
     def place(self, config: object) -> str:
         """Return where the files come from, in words."""
         return f"made from seed {self.made.seed}"
-
-    def location(self, config: object) -> str:
-        """Return where the files are: always 'made', in the formats of local folders."""
-        return "made"
-
-    def in_use(self, config: object) -> MadeSource:
-        """Return the source that files are taken from: always this one."""
-        return self

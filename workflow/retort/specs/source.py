@@ -7,7 +7,7 @@ is used; if not, the files are downloaded from the hub.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
@@ -33,6 +33,20 @@ def check_relative(path: str) -> str:
 Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(one_line), AfterValidator(check_relative)]
 
 
+class InOnePlace:
+    """What sources answer whose files are in one place, whatever the configuration."""
+
+    where: ClassVar[str]
+
+    def location(self, config: Config) -> str:
+        """Return where the files are: always `where`."""
+        return self.where
+
+    def in_use(self, config: Config) -> Self:
+        """Return the source that files are taken from: always this one."""
+        return self
+
+
 class Package(Spec):
     """The archive of a package, and the folder in it that is kept, as data: nothing of it is built or installed."""
 
@@ -46,8 +60,10 @@ class Package(Spec):
     inner: Relative | None = Field(default=None, description="a .tar.gz inside the archive that holds the folder")
 
 
-class PackageSource(Package):
+class PackageSource(InOnePlace, Package):
     """A package of the package index, with its title and licence."""
+
+    where: ClassVar[str] = "package"
 
     title: Text = Field(description="what it is, in one line")
     licence: Text = Field(description="of the data")
@@ -61,14 +77,6 @@ class PackageSource(Package):
         """Return where the files come from, in words."""
         return f"{self.package} {self.version} of the package index"
 
-    def location(self, config: Config) -> str:
-        """Return where the files are: always 'package'."""
-        return "package"
-
-    def in_use(self, config: Config) -> PackageSource:
-        """Return the source that files are taken from: always this one."""
-        return self
-
 
 class Folder(Spec):
     """A folder of the user; its path is relative to the working directory."""
@@ -76,8 +84,10 @@ class Folder(Spec):
     path: Label = Field(description="relative to the working directory")
 
 
-class FolderSource(Folder):
+class FolderSource(InOnePlace, Folder):
     """A folder of the user, with its title and licence."""
+
+    where: ClassVar[str] = "folder"
 
     title: Text = Field(description="what it is, in one line")
     licence: Text = Field(default="as the owner of the folder says", description="of the data")
@@ -90,14 +100,6 @@ class FolderSource(Folder):
     def place(self, config: Config) -> str:
         """Return where the files come from, in words."""
         return f"folder {self.path}"
-
-    def location(self, config: Config) -> str:
-        """Return where the files are: always 'folder'."""
-        return "folder"
-
-    def in_use(self, config: Config) -> FolderSource:
-        """Return the source that files are taken from: always this one."""
-        return self
 
 
 class HubFiles(Spec):

@@ -1,4 +1,8 @@
-"""Check the made-up records in the file of a task: their fields, texts and labels."""
+"""The specs of a task: texts, labels, splits, metrics.
+
+A task either draws its splits at random with a given seed (`reader` and `split`) or names the files of each split
+(`splits` and `read`).
+"""
 
 from __future__ import annotations
 
@@ -12,61 +16,10 @@ from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole
+from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import FolderSource, HubSource, PackageSource, check_relative
 from retort.specs.task_files import LARGEST, Count, Files, FileSplit
-
-TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
-
-
-def check_sample(
-    sample: Sequence[dict[str, Any]],
-    required: Sequence[str],
-    optional: Sequence[str],
-    labels: Sequence[str],
-    bounds: tuple[float, float] | None = None,
-) -> None:
-    """Raise an error for the first record that the task cannot read.
-
-    Args:
-        sample: the records.
-        required: the fields that a record must have; an `id` may be left out.
-        optional: the fields that it may have beside them.
-        labels: the names of the labels; empty where the task has none.
-        bounds: the least and the greatest label, where labels are numbers; else None.
-
-    Raises:
-        ValueError: a record has an unknown field, lacks a field, has a field that must be a text and is not, or has a
-            label that the task does not have.
-    """
-    for number, record in enumerate(sample, start=1):
-        for field in record:
-            if field not in (*required, *optional):
-                raise ValueError(f"sample.{number}: {unknown('field', field, (*required, *optional))}")
-        lacking = [field for field in required if field not in record and field != "id"]
-        if lacking:
-            raise ValueError(f"sample.{number}: '{lacking[0]}' is missing")
-        for field in TEXTS & record.keys():
-            if not isinstance(record[field], str) or not record[field].strip():
-                raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
-        if len(labels) > 1 and record["label"] not in labels:
-            raise ValueError(f"sample.{number}.label: {unknown('label', record['label'], labels)}")
-        if bounds is not None and bounds[0] < bounds[1]:  # wrong bounds are reported elsewhere
-            _check_number(f"sample.{number}.label", record["label"], *bounds)
-
-
-def _check_number(place: str, label: Any, least: float, greatest: float) -> None:
-    """Raise an error if a label is no number, or is out of its bounds."""
-    if isinstance(label, bool) or not isinstance(label, int | float) or not least <= label <= greatest:
-        raise ValueError(f"{place}: give a number from {least:.10g} to {greatest:.10g}, not {label!r}")
-
-
-# The specs of a task: texts, labels, splits, metrics.
-#
-# A task either draws its splits at random with a given seed (`reader` and `split`) or names the files of each split
-# (`splits` and `read`).
-
 
 ALL = "all"  # stands for all subsets of a split together
 Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
@@ -143,6 +96,48 @@ class Jobs(Spec):
     )
 
 
+TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
+
+
+def check_sample(
+    sample: Sequence[dict[str, Any]],
+    required: Sequence[str],
+    optional: Sequence[str],
+    labels: Sequence[str],
+    bounds: tuple[float, float] | None = None,
+) -> None:
+    """Raise an error for the first record that the task cannot read.
+
+    Args:
+        sample: the records.
+        required: the fields that a record must have; an `id` may be left out.
+        optional: the fields that it may have beside them.
+        labels: the names of the labels; empty where the task has none.
+        bounds: the least and the greatest label, where labels are numbers; else None.
+
+    Raises:
+        ValueError: a record has an unknown field, lacks a field, has a field that must be a text and is not, or has a
+            label that the task does not have.
+    """
+    for number, record in enumerate(sample, start=1):
+        check_names(f"sample.{number}", "field", record, (*required, *optional))
+        lacking = [field for field in required if field not in record and field != "id"]
+        if lacking:
+            raise ValueError(f"sample.{number}: '{lacking[0]}' is missing")
+        for field in TEXTS & record.keys():
+            if not isinstance(record[field], str) or not record[field].strip():
+                raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
+        label = record.get("label", "")
+        if len(labels) > 1:
+            check_names(f"sample.{number}.label", "label", [label], labels)
+        is_number = isinstance(label, int | float) and not isinstance(label, bool)
+        least, greatest = bounds or (0.0, 0.0)
+        if least < greatest and not (is_number and least <= label <= greatest):  # wrong bounds are reported elsewhere
+            raise ValueError(
+                f"sample.{number}.label: give a number from {least:.10g} to {greatest:.10g}, not {label!r}"
+            )
+
+
 class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
@@ -174,12 +169,16 @@ class Task(Spec):
     jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """What the task type declares."""
+        return catalogue.task_types()[self.task_type].facts
+
     @model_validator(mode="after")
     def _task_type(self) -> Task:
-        task_types = catalogue.task_types()
-        if self.task_type not in task_types:
-            raise ValueError(str(unknown("task type", self.task_type, task_types)))
-        facts = task_types[self.task_type].facts
+        if self.task_type not in catalogue.task_types():
+            raise ValueError(str(unknown("task type", self.task_type, catalogue.task_types())))
+        facts = self._facts
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
             raise ValueError(f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}")
@@ -190,16 +189,13 @@ class Task(Spec):
             how = "two or more names" if facts["has_label_names"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.task_type}")
         if facts["has_windows"] and not self.windows:
-            raise ValueError(
-                f"'windows' is missing: {self.task_type} cuts long contexts, as {{overlap: 128, question: 64}}"
-            )
+            example = "{overlap: 128, question: 64}"
+            raise ValueError(f"'windows' is missing: {self.task_type} cuts long contexts, as {example}")
         if self.windows and not facts["has_windows"]:
             raise ValueError(f"'windows' is of no use for {self.task_type}")
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             raise ValueError("windows: overlap and question together leave no room in max_length")
-        foreign = [subset for subset in self.subsets if subset not in facts.get("languages", self.subsets)]
-        if foreign:
-            raise ValueError(f"subsets: {unknown(f'language of {self.task_type}', foreign[0], facts['languages'])}")
+        check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
         return self
 
     @model_validator(mode="after")
@@ -211,22 +207,17 @@ class Task(Spec):
             )
         for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
-            if name not in (self.splits or ("train", "dev", "test")):
-                raise ValueError(f"{use}: {unknown('split', name, self.splits or ('train', 'dev', 'test'))}")
-            if name in self.splits and not self.splits[name].labelled:
+            check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
+            if use != "train_split" and name == self.train_split:
+                raise ValueError(f"{use}: '{name}' is what is trained on; its score would say nothing")
+            split = self.splits.get(name)
+            if split and not split.labelled:
                 raise ValueError(f"{use}: split '{name}' has no labels")
-        for use in ("train_split", "validation_split"):
-            name = getattr(self, use)
-            if name in self.splits and self.splits[name].unlabelled_sample:
-                raise ValueError(
-                    f"splits.{name}.unlabelled_sample: a training needs the labels of {use}; leave it out here"
-                )
-        for use in ("validation_split", "evaluation_split"):
-            if getattr(self, use) == self.train_split:
-                raise ValueError(f"{use}: '{self.train_split}' is what is trained on; its score would say nothing")
-        measures = self.measures(self.validation_split)
-        if self.metric_for_best_model and self.metric_for_best_model not in measures:
-            raise ValueError(f"metric_for_best_model: {unknown('metric', self.metric_for_best_model, measures)}")
+            if split and split.unlabelled_sample and use != "evaluation_split":
+                needed = f"a training needs the labels of {use}; leave it out here"
+                raise ValueError(f"splits.{name}.unlabelled_sample: {needed}")
+        chosen = [self.metric_for_best_model] if self.metric_for_best_model else []
+        check_names("metric_for_best_model", "metric", chosen, self.measures(self.validation_split))
         return self
 
     @model_validator(mode="after")
@@ -237,29 +228,24 @@ class Task(Spec):
             if split.subsets and not self.subsets:
                 raise ValueError(f"splits.{name}.subsets: the task names no subsets")
             if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.subsets if split.subsets else []):
-                raise ValueError(
-                    f"splits.{name}.rows: give a number for each of {', '.join(self.subsets) or 'no subsets'}"
-                )
+                each = ", ".join(self.subsets) or "no subsets"
+                raise ValueError(f"splits.{name}.rows: give a number for each of {each}")
         return self
 
     @model_validator(mode="after")
     def _files(self) -> Task:
         for location, files in self.read.items():
             for key in ("files", "broken", "empty", "changes"):
-                wrong = [name for name in getattr(files, key) if name not in self.splits]
-                if wrong:
-                    raise ValueError(f"read.{location}.{key}: {unknown('split', wrong[0], self.splits)}")
+                check_names(f"read.{location}.{key}", "split", getattr(files, key), self.splits)
             for name, file in files.files.items():
                 if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
-                    raise ValueError(
-                        f"read.{location}.files.{name}: '{{subset}}' is for splits with subsets, and for them all"
-                    )
+                    why = "'{subset}' is for splits with subsets, and for them all"
+                    raise ValueError(f"read.{location}.files.{name}: {why}")
             if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
                 raise ValueError(f"read.{location}.name: only data sets of the hub have configurations")
             if files.label_names and len(files.label_names) != len(self.labels):
-                raise ValueError(
-                    f"read.{location}.label_names: {len(files.label_names)} names for {len(self.labels)} labels"
-                )
+                counts = f"{len(files.label_names)} names for {len(self.labels)} labels"
+                raise ValueError(f"read.{location}.label_names: {counts}")
         return self
 
     @model_validator(mode="after")
@@ -268,10 +254,8 @@ class Task(Spec):
             trained = self._rows_of(files, self.train_split)
             for name in (self.validation_split, self.evaluation_split):
                 if name != self.train_split and trained and self._rows_of(files, name) == trained:
-                    raise ValueError(
-                        f"read.{location}.files.{name}: '{files.files[name]}' is what is trained on, too; its score "
-                        "would say nothing"
-                    )
+                    why = f"'{files.files[name]}' is what is trained on, too; its score would say nothing"
+                    raise ValueError(f"read.{location}.files.{name}: {why}")
         return self
 
     def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
@@ -288,7 +272,7 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _sampled(self) -> Task:
-        facts = catalogue.task_types()[self.task_type].facts
+        facts = self._facts
         labels = self.labels if facts["has_label_names"] else []
         bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
         check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels, bounds)
@@ -298,9 +282,7 @@ class Task(Spec):
     def _submits(self) -> Task:
         if self.submission:
             check_no_repeats("submission.files: file", list(self.submission.files.values()))
-            wrong = [name for name in self.submission.files if name not in self.encoded_splits]
-            if wrong:
-                raise ValueError(f"submission.files: {unknown('split', wrong[0], self.encoded_splits)}")
+            check_names("submission.files", "split", self.submission.files, self.encoded_splits)
             names = self.submission.label_names
             if names and len(names) != len(self.labels):
                 raise ValueError(f"submission.label_names: {len(names)} names for {len(self.labels)} labels")
