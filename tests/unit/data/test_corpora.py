@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from datasets import load_from_disk
 from retort.checksums import sha256
 from retort.data import corpora, corpus_parts, texts
 from retort.data.blocks import Blocks, CorpusInfo, write_blocks
@@ -58,6 +59,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    (tmp_path / "state" / "0123456789abcdef").mkdir(parents=True)  # of other settings: it is thrown away
     blocks = build_blocks(tmp_path, folder, encoder, corpus())
     info = blocks.info
     assert [component["documents"] for component in info.components] == [300, 100]
@@ -66,12 +68,6 @@ def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder:
     assert (whole(blocks)[:, 0] == 2).all()
     for name, digest in info.sha256.items():
         assert sha256(tmp_path / "to" / name) == digest
-
-
-def test_the_library_opens_a_corpus(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    from datasets import load_from_disk
-
-    blocks = build_blocks(tmp_path, folder, encoder, corpus())
     opened = load_from_disk(str(tmp_path / "to"))
     assert str(opened.features["input_ids"].feature) == "Value('uint16')"
     assert np.array_equal(np.stack(opened.to_pandas()["input_ids"]), whole(blocks))
@@ -227,32 +223,21 @@ def test_a_text_is_never_read_whole(tmp_path: Path) -> None:
     assert int(grown) < 12
 
 
-def test_state_of_other_settings_is_thrown_away(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    (tmp_path / "state" / "0123456789abcdef").mkdir(parents=True)
-    build_blocks(tmp_path, folder, encoder, corpus())
-    assert not (tmp_path / "state").exists()
-
-
 def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -> None:
     component = {"source": "texts", "files": ["*.jsonl"], "format": "jsonl"}
     with pytest.raises(RetortError, match=r"source texts holds no file \*.jsonl; it holds en.txt, sw.txt"):
         build_blocks(tmp_path, folder, encoder, corpus([component]))
 
 
-def test_a_damaged_shard_is_told(tmp_path: Path, folder: Path, encoder: Path) -> None:
+def test_damaged_files_are_told(tmp_path: Path, folder: Path, encoder: Path) -> None:
     build_blocks(tmp_path, folder, encoder, corpus())
-    shard = next((tmp_path / "1").glob("*.safetensors"))
+    shard, file = next((tmp_path / "1").glob("*.safetensors")), next((tmp_path / "to").glob("data-*"))
     content = bytearray(shard.read_bytes())
     content[-3] ^= 1
     shard.write_bytes(content)
     corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
     with pytest.raises(RetortError, match=r"safetensors is damaged; delete .*/1 and run again"):
         build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "again")
-
-
-def test_a_file_of_a_corpus_that_was_cut(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    build_blocks(tmp_path, folder, encoder, corpus())
-    file = next((tmp_path / "to").glob("data-*"))
     file.write_bytes(file.read_bytes()[:40])
     with pytest.raises(RetortError, match="is not a whole Arrow file .* delete the folder of the encoded"):
         Blocks(tmp_path / "to")

@@ -1,25 +1,22 @@
-"""Readers, splits, encoding, batches, packing, masking."""
+"""Tests of encoding the tiny task, of its batches, and of masking."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from retort.data.batches import collate, in_order, mask_tokens
 from retort.data.blocks import CorpusInfo
 from retort.data.encoded import Encoded
 from retort.data.encoding import encode_task
-from retort.data.formats import Record, readers
+from retort.data.formats import readers
 from retort.data.splits import split_groups
-from retort.errors import RetortError
 from retort.specs.task import Reader
 from retort.tasks import task_type_of
 
 from tests.job_settings import task_settings
 
-COMPONENT = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
 OPTIONS = {"file": "rated.txt", "neutral_below": 0.5}
 TASK = task_settings(
     labels=["sad", "glad"],
@@ -27,53 +24,6 @@ TASK = task_settings(
     split={"seed": 1, "test": 40, "dev": 20},
     max_length=6,
 )
-
-
-def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tfine\n\n".encode("latin-1"))
-    found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
-    assert found == [Record("caf\xe9 closed", None, 0.0, "caf\xe9 closed"), Record("fine", None, 1.0, "fine")]
-
-
-@pytest.mark.parametrize(
-    ("line", "encoding", "said"),
-    [
-        ("3\tnan\tgood", "latin-1", "f.txt:2: the rating 'nan' is not a number in decimal digits"),
-        ("3\t-inf\tgood", "latin-1", "f.txt:2: the rating '-inf' is not a number in decimal digits"),
-        ("3\t1.5", "latin-1", "f.txt:2: not 'id, rating, text' with tabs between: '3\\t1.5'"),
-        ("3\t1\tcaf\xe9", "utf-8", "f.txt:2: not UTF-8 text ("),
-    ],
-)
-def test_a_mistake_in_a_file_of_ratings(line: str, encoding: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes(f"1\t0.4\tmeh\n{line}\n".encode("latin-1"))
-    with pytest.raises(RetortError) as caught:
-        readers["rated-texts"](tmp_path, file="f.txt", encoding=encoding)
-    assert said in str(caught.value)
-
-
-def test_the_encoding_of_ratings_is_declared(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
-    assert readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")[0].text == "café"
-
-
-def test_split_keeps_groups_whole_and_follows_its_seed() -> None:
-    records = [Record(str(i), None, 0.0, f"group {i // 3}") for i in range(60)]
-    splits = split_groups(records, seed=1, test=10, dev=5)
-    assert sum(map(len, splits.values())) == 60
-    assert len(splits["test"]) >= 10
-    assert len(splits["dev"]) >= 5
-    groups = [{r.group for r in rows} for rows in splits.values()]
-    assert not set.intersection(groups[0], groups[1])
-    assert not set.intersection(groups[0] | groups[1], groups[2])
-    assert splits == split_groups(records, seed=1, test=10, dev=5)
-    assert splits != split_groups(records, seed=2, test=10, dev=5)
-
-
-def test_equal_texts_stay_on_one_side() -> None:
-    records = [Record("Same  Text", None, 0.0, "same text") for _ in range(5)]
-    records += [Record(str(i), None, 0.0, str(i)) for i in range(30)]
-    splits = split_groups(records, seed=1, test=5, dev=5)
-    assert sum(any(r.group == "same text" for r in rows) for rows in splits.values()) == 1
 
 
 def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:

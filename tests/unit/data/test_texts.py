@@ -71,26 +71,6 @@ def test_rows_of_a_parquet_file(tmp_path: Path) -> None:
         read(path, "parquet", column="body")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "form", "said"),
-    [
-        ("a.txt", b"caf\xe9\n", "text", "not UTF-8 text"),
-        ("a.txt.gz", gzip.compress(TWO.encode(), mtime=0)[:-9], "text", "damaged or cut"),
-        ("a.txt.gz", b"no gzip at all", "text", "damaged or cut"),
-        ("a.txt.xz", lzma.compress(TWO.encode())[:-5], "text", "damaged or cut"),
-        ("a.parquet", b"no parquet", "parquet", "not a whole Parquet file"),
-        ("a.xml.bz2", bz2.compress(b"<mediawiki><page>"), "mediawiki", "not a MediaWiki dump"),
-        ("a.xml.bz2", bz2.compress(b""), "mediawiki", "not a MediaWiki dump"),
-    ],
-)
-def test_a_damaged_file_gets_one_line(tmp_path: Path, name: str, content: bytes, form: str, said: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(RetortError, match=said) as caught:
-        read(tmp_path / name, form)
-    assert name in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_articles_of_wikitext_tokens(tmp_path: Path) -> None:
     (tmp_path / "w").write_text(
         " \n = One = \n \n Text 1 @,@ 000 @-@ fold . \n = = Part = = \n More . \n \n = Two = \n \n Other . \n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import ROOT
 from tests.job_settings import split_settings, task_settings
+from tests.tiny.edit import change, problems
 from tests.tiny.make import STUDY
 from tests.unit.tasks.contexts import CONTEXT, QUESTIONS, wordpiece
 
@@ -207,3 +209,30 @@ def real_words() -> Tokenizer:
     found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     found.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
     return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("windows: {overlap: 128, question: 64}\n", "", "'windows' is missing: span cuts long contexts, as {overlap"),
+        ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
+        ("overlap: 128", "stride: 128", "windows.stride: no key is called 'stride'"),
+        ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
+        (
+            "train_split: train",
+            "train_split: train\nsubsets: [en, fr]",
+            "subsets: no language of span is called 'fr'; there are",
+        ),
+        ("task_type: span\n", "task_type: span-or-none\nsubsets: [en]\n", "no language of span-or-none is called 'en'"),
+        ("context: context, ", "", "read.local.columns: 'context' is missing"),
+        ("task_type: span\n", "task_type: regression\n", "'windows' is of no use for regression"),
+    ],
+)
+def test_a_mistake_in_a_task(study_folder: Path, old: str, new: str, said: str) -> None:
+    shutil.copy(ROOT / "workflow/tasks/squad.yaml", study_folder / "tasks")
+    shutil.copy(ROOT / "workflow/sources/squad.yaml", study_folder / "sources")
+    assert problems(study_folder) == []
+    change(study_folder, "tasks/squad.yaml", old, new)
+    if "regression" in new:
+        change(study_folder, "tasks/squad.yaml", "metrics: [f1, exact]", "metrics: [pearson]")
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
