@@ -33,16 +33,18 @@ from retort.study.yaml_files import is_ours
 Wildcards = Any
 
 TABLE, FIGURE = "table[a-z0-9-]*", "figure[a-z0-9-]*"
+TIDY, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
 ENDINGS = {"table": "html", "figure": "svg"}
 
 
-def rules(plan: Plan) -> Iterator[Rule]:
-    """Yield the rules of tables, figures, plots of verdicts, and claims."""
-    study, tidy, printed = plan.study, "results/tables/{paper}/", "reports/{paper}/"
+def _of(plan: Plan, noun: str, give: Callable[[Plan, str, str], Any]) -> Callable[[Wildcards], Any]:
+    """Return a function from wildcards to what is given for a table or figure."""
+    return lambda wildcards: give(plan, wildcards.paper, getattr(wildcards, noun))
 
-    def of(noun: str, give: Callable[[Plan, str, str], Any]) -> Callable[[Wildcards], Any]:
-        """Return a function from wildcards to what is given for a table or figure."""
-        return lambda wildcards: give(plan, wildcards.paper, getattr(wildcards, noun))
+
+def rules_of_tables(plan: Plan) -> Iterator[Rule]:
+    """Yield the rules of tables, of plots of their verdicts, and of the claims that are judged on them."""
+    study = plan.study
 
     @functools.cache
     def written() -> Study:
@@ -51,46 +53,30 @@ def rules(plan: Plan) -> Iterator[Rule]:
     yield Rule(
         "make_table",
         {
-            "csv": f"{tidy}{{table}}.csv",
-            "md": f"{printed}{{table}}.md",
-            "tex": f"{printed}{{table}}.tex",
-            "html": _shown(f"{printed}{{table}}.html", "tables", "table"),
+            "csv": f"{TIDY}{{table}}.csv",
+            "md": f"{PRINTED}{{table}}.md",
+            "tex": f"{PRINTED}{{table}}.tex",
+            "html": _shown(f"{PRINTED}{{table}}.html", "tables", "table"),
         },
         {
-            "table": of("table", file_of),
-            "scores": of("table", scores),
-            "profiles": of("table", profiles),
-            "submissions": of("table", submissions),
+            "table": _of(plan, "table", file_of),
+            "scores": _of(plan, "table", scores),
+            "profiles": _of(plan, "table", profiles),
+            "submissions": _of(plan, "table", submissions),
         },
         {
-            "compares": of("table", compares),
-            "left_out": of("table", reasons_left_out),
-            "verdicts": of("table", verdicts),
+            "compares": _of(plan, "table", compares),
+            "left_out": _of(plan, "table", reasons_left_out),
+            "verdicts": _of(plan, "table", verdicts),
             "settings": lambda wildcards: shown_settings(plan, written(), wildcards.paper, wildcards.table),
         },
         {"table": TABLE},
     )
-    yield Rule(
-        "plot_figure",
-        {
-            "csv": f"{tidy}{{figure}}.csv",
-            "svg": _shown(f"{printed}{{figure}}.svg", "figures", "figure"),
-            "png": f"{printed}{{figure}}.png",
-        },
-        {
-            "figure": of("figure", file_of),
-            "scores": of("figure", scores),
-            "profiles": of("figure", profiles),
-            "tables": lambda of: _tidy(of.paper, study.exhibits[of.paper, of.figure].draws()),
-        },
-        {"left_out": of("figure", reasons_left_out)},
-        {"figure": FIGURE},
-    )
-    drawn = {"svg": _shown(f"{printed}{{table}}.svg", "verdicts", "table"), "png": f"{printed}{{table}}.png"}
-    yield Rule("plot_verdicts", drawn, {"csv": f"{tidy}{{table}}.csv"}, {}, {"table": TABLE})
+    drawn = {"svg": _shown(f"{PRINTED}{{table}}.svg", "verdicts", "table"), "png": f"{PRINTED}{{table}}.png"}
+    yield Rule("plot_verdicts", drawn, {"csv": f"{TIDY}{{table}}.csv"}, {}, {"table": TABLE})
     yield Rule(
         "check_claims",
-        {"html": report(f"{printed}claims.html", category="{paper}"), "md": f"{printed}claims.md"},
+        {"html": report(f"{PRINTED}claims.html", category="{paper}"), "md": f"{PRINTED}claims.md"},
         {
             "claims": lambda of: [
                 relative_to_here(study.folder / "papers" / of.paper / "claims.yaml"),
@@ -100,6 +86,27 @@ def rules(plan: Plan) -> Iterator[Rule]:
                 of.paper, sorted({name for claim in study.claims.get(of.paper, {}).values() for name in claim.tables})
             ),
         },
+    )
+
+
+def rules_of_figures(plan: Plan) -> Iterator[Rule]:
+    """Yield the rule of figures."""
+    exhibits = plan.study.exhibits
+    yield Rule(
+        "plot_figure",
+        {
+            "csv": f"{TIDY}{{figure}}.csv",
+            "svg": _shown(f"{PRINTED}{{figure}}.svg", "figures", "figure"),
+            "png": f"{PRINTED}{{figure}}.png",
+        },
+        {
+            "figure": _of(plan, "figure", file_of),
+            "scores": _of(plan, "figure", scores),
+            "profiles": _of(plan, "figure", profiles),
+            "tables": lambda of: _tidy(of.paper, exhibits[of.paper, of.figure].draws()),
+        },
+        {"left_out": _of(plan, "figure", reasons_left_out)},
+        {"figure": FIGURE},
     )
 
 

@@ -43,7 +43,8 @@ class Rules(dict[str, Rule]):
             *_distilled_on_corpora(plan, companions),
             *_fine_tuned(plan, divided),
             *_submissions(plan),
-            *exhibits.rules(plan),
+            *exhibits.rules_of_tables(plan),
+            *exhibits.rules_of_figures(plan),
             *exhibits.rules_of_pages(plan),
         )
         super().__init__((rule.name, rule) for rule in every)
