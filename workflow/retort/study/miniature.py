@@ -6,19 +6,24 @@ GPU is measured on the device of the job.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from retort.specs.base import Settings
 from retort.specs.corpus import Corpus
-from retort.specs.model import Made, MadeModel, MadeRows, MadeSource, MadeTexts
+from retort.specs.model import Architecture, Made, MadeModel, MadeRows, MadeSource, MadeTexts
 from retort.specs.protocol import Grid, Protocol
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage
 from retort.specs.task import Task
 from retort.specs.task_files import FileSplit
-from retort.study.narrow import narrow, narrow_widths
 from retort.study.study import Study
 
+Node = tuple[str, str]  # ('models' or 'students', name)
+DIVISORS = ("heads", "splits")  # options by which an objective divides a width
+HEAD = 2  # the width of the narrowest head: with 1, a softmax or a norm over it would be constant
 LENGTHS = {"steps", "epochs", "batch_size"}  # of a schedule; only the scale sets these
 SHORTEST = 12  # tokens: a question, a context and three special tokens
 WORDS_A_DOCUMENT = 30
@@ -31,12 +36,12 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
         study: the study, free of problems.
         miniature: how small it becomes.
     """
-    widths = narrow_widths(study)
+    widths = _narrow_widths(study)
     for name, model in study.models.items():
-        shape = narrow(model.architecture, widths["models", name])
+        shape = _narrow(model.architecture, widths["models", name])
         study.models[name] = model.model_copy(update={"architecture": shape, "vocabulary": miniature.vocabulary})
     for name, student in study.students.items():
-        shape = narrow(student.architecture, widths["students", name])
+        shape = _narrow(student.architecture, widths["students", name])
         stages = [_shrink_stage(stage, miniature) for stage in student.stages]
         study.students[name] = student.model_copy(update={"architecture": shape, "stages": stages})
     compared = _compared_protocols(study)
@@ -60,12 +65,71 @@ def _compared_protocols(study: Study) -> set[str]:
     return {study.students[name].protocol for name in students}
 
 
+# --- widths
+
+
+def _narrow(shape: Architecture, hidden: int) -> Architecture:
+    """Return an architecture of another width, with the other widths in proportion."""
+    sizes = {
+        name: width and max(1, width * hidden // shape.hidden)
+        for name, width in (("intermediate", shape.intermediate), ("embedding", shape.embedding))
+    }
+    return shape.model_copy(update={"hidden": hidden, **sizes})
+
+
+def _narrow_widths(study: Study) -> dict[Node, int]:
+    """Return the smallest width of each model and student that its heads, relation heads and splits divide.
+
+    A student that is narrower than its teacher in print stays narrower. One that is as wide, or that copies weights,
+    stays as wide.
+    """
+    shapes = {("models", name): model.architecture for name, model in study.models.items()}
+    shapes |= {("students", name): student.architecture for name, student in study.students.items()}
+    groups = {node: {node} for node in shapes}  # of equal widths, in print and in miniature
+    for node, other in _equally_wide(study):
+        groups |= dict.fromkeys(both := groups[node] | groups[other], both)
+    group_of = {node: min(group) for node, group in groups.items()}
+    multiple_of, neighbours = defaultdict[Node, int](lambda: 1), defaultdict[Node, set[Node]](set)
+    for node, shape in shapes.items():
+        multiple_of[group_of[node]] = math.lcm(multiple_of[group_of[node]], HEAD * shape.heads)
+    for name, student in study.students.items():
+        teacher = study.teachers[student.teacher].model
+        pair = group_of["students", name], group_of["models", teacher]
+        neighbours[pair[0]].add(pair[1])
+        neighbours[pair[1]].add(pair[0])
+        terms = [term for stage in student.stages for term in stage.terms]
+        values = [term.options.get(key) for term in terms for key in DIVISORS]
+        if any("heads" not in term.options for term in terms):  # then some cut both widths into the teacher's heads
+            values.append(study.models[teacher].architecture.heads)
+        for group in pair:
+            multiple_of[group] = math.lcm(multiple_of[group], *(n for n in values if isinstance(n, int)))
+    widths: dict[Node, int] = {}
+    for group in sorted(set(group_of.values()), key=lambda group: (shapes[group].hidden, group)):
+        printed = shapes[group].hidden
+        narrower = [widths[n] for n in neighbours[group] if n in widths and shapes[n].hidden < printed]
+        widths[group] = (max(narrower, default=0) // multiple_of[group] + 1) * multiple_of[group]
+    return {node: widths[group_of[node]] for node in shapes}
+
+
+def _equally_wide(study: Study) -> Iterator[tuple[Node, Node]]:
+    """Yield each student with each model or student whose weights it copies, and with its teacher if it is as wide."""
+    for name, student in study.students.items():
+        node, start = ("students", name), student.initialisation
+        teacher = study.teachers[student.teacher].model
+        if start.checkpoint:
+            yield node, ("models", start.checkpoint)
+        if start.student:
+            yield node, ("students", start.student)
+        same = student.architecture.widths == study.models[teacher].architecture.widths
+        if same or student.initial_layers is not None:
+            yield node, ("models", teacher)
+
+
+# --- lengths
+
+
 def _shorten(tokens: int, miniature: Miniature) -> int:
     return max(SHORTEST, tokens // miniature.shorter)
-
-
-def _schedule(miniature: Miniature) -> Settings:
-    return {"steps": miniature.steps, "epochs": None, "batch_size": miniature.batch_size}
 
 
 def _change_schedule(changes: Settings, miniature: Miniature) -> Settings:
@@ -95,7 +159,8 @@ def _shrink_grid(grid: Grid, miniature: Miniature) -> Grid:
 
 
 def _shrink_protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:
-    schedule = {**_change_schedule(dict(protocol.schedule), miniature), **_schedule(miniature)}
+    schedule = _change_schedule(dict(protocol.schedule), miniature)
+    schedule |= {"steps": miniature.steps, "epochs": None, "batch_size": miniature.batch_size}
     changed: Settings = {
         "schedule": protocol.schedule.model_copy(update=schedule),
         "tasks": {task: _change_schedule(changes, miniature) for task, changes in protocol.tasks.items()},
@@ -119,13 +184,15 @@ def _shrink_task(task: Task, miniature: Miniature) -> Task:
         windows = {"overlap": overlap // miniature.shorter, "question": max(4, question // miniature.shorter)}
         changed["windows"] = task.windows.model_copy(update=windows)
     changed["splits"] = {
-        name: split.model_copy(update={"rows": _rows(task, name, miniature)}) for name, split in task.splits.items()
+        name: split.model_copy(
+            update={"rows": miniature.rows.train if name == task.train_split else miniature.rows.others}
+        )
+        for name, split in task.splits.items()
     }
     return task.model_copy(update=changed)
 
 
-def _rows(task: Task, split: str, miniature: Miniature) -> int:
-    return miniature.rows.train if split == task.train_split else miniature.rows.others
+# --- what sources hold
 
 
 def _made_source(study: Study, name: str, miniature: Miniature) -> MadeSource:
