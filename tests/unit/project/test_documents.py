@@ -1,0 +1,144 @@
+"""Tests that documents are right: maps, glossary, links and commands of the READMEs, and the numbers in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from retort.cli.base import verbs
+from retort.cost import memory, resources
+from retort.specs.config import Config
+from retort.tables.render import markdown_escape
+from snakemake.cli import get_argument_parser, parse_config
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "workflow" / "retort"
+GUIDE = (PACKAGE / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
+TABLE = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md", "reports/README.md",
+             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
+
+
+def names_in(section: str) -> list[str]:
+    """Return the names in the first column of the first table after a line of the package's README."""
+    table = GUIDE.split(f"\n{section}\n\n", 1)[1].split("\n\n", 1)[0]
+    return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+
+
+def test_the_map_lists_every_package() -> None:
+    assert sorted(names_in("## Packages")) == sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+
+
+def test_the_map_lists_every_root_module() -> None:
+    modules = sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
+    assert sorted(names_in("And beside them:")) == modules
+
+
+def test_the_glossary_explains_a_word_once() -> None:
+    words = re.findall(r"^\| \*\*([\w -]+)\*\* \|", GUIDE, re.MULTILINE)
+    assert len(words) > 20
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no clone: nothing tells which folders are the project's")
+def test_the_readme_names_every_folder_of_the_top_level() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folders = {path.split("/")[0] for path in listed.splitlines() if "/" in path}
+    assert {"config", "slurm", "workflow"} <= folders
+    names = (ROOT / "README.md").read_text().split("## Where things are", 1)[1].split("```")[1]
+    assert folders == {folder for folder in folders if re.search(rf"^{re.escape(folder)}/", names, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):
+        link = target[0] or target[1]
+        assert (ROOT / name).parent.joinpath(link).exists(), link
+
+
+def snakemake_commands(name: str) -> list[str]:
+    """Return the arguments of each command of a document that calls Snakemake, in a block or in a sentence."""
+    text = (ROOT / name).read_text()
+    commands = re.findall(r"^ *snakemake (-.+)$|`snakemake (-[^`]+)`", text, re.MULTILINE)
+    return [in_block or in_sentence for in_block, in_sentence in commands]
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if snakemake_commands(name)])
+def test_snakemake_reads_each_command_of_a_document_as_it_is_meant(name: str) -> None:
+    for command in snakemake_commands(name):
+        given = shlex.split(command, comments=True)
+        parsed = get_argument_parser().parse_args(given)
+        assert set(parse_config(parsed.config)) <= set(Config.model_fields), command
+        assert not [path for path in parsed.configfile if path.suffix != ".yaml"], command
+        assert sorted(parsed.targets) == sorted(word for word in given if re.match("results/|reports/", word)), command
+
+
+def test_every_make_target_exists() -> None:
+    targets = set(re.findall(r"\bmake (\w+)`", README)) | set(re.findall(r"^make (\w+)", README, re.MULTILINE))
+    assert {"run", "test"} <= targets
+    for target in sorted(targets):
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_verb_exists() -> None:
+    named = set(re.findall(r"`?retort (list|check|record|\w+)`?(?= {2,}#)", README))
+    assert named
+    assert named <= set(verbs)
+
+
+def rows_of_table_1() -> dict[str, list[str]]:
+    """Return the cells of each row of the README's copy of table 1, by the row's label."""
+    header = f"| | {' | '.join(column['label'] for column in TABLE['columns'])} |"
+    below = README[README.index(header) :].split("\n\n")[0].splitlines()[2:]
+    return {label: cells for label, *cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in below)}
+
+
+@pytest.mark.parametrize("label", rows_of_table_1())
+def test_table_1_is_that_of_the_recorded_run(label: str) -> None:
+    student = {markdown_escape(row["label"]): row["student"] for row in TABLE["rows"]}[label]
+    for column, cell in zip(TABLE["columns"], rows_of_table_1()[label], strict=False):
+        mean, *std = TABLE["published"][student][column["label"]]
+        assert cell.strip("*") == " ± ".join(f"{number:.1f}" for number in (mean, *std)), column["label"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "slurm/study.yaml"])
+def test_what_jobs_ask_for_is_told_as_it_is(name: str) -> None:
+    text = " ".join((ROOT / name).read_text().replace("\n#", "\n").split())
+    time = f"{resources.MARGIN} times the time that `retort cost` predicts and {resources.SPARE_MINUTES} minutes more"
+    assert f"Jobs ask for {time}, and for {memory.RAM_MARGIN} times the memory" in text
+
+
+def test_the_guide_to_reports_lists_every_file_at_their_top() -> None:
+    makers = [ROOT / "Makefile", ROOT / "workflow/retort/plan/exhibits.py"]
+    made = {name for path in makers for name in re.findall(r"reports/([\w-]+\.\w+)", path.read_text())}
+    assert {"index.html", "snakemake.zip"} <= made
+    listed = re.findall(r"^\| `([\w.-]+)` \|", (ROOT / "reports/README.md").read_text(), re.MULTILINE)
+    assert set(listed) == made
+
+
+def test_the_guide_to_results_names_every_key_that_keeps_files() -> None:
+    keys = {key for key in Config.model_fields if key.startswith("keep_")}
+    assert keys == set(re.findall(r"`(keep_\w+)`", (ROOT / "results/README.md").read_text()))
+
+
+def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:
+    for folder in ("results", "reports"):
+        (tmp_path / folder / "made").mkdir(parents=True)
+        shutil.copy(ROOT / folder / "README.md", tmp_path / folder)
+        (tmp_path / folder / "made/README.md").write_text("a model card")
+        (tmp_path / folder / ".hidden").touch()
+    (tmp_path / ".snakemake").mkdir()
+    for _ in range(2):  # the second time, nothing is left to delete
+        subprocess.run(["make", "-f", str(ROOT / "Makefile"), "clean"], cwd=tmp_path, capture_output=True, check=True)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "reports/README.md",
+        "results/README.md",
+    ]
