@@ -1,4 +1,4 @@
-"""Tests of which location of a source a configuration selects, and of folders that lack files."""
+"""Tests of which location of a source a configuration selects, of folders that lack files, and of tokenizers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import pytest
 from retort.checksums import digest_of
 from retort.errors import StudyError
 from retort.plan import resolve_data
+from retort.plan.plan import Plan
 from retort.sources.run_sources import absent_in_folders, unpinned
 from retort.specs.config import Config, RunSources, read_config
-from retort.study.cells import required
+from retort.study.cells import of_folder, required
 from retort.study.load import open_study, read
+from retort.study.study import Study
 
-from tests.tiny.edit import change, write
+from tests.tiny.edit import change, problems, set_value, write
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB: dict[str, Any] = {"repository": "someone/texts", "repo_type": "dataset", "files": ["plain/*.parquet"]}
+SHAPE = {"layers": 4, "heads": 3, "hidden": 24, "intermediate": 48}
 PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
 
 
@@ -32,64 +35,37 @@ def config(study_folder: Path, **more: Any) -> Config:
     return Config(papers=["tiny"], study=str(study_folder), **more)
 
 
-def lines_of(given: Config) -> list[str]:
-    """Return what the folders of the user lack, a line each."""
-    study, problems = read(given)
-    assert not problems
-    return [absence.line(study) for absence in absent_in_folders(study, required(study))]
+def told(given: Config, name: str) -> list[str]:
+    """Return what the folders of the user lack, a line each, of one YAML file, without its name."""
+    study = open_study(given)
+    lines = [absence.line(study) for absence in absent_in_folders(study, required(study))]
+    return [line.removeprefix(f"study/{name}.yaml: ") for line in lines if line.startswith(f"study/{name}.yaml")]
 
 
-def told(lines: list[str], name: str) -> list[str]:
-    """Return the lines about one YAML file, without its name."""
-    return [line.removeprefix(f"{name}: ") for line in lines if line.startswith(name)]
-
-
-def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_folder: Path) -> None:
-    with_hub(study_folder, PINNED, local="Texts")
-    study = open_study(config(study_folder))
-    expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
-    assert study.sources["texts"].location(study.config) == "hub"
-    assert resolve_data.task(study, "mood").source.model_dump() == {"hub": expected}
+def place(study: Study, name: str = "texts") -> str:
+    """Return where a source is taken from."""
+    return study.sources[name].location(study.config)
 
 
 def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "data" / "Texts").mkdir(parents=True)
-    with_hub(study_folder, PINNED, local="Texts")
-    study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
-    assert study.sources["texts"].location(study.config) == "local"
-    assert resolve_data.fetched(study, "texts").model_dump() == {"path": str(tmp_path / "data" / "Texts")}
-    assert resolve_data.task(study, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
-
-
-def test_each_source_is_looked_for_alone(study_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "data" / "Others").mkdir(parents=True)
     with_hub(study_folder, PINNED, local="Texts")
     write(study_folder, "sources/others.yaml", {"title": "O", "licence": "MIT", "hub": HUB, "local": "Others"})
-    study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
-    places = {name: study.sources[name].location(study.config) for name in ("texts", "others", "encoder")}
-    assert places == {"texts": "hub", "others": "local", "encoder": "folder"}
-
-
-def test_a_folder_is_looked_at_once(study_folder: Path, tmp_path: Path) -> None:
-    with_hub(study_folder, PINNED, local="Texts")
-    given = config(study_folder, data_dir=str(tmp_path))
-    study = open_study(given)
-    assert study.sources["texts"].location(study.config) == "hub"
+    (tmp_path / "Others").mkdir()
+    study = open_study(config(study_folder, data_dir=str(tmp_path)))
+    assert {name: place(study, name) for name in ("texts", "others", "encoder")} == {
+        "texts": "hub", "others": "local", "encoder": "folder",
+    }  # fmt: skip
+    pinned = {key: value for key, value in PINNED.items() if key != "found"}
+    assert resolve_data.task(study, "mood").source.model_dump() == {"hub": pinned}
     (tmp_path / "Texts").mkdir()
-    assert study.sources["texts"].location(study.config) == "hub"
+    assert place(study) == "hub"  # a folder is looked at once, and a job believes its run
+    job = open_study(config(study_folder, data_dir=str(tmp_path), run_sources=RunSources(folders=study.config.folders)))
+    assert place(job) == "hub"
     later = open_study(config(study_folder, data_dir=str(tmp_path)))
-    assert later.sources["texts"].location(later.config) == "local"
-    decided = RunSources(folders=study.config.folders)  # as a run gives it to its jobs
-    job = open_study(config(study_folder, data_dir=str(tmp_path), run_sources=decided))
-    assert job.sources["texts"].location(job.config) == "hub"
-
-
-def test_models_dir_tells_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "Texts").mkdir()
-    with_hub(study_folder, PINNED, local="Texts")
-    study = open_study(config(study_folder, models_dir=str(tmp_path)))
-    assert study.sources["texts"].location(study.config) == "hub"
-    assert study.sources["texts"].in_use(study.config) is study.sources["texts"]
+    assert place(later) == "local"
+    assert resolve_data.fetched(later, "texts").model_dump() == {"path": str(tmp_path / "Texts")}
+    assert resolve_data.task(later, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
+    assert place(open_study(config(study_folder, models_dir=str(tmp_path)))) == "hub"  # tells nothing about data
 
 
 def test_a_folder_that_lacks_files_is_told_and_not_replaced_by_the_hub(study_folder: Path, tmp_path: Path) -> None:
@@ -98,12 +74,11 @@ def test_a_folder_that_lacks_files_is_told_and_not_replaced_by_the_hub(study_fol
     (folder / "README").write_text("to come")
     with_hub(study_folder, PINNED, local="Texts")
     given = config(study_folder, data_dir=str(tmp_path / "data"))
-    lines = lines_of(given)
     holds_none = f"{folder} holds no rated.txt; put it there, or move the folder away"
     for name in ("tasks/mood", "tasks/rating", "corpora/sentences"):
-        assert told(lines, f"study/{name}.yaml") == [holds_none]
+        assert told(given, name) == [holds_none]
     (folder / "rated.txt").write_text("")
-    assert not told(lines_of(given), "study/tasks/mood.yaml")
+    assert not told(given, "tasks/mood")
 
 
 def test_files_of_splits_may_be_compressed(tmp_path: Path) -> None:
@@ -122,17 +97,14 @@ def test_a_model_brings_its_tokenizer_unless_it_has_another_models(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "encoder").mkdir()
-    assert told(lines_of(config(study_folder)), "study/sources/encoder.yaml")[0].startswith("path: encoder is empty;")
+    assert told(config(study_folder), "sources/encoder")[0].startswith("path: encoder is empty;")
     for name in ("config.json", "model.safetensors"):
         (tmp_path / "encoder" / name).write_text("{}")
-    assert told(lines_of(config(study_folder)), "study/models/encoder.yaml")[0].startswith(
-        "encoder holds no tokenizer.json;"
-    )
-    shape = {"layers": 4, "heads": 3, "hidden": 24, "intermediate": 48}
-    other = {"title": "O", "source": "encoder", "vocabulary": 90, "architecture": shape}
+    assert told(config(study_folder), "models/encoder")[0].startswith("encoder holds no tokenizer.json;")
+    other = {"title": "O", "source": "encoder", "vocabulary": 90, "architecture": SHAPE}
     write(study_folder, "models/other.yaml", {**other, "source": "texts"})
     write(study_folder, "models/encoder.yaml", {**other, "tokenizer": "other"})
-    assert not told(lines_of(config(study_folder)), "study/models/encoder.yaml")
+    assert not told(config(study_folder), "models/encoder")
 
 
 def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
@@ -168,4 +140,55 @@ def test_a_directory_that_is_not_there(key: str) -> None:
 )
 def test_a_mistake_in_a_hub_source(study_folder: Path, hub: dict[str, Any], said: str) -> None:
     with_hub(study_folder, hub)
-    assert any(said in line for line in read(config(study_folder))[1]), read(config(study_folder))[1]
+    found = problems(study_folder)
+    assert any(said in line for line in found), found
+
+
+def with_larger(study_folder: Path, **changes: Any) -> None:
+    """Make the teacher a model that has the tokenizer of the tiny encoder."""
+    model = {"title": "L", "source": "larger", "vocabulary": 90, "architecture": SHAPE, "tokenizer": "encoder"}
+    write(study_folder, "models/larger.yaml", {**model, **changes})
+    write(study_folder, "sources/larger.yaml", {"title": "L", "path": "larger"})
+    set_value(study_folder, "papers/tiny/paper.yaml", "teachers", "teacher", "model", to="larger")
+
+
+def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> None:
+    with_larger(study_folder)
+    plan = Plan(config(study_folder))
+    assert plan.encoded("tiny-teacher", "mood") == "results/encoded/mood/encoder"
+    assert plan.blocks("tiny-teacher", "sentences") == "results/corpora/sentences/encoder"
+    for name in ("tiny-teacher", "tiny-kd"):
+        assert plan.pretrained_folder(name) == "results/sources/larger"
+        assert plan.tokenizer_folder(name) == plan.model_folder("encoder") == "results/sources/encoder"
+    assert {"larger", "encoder"} <= of_folder("sources", required(plan.study))
+    assert plan.settings.tasks["encoder"]["mood"].as_json()["tokenizer"]["local"] == "encoder"
+    assert plan.settings.corpora["encoder"]["sentences"].as_json()["tokenizer"]["local"] == "encoder"
+    model = plan.settings.teachers["tiny-teacher"]["mood"].model.as_json()
+    assert (model["source"]["local"], model["tokenizer"]["local"]) == ("larger", "encoder")
+
+
+def test_a_model_with_its_own_tokenizer_has_the_settings_that_it_had(study_folder: Path) -> None:
+    settings = Plan(config(study_folder)).settings
+    assert "tokenizer" not in settings.teachers["tiny-teacher"]["mood"].model.as_json()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tokenizer": "encodr"}, "no model is called 'encodr'; did you mean 'encoder'?"),
+        ({"tokenizer": "larger"}, "tokenizer: leave it out; without it, a model has its own"),
+        ({"vocabulary": 91}, "tokenizer: 'encoder' has 90 tokens, 'larger' 91; they cannot share one"),
+    ],
+)
+def test_a_mistake_in_the_tokenizer(study_folder: Path, changes: dict[str, Any], said: str) -> None:
+    with_larger(study_folder, **changes)
+    found = problems(study_folder)
+    assert any(said in line for line in found), found
+
+
+def test_a_tokenizer_is_named_by_the_model_that_brings_it(study_folder: Path) -> None:
+    with_larger(study_folder)
+    model = {"title": "S", "source": "larger", "vocabulary": 90, "architecture": SHAPE, "tokenizer": "larger"}
+    write(study_folder, "models/small.yaml", model)
+    expected = "study/models/small.yaml: tokenizer: 'larger' has that of 'encoder'; name this one"
+    assert problems(study_folder) == [expected]
