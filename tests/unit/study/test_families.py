@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
-from retort.specs.base import known_names
+from retort.specs.base import Names
 from retort.specs.config import Config
 from retort.study.families import check_shared, expand, fill, merge
 from retort.study.load import open_study, read
@@ -164,7 +164,7 @@ def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, pap
 
 
 def test_short_and_full_names() -> None:
-    names = known_names("new", ["kd", "old-kd-6l"], ["new", "old"])
+    names = Names("new", ["kd", "old-kd-6l"], ["new", "old"])
     full = {name: names.full(name) for name in ("kd", "new-kd", "old-kd", "old-kd-6l", "old-hs", "hs", "k")}
     assert full == {
         "kd": "new-kd",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeVar
 
@@ -217,8 +217,8 @@ class Names:
     """
 
     paper: str
-    own: frozenset[str]
-    papers: frozenset[str]
+    own: Collection[str]
+    papers: Collection[str]
 
     def full(self, name: str) -> str:
         """Return the full name of a student or teacher, `<paper>-<name>`.
@@ -234,11 +234,6 @@ class Names:
         """Return the shortest name that means the same student or teacher inside the paper's files."""
         short = name.removeprefix(f"{self.paper}-")
         return short if self.full(short) == name else name
-
-
-def known_names(paper: str, own: Iterable[str], papers: Iterable[str]) -> Names:
-    """Return the names that a paper's files can use."""
-    return Names(paper, frozenset(own), frozenset(papers))
 
 
 def _full(name: str, info: ValidationInfo) -> str:

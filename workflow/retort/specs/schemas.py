@@ -1,6 +1,7 @@
-"""Turn the JSON schemas that pydantic makes of models into those of YAML files.
+"""The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
 
-Most files hold one model. For a file with another layout, a function here changes the schema of the model.
+They are made from the models of this package. Most files hold one model. For a file with another layout, a function
+here changes the schema of the model; `FILES` names it.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
     whole, entry = by_name(schema), schema["title"]
     definitions = {_in_family(name): _optional(definition) for name, definition in whole["$defs"].items()}
     member = definitions[_in_family(entry)]
-    axis = {"type": "object", "additionalProperties": {"anyOf": [_keys(member), {"type": "null"}]}}
+    # a value of an axis sets fields of an entry, and any other keys, for placeholders
+    value = {key: member[key] for key in member if key not in ("title", "additionalProperties", "description")}
+    axis = {"type": "object", "additionalProperties": {"anyOf": [value, {"type": "null"}]}}
     definitions[_in_family(entry)] = {
         **member,
         "description": "A family: an entry for each combination of one value per axis.",
@@ -116,43 +119,33 @@ def _in_family(name: str) -> str:
     return f"{name}InFamily"
 
 
-def _keys(entry: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a value of an axis: fields of an entry, and any other keys, for placeholders."""
-    return {key: value for key, value in entry.items() if key not in ("title", "additionalProperties", "description")}
-
-
-def _optional(schema: Any) -> Any:
+def _optional(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return a schema without required fields, in which a placeholder may stand for any field or item."""
-    if isinstance(schema, list):
-        return [_optional(entry) for entry in schema]
-    if not isinstance(schema, dict):
+    left = {key: value for key, value in schema.items() if key not in ("required", "default")}
+    return {key: _CHANGES[key](value) if key in _CHANGES else value for key, value in left.items()}
+
+
+def _or_placeholder(schema: Any) -> Any:
+    if not isinstance(schema, dict):  # the items of a tuple, or whether other keys are allowed
         return schema
-    changed: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "required":
-            continue
-        if key == "$ref":
-            changed[key] = _in_family(value)
-        elif key in ("properties", "patternProperties"):
-            changed[key] = {name: _or_placeholder(entry) for name, entry in value.items()}
-        elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            changed[key] = _or_placeholder(value)
-        elif key == "anyOf":
-            changed[key] = _optional(value)
-        elif key != "default":
-            changed[key] = value
-    return changed
-
-
-def _or_placeholder(schema: JsonSchemaValue) -> JsonSchemaValue:
     described = {"description": schema["description"]} if "description" in schema else {}
     rest = {key: value for key, value in schema.items() if key != "description"}
     return {**described, "anyOf": [_optional(rest), _ref("Placeholder")]}
 
 
-# The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
-#
-# They are made from the models of this package. `FILES` gives the layout of files that do not hold one model.
+def _fields(fields: dict[str, JsonSchemaValue]) -> dict[str, JsonSchemaValue]:
+    return {name: _or_placeholder(field) for name, field in fields.items()}
+
+
+# key of a schema -> what it becomes in a family
+_CHANGES: dict[str, Callable[[Any], Any]] = {
+    "$ref": _in_family,
+    "properties": _fields,
+    "patternProperties": _fields,
+    "items": _or_placeholder,
+    "additionalProperties": _or_placeholder,
+    "anyOf": lambda schemas: list(map(_optional, schemas)),
+}
 
 
 FOLDER = ROOT / "workflow" / "schemas"

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from retort.registry import unknown
-from retort.specs.base import Names, known_names
+from retort.specs.base import Names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
@@ -106,7 +106,7 @@ class Study:
         own = [
             name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
         ]
-        return known_names(paper, own, self.all_papers)
+        return Names(paper, own, self.all_papers)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""

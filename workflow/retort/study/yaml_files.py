@@ -10,7 +10,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
-from retort.specs.base import Names, known_names
+from retort.specs.base import Names
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
@@ -167,7 +167,7 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
         study.files["teachers", f"{slug}-{name}"] = file
     students = path / "students.yaml"
     entries = student_entries(students, problems) if loading.is_there(students) else {}
-    names = known_names(slug, [*paper.teachers, *entries], study.all_papers)
+    names = Names(slug, [*paper.teachers, *entries], study.all_papers)
     _read_students(study, students, entries, names, problems)
     for number, choice in enumerate(paper.deviations, start=1) if len(problems.lines) == before else ():
         for pattern in (*choice.students, *choice.excluded):
