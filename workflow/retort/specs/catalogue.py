@@ -222,44 +222,14 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     return dict(sorted(entries.items()))
 
 
-def objectives() -> dict[str, Entry]:
-    """Return every objective by name."""
-    return catalogue("objectives", "objectives")
-
-
-def task_types() -> dict[str, Entry]:
-    """Return every task type by name."""
-    return catalogue("task_types", "tasks")
-
-
-def readers() -> dict[str, Entry]:
-    """Return every reader of source files by name."""
-    return catalogue("readers", "data/formats.py")
-
-
-def formats() -> dict[str, Entry]:
-    """Return every format of a split's files by name."""
-    return catalogue("formats", "data/formats.py")
-
-
-def text_formats() -> dict[str, Entry]:
-    """Return every text format of corpora by name."""
-    return catalogue("texts", "data/texts.py")
-
-
-def packers() -> dict[str, Entry]:
-    """Return every way to pack documents into blocks by name."""
-    return catalogue("packers", "data/packing.py")
-
-
-def comparisons() -> dict[str, Entry]:
-    """Return every comparison, for claims and for the audit, by name."""
-    return catalogue("comparisons", "judgement/comparisons.py", "judgement/groups.py")
-
-
-def mappings() -> dict[str, Entry]:
-    """Return every layer mapping by name."""
-    return catalogue("mappings", "specs/mappings.py")
+objectives = functools.partial(catalogue, "objectives", "objectives")
+mappings = functools.partial(catalogue, "mappings", "specs/mappings.py")  # of layers
+task_types = functools.partial(catalogue, "task_types", "tasks")
+readers = functools.partial(catalogue, "readers", "data/formats.py")  # of source files
+formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a split's files
+text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
+packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
+comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
 
 
 # What an objective requires of the sizes of both models.

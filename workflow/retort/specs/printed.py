@@ -7,12 +7,11 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Label, Name, Spec, Text, Whole
+from retort.specs.base import Label, Name, Spec, Text
 
 Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
@@ -342,55 +341,3 @@ def check_no_repeats(what: str, names: list[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{what} '{repeated[0]}' stands twice")
-
-
-class TextTable(Spec):
-    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
-
-    stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
-    numbers: Whole = Field(
-        default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not"
-    )
-    printed: str = Field(
-        default="",
-        description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
-    )
-
-    def headings(self) -> list[Heading]:
-        """Return the columns of the printed cells."""
-        raise TypeError(f"{type(self).__name__} has no columns")
-
-    def lines(self) -> list[TextRow]:
-        """Return the rows."""
-        raise TypeError(f"{type(self).__name__} has no rows")
-
-    @cached_property
-    def texts(self) -> list[list[str]]:
-        """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
-        columns = [(column.heading, column.label) for column in self.headings()]
-        return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
-
-    def row_headings(self) -> list[str]:
-        """Return the headings over the row labels, one for each level of a label."""
-        return list(self.stub) or [""]
-
-    def check_cells(self) -> None:
-        """Check that each row has one cell per column, names are unique, and no number is missing.
-
-        Raises:
-            ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
-                numbers is not `numbers`.
-        """
-        check_no_repeats("column", [column.name for column in self.headings()])
-        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
-        count = sum(cell.number is not None for cell in self.printed_cells())
-        if count != self.numbers:
-            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")
-
-    def printed_cells(self) -> list[PublishedCell]:
-        """Return every cell of every row as printed."""
-        return [
-            PublishedCell(name, column.name, text, read_number(text))
-            for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
-            for column, text in zip(self.headings(), texts, strict=False)
-        ]

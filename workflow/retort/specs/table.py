@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Real, StudentName, Whole
+from retort.specs.base import Real, StudentName, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.printed import (
     AVERAGE,
@@ -20,10 +20,12 @@ from retort.specs.printed import (
     Number,
     PublishedCell,
     TextRow,
-    TextTable,
     Values,
     check_no_repeats,
     check_possible,
+    header,
+    read_block,
+    read_number,
     recorded_cell,
     row_names,
     timing,
@@ -52,7 +54,51 @@ Printed = Annotated[
 ]
 
 
-class MeasuredTable(Judging, TextTable, Exhibit):
+class TextTable(Exhibit):
+    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
+
+    stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
+    numbers: Whole = Field(
+        default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not"
+    )
+    printed: str = Field(
+        default="",
+        description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
+    )
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
+        columns = [(column.heading, column.label) for column in self.headings()]
+        return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
+
+    def row_headings(self) -> list[str]:
+        """Return the headings over the row labels, one for each level of a label."""
+        return list(self.stub) or [""]
+
+    def check_cells(self) -> None:
+        """Check that each row has one cell per column, names are unique, and no number is missing.
+
+        Raises:
+            ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
+                numbers is not `numbers`.
+        """
+        check_no_repeats("column", [column.name for column in self.headings()])
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
+        count = sum(cell.number is not None for cell in self.printed_cells())
+        if count != self.numbers:
+            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")
+
+    def printed_cells(self) -> list[PublishedCell]:
+        """Return every cell of every row as printed."""
+        return [
+            PublishedCell(name, column.name, text, read_number(text))
+            for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
+            for column, text in zip(self.headings(), texts, strict=False)
+        ]
+
+
+class MeasuredTable(Judging, TextTable):
     """A table with models as rows and measurements as columns.
 
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.

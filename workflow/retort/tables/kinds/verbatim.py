@@ -13,7 +13,8 @@ from retort.registry import unknown
 from retort.results.tidy import MARK, Line, Status
 from retort.specs.base import Name, Spec, StudentName, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
-from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row_names
+from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
+from retort.specs.table import TextTable
 from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
