@@ -44,8 +44,8 @@ COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "a
 def test_a_context_is_stored_once(rows: Encoded) -> None:
     contexts, questions = stored_questions(rows)
     assert contexts == [CONTEXT, "Nobody knows."]
-    assert [question.context for question in questions] == [0, 0, 0, 1]
-    assert (questions[0].id, questions[0].answers, questions[0].normalisation) == ("a", ["Oban", "in Oban"], "squad")
+    assert [question["context"] for question in questions] == [0, 0, 0, 1]
+    assert questions[0] == {"id": "a", "context": 0, "answers": ["Oban", "in Oban"], "normalisation": "squad"}
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""Data, from files to batches: sources, readers, encoded tasks and packed corpora."""
+"""Data, from files to batches: readers, encoded tasks and packed corpora."""

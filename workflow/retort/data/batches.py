@@ -18,21 +18,9 @@ from retort.data.epochs import EpochOrder
 # Batches of the rows of a task, padded to the longest row of the batch.
 
 
-def positions(encoded: Encoded, rows: np.ndarray, length: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return each token's index in the flat arrays of `encoded` (0 at padding) and the attention mask.
-
-    Both are (batch, length). Rows are padded to `length`; None takes the length of the longest row.
-    """
-    starts = encoded.offsets[rows]  # (batch,); not `encoded.lengths`, which is computed for all rows
-    lengths = encoded.offsets[rows + 1] - starts
-    steps = np.arange(int(lengths.max()) if length is None else length)  # (length,)
-    mask = steps < lengths[:, None]  # (batch, length), True at real tokens
-    return np.where(mask, starts[:, None] + steps, 0), mask  # index = offset of the row + step
-
-
 def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
     """Return the rows as one batch, padded with zeros to the longest row."""
-    indices, mask = positions(encoded, rows)
+    indices, mask = encoded.positions(rows)
     return Batch(
         input_ids=torch.from_numpy(np.where(mask, encoded.input_ids[indices], 0).astype(np.int64)),
         token_type_ids=torch.from_numpy(np.where(mask, encoded.token_type_ids[indices], 0).astype(np.int64)),

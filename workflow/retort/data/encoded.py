@@ -113,6 +113,17 @@ class Encoded:
         """The number of tokens of all rows."""
         return int(self.offsets[-1])
 
+    def positions(self, rows: np.ndarray, length: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of each token of some rows in the flat arrays (0 at padding), and the attention mask.
+
+        Both are (batch, length). Rows are padded to `length`; None takes the length of the longest row.
+        """
+        starts = self.offsets[rows]  # (batch,); not `self.lengths`, which is computed for all rows
+        lengths = self.offsets[rows + 1] - starts
+        steps = np.arange(int(lengths.max()) if length is None else length)  # (length,)
+        mask = steps < lengths[:, None]  # (batch, length), True at real tokens
+        return np.where(mask, starts[:, None] + steps, 0), mask  # index = offset of the row + step
+
     def cut(self, length: int | None) -> Encoded:
         """Cut rows of single texts to `length` tokens: the first ones, and the separator that ends the row."""
         if length is None or self.lengths.max(initial=0) <= length:

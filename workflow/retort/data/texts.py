@@ -57,8 +57,6 @@ class Section:
 
 
 texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")  # (section, *, options) -> documents
-# format -> function of an open file at any byte; returns where the next document starts, None where it cannot tell
-document_starts: Registry[Callable[[IO[bytes]], int | None]] = Registry("text format with sections")
 
 
 def sections(path: Path, format_name: str) -> list[Section]:
@@ -68,11 +66,11 @@ def sections(path: Path, format_name: str) -> list[Section]:
     """
     size = path.stat().st_size
     starts = [0]
-    if format_name in document_starts and path.suffix not in OPENERS:
+    if format_name in DOCUMENT_STARTS and path.suffix not in OPENERS:
         with path.open("rb") as stream:
             while starts[-1] + SECTION < size:
                 stream.seek(starts[-1] + SECTION)
-                start = document_starts[format_name](stream)
+                start = DOCUMENT_STARTS[format_name](stream)
                 if start is None or start >= size:
                     break
                 starts.append(start)
@@ -134,8 +132,7 @@ def plain_texts(section: Section) -> Iterator[str]:
     return _documents(_lines(section))
 
 
-@document_starts.register("text")
-def after_blank_line(stream: IO[bytes]) -> int | None:
+def _after_blank_line(stream: IO[bytes]) -> int | None:
     """Return where the line after the next blank line starts."""
     stream.readline()  # the rest of a line
     while line := stream.readline():
@@ -180,8 +177,7 @@ def _location(section: Section, line: int) -> str:
     return f"{section.path.name}:{before + line}"
 
 
-@document_starts.register("jsonl")
-def after_line(stream: IO[bytes]) -> int | None:
+def _after_line(stream: IO[bytes]) -> int | None:
     """Return where the next line starts."""
     stream.readline()
     return stream.tell()
@@ -225,6 +221,10 @@ def _column(path: Path, column: str) -> Iterator[str]:
             yield "" if row[column] is None else _text_of(row, column)
         except RetortError as error:
             raise RetortError(f"{path.name}, row {number}: {error}") from None
+
+
+# format -> function of an open file at any byte; returns where the next document starts, None where it cannot tell
+DOCUMENT_STARTS: dict[str, Callable[[IO[bytes]], int | None]] = {"text": _after_blank_line, "jsonl": _after_line}
 
 
 # MediaWiki dumps. The rules follow WikiExtractor, which BERT's authors used: templates, tables, references, files and

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.data.batches import in_order, positions
+from retort.data.batches import in_order
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.machine import float32_products
@@ -67,7 +67,7 @@ def store_activations(
     arrays: dict[Key, np.ndarray] = {}
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for numbers, batch in in_order(rows, 64):
-            places, mask = positions(rows, numbers.numpy())
+            places, mask = rows.positions(numbers.numpy())
             for key, value in recorder(batch.to(device)).items():
                 per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
                 kept = (value[batch.attention_mask] if per_token else value).cpu()
@@ -112,7 +112,7 @@ class StoredActivations:
         """Return the activations of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
         rows = batch.rows.numpy()
-        indices, mask = positions(self.encoded, rows, batch.input_ids.shape[1])  # (batch, length) each
+        indices, mask = self.encoded.positions(rows, batch.input_ids.shape[1])  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
             per_token = len(array) == self.tokens  # one vector a token, else one a row

@@ -15,7 +15,7 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.tasks import metrics as qa
-from retort.tasks.windows import Question, StoredQuestion, stored_questions, windows
+from retort.tasks.windows import Question, stored_questions, windows
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
@@ -85,30 +85,21 @@ class _Spans:
         broken = _has_nonfinite(logits, encoded)
         lost = set(owner[broken].tolist())
         return [
-            None if number in lost else _answer(question, contexts[question.context], float(none[number]), spans)
+            None
+            if number in lost
+            else _answer(question["id"], contexts[question["context"]], float(none[number]), spans)
             for number, (question, spans) in enumerate(zip(questions, best, strict=True))
         ]
 
     def truth(self, encoded: Encoded) -> list[Any]:
         _, questions = stored_questions(encoded)
-        return [
-            {"id": question.id, "answers": question.answers, "normalisation": question.normalisation}
-            for question in questions
-        ]
+        return [{key: question[key] for key in ("id", "answers", "normalisation")} for question in questions]
 
 
-def _answer(question: StoredQuestion, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, Any]:
+def _answer(name: str, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, Any]:
     (first, last), score = next(iter(spans.items()), ((0, 0), none))  # without a span: text '' and difference 0
     best = [[*span, round(value, 4)] for span, value in spans.items()]
-    return {"id": question.id, "text": context[first:last].strip(), "difference": none - score, "best": best}
-
-
-def _token_indices(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each token in the flat arrays and the mask of real tokens, (windows, length) each."""
-    lengths = encoded.lengths[rows]
-    steps = np.arange(int(lengths.max()))
-    real = steps < lengths[:, None]
-    return np.where(real, encoded.offsets[:-1][rows][:, None] + steps, 0), real
+    return {"id": name, "text": context[first:last].strip(), "difference": none - score, "best": best}
 
 
 def _has_nonfinite(logits: np.ndarray, encoded: Encoded) -> np.ndarray:
@@ -125,7 +116,8 @@ def _rank_spans(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int
     with the BEST ends; a pair counts if both are tokens of the context, the end is not before the start, and the span
     has at most LONGEST tokens. The usual fine-tuning scripts search in the same way.
     """
-    candidates = [_candidates(logits, encoded, slice(at, at + CHUNK)) for at in range(0, len(logits), CHUNK)]
+    every = np.arange(len(logits))
+    candidates = [_candidates(logits, encoded, every[at : at + CHUNK]) for at in range(0, len(logits), CHUNK)]
     window, start, end, score = (np.concatenate(columns) for columns in zip(*candidates, strict=True))
     question = np.asarray(encoded.more["question"])[window]
     first = encoded.more["starts"][encoded.offsets[window] + start]
@@ -135,9 +127,9 @@ def _rank_spans(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int
     return zip(*columns, strict=True)
 
 
-def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.ndarray, ...]:
+def _candidates(logits: np.ndarray, encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return (window, start token, end token, score), (spans,) each, of at most BEST spans of each window."""
-    indices, real = _token_indices(rows, encoded)  # (windows, length) each
+    indices, real = encoded.positions(rows)  # (windows, length) each
     context = real & (encoded.more["starts"][indices] >= 0)
     # (windows, length, 2): padding must not be among the best
     finite = np.where(real[..., None], logits[rows, : indices.shape[1]].astype(np.float64), IMPOSSIBLE)
@@ -153,7 +145,7 @@ def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.n
     window, column = np.nonzero(flat[each, top] > IMPOSSIBLE)  # (spans,) each
     chosen = top[window, column]
     start, end = np.divmod(chosen, keep)  # column of `flat` = i * keep + j
-    return window + (rows.start or 0), starts[window, start], ends[window, end], flat[window, chosen]
+    return rows[window], starts[window, start], ends[window, end], flat[window, chosen]
 
 
 @task_types.register("span")

@@ -27,7 +27,7 @@ class Question:
         text: the question.
         context: the text that holds the answer.
         answers: (text, first character in the context) of each answer; empty where there is no answer.
-        normalisation: the rule by which answers are compared, by its name in tasks/qa_metrics.py.
+        normalisation: the rule by which answers are compared, by its name in tasks/metrics.py.
     """
 
     id: str
@@ -204,17 +204,9 @@ def _question_tables(questions: list[Question]) -> dict[str, pa.Table]:
     return {"questions": pa.table(columns), "contexts": pa.table({"text": contexts})}
 
 
-@dataclass(frozen=True)
-class StoredQuestion:
-    """A question of an encoded split: its id, the row of its context, its true answers, and their normalisation."""
+def stored_questions(encoded: Encoded) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the contexts and the questions of an encoded split.
 
-    id: str
-    context: int
-    answers: list[str]
-    normalisation: str
-
-
-def stored_questions(encoded: Encoded) -> tuple[list[str], list[StoredQuestion]]:
-    """Return the contexts and the questions of an encoded split."""
-    questions = [StoredQuestion(**row) for row in encoded.table("questions").to_pylist()]
-    return encoded.table("contexts")["text"].to_pylist(), questions
+    A question has an id, the row of its context, its true answers, and the name of their normalisation.
+    """
+    return encoded.table("contexts")["text"].to_pylist(), encoded.table("questions").to_pylist()
