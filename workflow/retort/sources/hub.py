@@ -34,7 +34,7 @@ def redact(text: str) -> str:
 
 
 def library() -> Any:
-    """Return huggingface_hub with network access on; engine/job.py turns it off in every stage, as only downloads need it."""
+    """Return huggingface_hub with network access on; a job turns it off (engine/job.py), as only downloads need it."""
     import huggingface_hub
     import huggingface_hub.constants
     import huggingface_hub.errors
