@@ -34,7 +34,7 @@ check: install ## linters, types and the fast tests: no workflow, no guide, noth
 	PATH="$(BIN):$$PATH" pytest -n 2 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
-	PATH="$(BIN):$$PATH" pytest -n 2
+	PATH="$(BIN):$$PATH" pytest -n 2 --durations=25
 
 report: run ## the study, and Snakemake's own report (reports/snakemake.zip)
 	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --report reports/snakemake.zip

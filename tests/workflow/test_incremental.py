@@ -2,26 +2,81 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from retort.study.cells import answers_address
 
 from tests.conftest import ROOT, snakemake
-from tests.tiny.edit import change
+from tests.tiny.edit import CLAIMS, PROTOCOL, STUDENTS, TABLE, change
 
 pytestmark = pytest.mark.workflow
 
-STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
-KD_SCORES = {f"results/scores/tiny-kd/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)}
-# Jobs that use the scores of table 1: the table, its verdicts and tests, the figures with its students, the claims, the
-# pages.
-FROM_KD = {
-    "make_table": 2, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1,
-}  # fmt: skip
+
+def scores_of(*students: str, tasks: Iterable[str] = ("mood", "rating"), seeds: Iterable[int] = (1, 2)) -> set[str]:
+    """Return the files of the scores of some students."""
+    every = itertools.product(students, tasks, seeds)
+    return {f"results/scores/tiny-{student}/{task}/seed-{seed}.json" for student, task, seed in every}
+
+
+ONES = {"make_page": 1, "make_index": 1, "all": 1}
+# jobs that use the scores of table 1: the table, its verdicts and tests, the figures with its students, claims, pages
+FROM_KD = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, **ONES}
+VALUES = "{objective: value-relation, mapping: uniform}"
+LISTED = "{objective: hidden-sequence, mapping: {listed: {pairs: [[1, 1], [2, 3]]}}}"
+TERM = "{objective: supervised, weight: 0.5}]"
+RATE = (f"{TERM}}}]", f"{TERM}, schedule: {{learning_rate: 3.0e-3}}}}]")
+EDITED = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 2, "check_claims": 1, **ONES}
+SEED = {"make_table": 3, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, **ONES}
+NEXT = scores_of("kd", "attention", seeds=[1, 2, 3]) | scores_of("predicting", tasks=["mood"], seeds=[1, 2, 3])
+OF_RATING = scores_of("kd", "attention", tasks=["rating"]) | scores_of("teacher", tasks=["rating"], seeds=[1])
+OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "record_activations": 1, "distill_on_task": 2}
+# change -> (file, what is replaced, by what) of each edit; number of jobs by kind; scores; numbers of the tables
+CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], str]] = {
+    "nothing": ([], {}, set(), ""),
+    "title of a student": ([(STUDENTS, "title: Vanilla KD", "title: Distillation")], {}, set(), ""),
+    "label of a row": (
+        [("papers/tiny/table4.yaml", "label: Output distribution}", "label: Distribution}")],
+        {"make_table": 1, **ONES},
+        set(),
+        "4",
+    ),
+    "label of a row that a table of tests prints too": (
+        [(TABLE, "label: Attention}", "label: Transfer}"), (CLAIMS, "rows: [Attention]", "rows: [Transfer]")],
+        {**FROM_KD, "plot_figure": 1},
+        set(),
+        "13",
+    ),
+    "learning rate of a student": ([(STUDENTS, *RATE)], {"distill_on_task": 2, **FROM_KD}, scores_of("kd"), "13"),
+    "version of a student": (
+        [(STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")],
+        {"distill_on_task": 2, **FROM_KD},
+        scores_of("kd"),
+        "13",
+    ),
+    "activation that a student reads": (
+        [(STUDENTS, VALUES, LISTED)],
+        {"distill_on_task": 2, **EDITED},
+        scores_of("attention"),
+        "13",
+    ),
+    "seed": (  # the jobs find the results of the other seeds kept
+        [(PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")],
+        {"distill_on_task": 4, "finetune_student": 1, **SEED},
+        NEXT,
+        "134",
+    ),
+    "version of a task": (
+        [("tasks/rating.yaml", "version: 1", "version: 2")],
+        {**OF_TASK, **EDITED, "plot_figure": 1},
+        OF_RATING,
+        "13",
+    ),
+}
 
 
 @pytest.fixture
@@ -66,110 +121,35 @@ def scores(outputs: set[str]) -> set[str]:
     return found - answers
 
 
-def test_nothing_has_changed(restored: Path) -> None:
-    assert planned(restored) == ({}, set())
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_change_runs_again_what_depends_on_it(changed: str, restored: Path) -> None:
+    edits, jobs, made, tables = CHANGES[changed]
+    for edit in edits:
+        change(restored / "study", *edit)
+    planned_jobs, outputs = planned(restored)
+    assert planned_jobs == jobs
+    assert scores(outputs) == made
+    assert "".join(sorted(re.findall(r"tables/tiny/table(\d)\.csv", " ".join(outputs)))) == tables
 
 
-def test_a_learning_rate_of_one_student(restored: Path) -> None:
-    change(restored / "study", STUDENTS, "{objective: supervised, weight: 0.5}]}]",
-         "{objective: supervised, weight: 0.5}], schedule: {learning_rate: 3.0e-3}}]")  # fmt: skip
-    jobs, outputs = planned(restored)
-    assert scores(outputs) == KD_SCORES
-    assert jobs == {"distill_on_task": 2, **FROM_KD}
-
-
-def test_a_relabelled_row(restored: Path) -> None:
-    change(restored / "study", "papers/tiny/table4.yaml", "label: Output distribution}", "label: Distribution}")
-    jobs, outputs = planned(restored)
-    assert scores(outputs) == set()
-    assert jobs == {"make_table": 1, "make_page": 1, "make_index": 1, "all": 1}
-    assert "reports/tiny/table4.html" in outputs
-
-
-def test_a_relabelled_row_that_a_table_of_tests_prints_too(restored: Path) -> None:
-    change(restored / "study", "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
-    change(restored / "study", "papers/tiny/claims.yaml", "rows: [Attention]", "rows: [Attention transfer]")
-    jobs, outputs = planned(restored)
-    assert scores(outputs) == set()
-    assert jobs == {**FROM_KD, "plot_figure": 1}
-    assert {"reports/tiny/table1.html", "reports/tiny/table3.html"} <= outputs
-
-
-def test_a_new_seed(restored: Path) -> None:
-    change(restored / "study", PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")
-    jobs, outputs = planned(restored)
-    assert {name for name in scores(outputs) if "seed-3" in name} == {
-        *(
-            f"results/scores/tiny-{name}/{task}/seed-3.json"
-            for name in ("kd", "attention")
-            for task in ("mood", "rating")
-        ),
-        "results/scores/tiny-predicting/mood/seed-3.json",
-    }
-    assert jobs["distill_on_task"] == 4  # which find the results of the other seeds kept
-    assert jobs["finetune_student"] == 1
-    assert not {"finetune_teacher", "record_activations", "distill_student", "run_grid", "encode_task"} & set(jobs)
-
-
-def test_a_comment_in_the_package(restored: Path, repository: Path) -> None:
-    with (repository / "workflow/retort/training/loop.py").open("a") as module:
+def test_an_edit_of_the_package_runs_nothing_again_but_for_a_raised_version(restored: Path, repository: Path) -> None:
+    package = repository / "workflow/retort"
+    with (package / "training/loop.py").open("a") as module:
         module.write("# a comment\n")
     assert planned(restored, repository=repository) == ({}, set())
-
-
-def test_a_raised_version_of_a_task(restored: Path) -> None:
-    change(restored / "study", "tasks/rating.yaml", "version: 1", "version: 2")
-    jobs, outputs = planned(restored)
-    assert all("/rating/" in name for name in scores(outputs))
-    assert len(scores(outputs)) == 5
-    assert jobs["encode_task"] == jobs["finetune_teacher"] == jobs["record_activations"] == 1
-    assert jobs["distill_on_task"] == 2
-    assert not {"distill_student", "run_grid", "finetune_student", "build_corpus"} & set(jobs)
-
-
-def test_a_raised_version_of_an_objective(restored: Path, repository: Path) -> None:
-    path = repository / "workflow/retort/objectives/relations.py"
-    text = path.read_text()
-    place = text.index("version = 1", text.index('register("value-relation")'))
-    path.write_text(text[:place] + "version = 2" + text[place + len("version = 1") :])
-    jobs, outputs = planned(restored, repository=repository)
-    assert scores(outputs) == {
-        f"results/scores/tiny-attention/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)
-    }
-    assert not {"finetune_teacher", "distill_student", "record_activations"} & set(jobs)
-
-
-def test_a_raised_version_of_a_student(restored: Path) -> None:
-    change(restored / "study", STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")
-    assert scores(planned(restored)[1]) == KD_SCORES
-
-
-def test_a_title_is_no_setting(restored: Path) -> None:
-    change(restored / "study", STUDENTS, "title: Vanilla KD", "title: Knowledge distillation")
-    assert planned(restored) == ({}, set())
-
-
-def test_a_student_that_reads_another_activation_leaves_the_others_alone(restored: Path) -> None:
     change(
-        restored / "study",
-        STUDENTS,
-        "{objective: value-relation, mapping: uniform}",
-        "{objective: hidden-sequence, mapping: {listed: {pairs: [[1, 1], [2, 3]]}}}",
+        package,
+        "objectives/relations.py",
+        '    activations = ("values",)',
+        '    version = 2\n    activations = ("values",)',
     )
-    jobs, outputs = planned(restored)
-    assert all("tiny-attention" in name for name in scores(outputs))
-    assert len(scores(outputs)) == 2 * jobs["distill_on_task"] == 4
-    assert not {"record_activations", "finetune_teacher"} & set(jobs)
+    jobs, outputs = planned(restored, repository=repository)
+    assert scores(outputs) == scores_of("attention")
+    assert jobs == {"distill_on_task": 2, **EDITED}
 
 
 def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
-    change(
-        restored / "study",
-        STUDENTS,
-        "{objective: value-relation, mapping: uniform}",
-        "{objective: context-sequence, mapping: last}",
-    )
-    said = snakemake(restored, "-n").stdout
-    jobs = [job for job in said.split("rule ") if job.startswith("distill_on_task")]
+    change(restored / "study", STUDENTS, VALUES, "{objective: context-sequence, mapping: last}")
+    jobs = [job for job in snakemake(restored, "-n").stdout.split("rule ") if job.startswith("distill_on_task")]
     assert len(jobs) == 2
     assert not any("results/activations" in job for job in jobs)

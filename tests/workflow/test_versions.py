@@ -20,8 +20,8 @@ OLDEST = [f"{name}=={next(s.version for s in SpecifierSet(b) if s.operator == '>
 NEWEST = [f"{name}{bounds}" for name, bounds in BOUNDS.items()]
 # the tiny study from end to end, and what a second run and one with another seed plan; the terminal; the Slurm plugin
 TESTS = [
-    "tests/workflow/test_incremental.py::test_nothing_has_changed",
-    "tests/workflow/test_incremental.py::test_a_new_seed",
+    "tests/workflow/test_incremental.py::test_a_change_runs_again_what_depends_on_it[nothing]",
+    "tests/workflow/test_incremental.py::test_a_change_runs_again_what_depends_on_it[seed]",
     "tests/unit/engine/test_screen.py",
     "tests/unit/engine/test_executor.py",
 ]

@@ -14,8 +14,6 @@ from retort.specs.config import Config
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 
-MINE = {"scale": "paper", "precision": "bfloat16"}
-
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -35,17 +33,13 @@ def named(path: Path) -> Config:
 
 def test_a_named_file_stands_over_the_configuration_of_the_folder_as_in_snakemake(here: Path) -> None:
     own = write(here / "config.yaml", {"scale": "reduced", "students_together": 3, "papers": ["wang2023"]})
-    mine = write(here / "mine.yaml", MINE)
+    mine = write(here / "mine.yaml", {"scale": "paper", "precision": "bfloat16"})
     merged = load_configfile(str(own))
     update_config(merged, load_configfile(str(mine)))
     config = named(mine)
     assert config.model_dump(exclude_unset=True) == merged
     assert (config.scale, config.students_together) == ("paper", 3)
     assert [config.origin(key) for key in ("scale", "students_together")] == ["mine.yaml", "config.yaml"]
-
-
-def test_a_named_file_is_read_alone_where_the_folder_has_no_configuration(here: Path) -> None:
-    assert named(write(here / "mine.yaml", MINE)).model_dump(exclude_unset=True) == MINE
 
 
 @pytest.mark.parametrize(("content", "said"), [
@@ -55,9 +49,12 @@ def test_a_named_file_is_read_alone_where_the_folder_has_no_configuration(here: 
 def test_a_mistake_is_told_with_the_file_that_has_it(here: Path, content: Any, said: str) -> None:
     write(here / "config.yaml", content)
     with pytest.raises(RetortError, match=said):
-        named(write(here / "mine.yaml", MINE))
+        named(write(here / "mine.yaml", {"scale": "paper"}))
 
 
-def test_a_named_file_wins_over_a_mistake_below_it(here: Path) -> None:
-    write(here / "config.yaml", {"students_together": 0})
-    assert named(write(here / "mine.yaml", {"students_together": 2})).students_together == 2
+def test_a_named_file_wins_over_a_mistake_below_it_and_is_read_alone_without_it(here: Path) -> None:
+    mine = write(here / "mine.yaml", {"students_together": 2})
+    own = write(here / "config.yaml", {"students_together": 0, "scale": "paper"})
+    assert named(mine).students_together == 2
+    own.unlink()
+    assert named(mine).model_dump(exclude_unset=True) == {"students_together": 2}

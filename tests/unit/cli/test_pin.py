@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,114 +27,93 @@ hub: # the repository
   files: [plain/*.parquet] # train and dev
 local: Texts
 """
+INLINE = "title: T\nlicence: MIT\nhub: {repository: someone/texts, repo_type: dataset, files: [a]}\n"
+Said = Callable[..., str]
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
-    """Yield a running hub with two branches, to which HF_ENDPOINT points."""
-    repository = "datasets/someone/texts"
-    commits = {OLD: {}, NEW: {}, SIDE: {}}
-    branches = {(repository, "main"): NEW, (repository, "refs/convert/parquet"): SIDE}
-    with serve(TinyHub({repository: commits}, branches)) as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.address)
-        yield running
+def texts(study_folder: Path) -> Path:
+    """Return the file of the texts of a study, which come from the hub, without a commit."""
+    (file := study_folder / "sources/texts.yaml").write_text(BEFORE)
+    return file
 
 
 @pytest.fixture
-def config(study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the arguments that name a study whose texts come from the hub, without a commit."""
-    (study_folder / "sources" / "texts.yaml").write_text(BEFORE)
+def said(
+    texts: Path, study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Said:
+    """Return a function that runs a verb on the study, with a hub of two branches, and returns what it says."""
     make_encoder(tmp_path / "encoder")
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study_folder)}))
-    return ["--config", str(tmp_path / "config.yaml")]
+    monkeypatch.chdir(tmp_path)
+    repository = "datasets/someone/texts"
+    commits = {repository: {OLD: {}, NEW: {}, SIDE: {}}}
+    branches = {(repository, "main"): NEW, (repository, "refs/convert/parquet"): SIDE}
+
+    def said(*arguments: str, status: int = 0) -> str:
+        with serve(TinyHub(commits, branches)) as hub, monkeypatch.context() as inside:
+            inside.setenv("HF_ENDPOINT", hub.address)
+            assert main([*arguments, "--config", str(tmp_path / "config.yaml")]) == status
+        return "".join(capsys.readouterr())
+
+    return said
 
 
-def text(study_folder: Path) -> str:
-    """Return the content of the source's file."""
-    return (study_folder / "sources" / "texts.yaml").read_text()
+def commit_of(study_folder: Path, source: str) -> str | None:
+    """Return the commit of a source as the study reads it."""
+    found = read(Config(papers=["tiny"], study=str(study_folder)))[0].sources[source]
+    assert isinstance(found, HubSource)
+    return found.hub.commit
 
 
-def test_the_commit_is_written_and_nothing_else_is_changed(
-    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", *config]) == 0
+def test_the_commit_is_written_and_nothing_else_is_changed(said: Said, texts: Path) -> None:
     waits = "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down\n"
-    assert waits in capsys.readouterr().out
-    assert main(["pin", *config]) == 0
-    lines = text(study_folder).splitlines()
+    assert waits in said("check")
+    said("pin")
+    lines = texts.read_text().splitlines()
     assert lines[7] == f"  commit: {NEW} # not known yet"
     assert lines[4].startswith("  found: answered by the hub on 20")
     assert lines[4].endswith(" for main")
     kept = [line for number, line in enumerate(lines) if number not in (4, 7)]
     assert kept == [line for line in BEFORE.splitlines() if "commit" not in line]
-    capsys.readouterr()
-    assert main(["check", *config]) == 0
-    assert "hub.commit" not in capsys.readouterr().out
+    assert "hub.commit" not in said("check")
 
 
-def test_a_commit_that_stands_there_is_kept_unless_renewed(
-    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["pin", "texts", "--revision", OLD, *config]) == 0
-    before = text(study_folder)
-    assert main(["pin", "texts", *config]) == 2
-    assert f"texts is pinned to {OLD}; --renew asks for a newer commit" in capsys.readouterr().err
-    assert main(["pin", *config]) == 0  # without names, it pins the sources that lack a commit: here none
-    assert text(study_folder) == before
-    assert main(["pin", "--renew", *config]) == 0
-    assert capsys.readouterr().out.endswith(f"texts: someone/texts at {NEW}\n")
-    assert text(study_folder).count("found:") == 1
+def test_a_commit_that_stands_there_is_kept_unless_renewed(said: Said, texts: Path) -> None:
+    said("pin", "texts", "--revision", OLD)
+    before = texts.read_text()
+    assert f"texts is pinned to {OLD}; --renew asks for a newer commit" in said("pin", "texts", status=2)
+    said("pin")  # without names, it pins the sources that lack a commit: here none
+    assert texts.read_text() == before
+    assert said("pin", "--renew").endswith(f"texts: someone/texts at {NEW}\n")
+    assert texts.read_text().count("found:") == 1
 
 
-def test_the_branch_of_the_file_is_asked_for(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
-    (study_folder / "sources" / "texts.yaml").write_text(
-        BEFORE.replace("  repo_type", "  branch: refs/convert/parquet\n  repo_type")
-    )
-    assert main(["pin", *config]) == 0
-    study = read(Config(papers=["tiny"], study=str(study_folder)))[0]
-    assert isinstance(study.sources["texts"], HubSource)
-    assert study.sources["texts"].hub.commit == SIDE
+def test_the_branch_of_the_file_is_asked_for(said: Said, texts: Path, study_folder: Path) -> None:
+    texts.write_text(BEFORE.replace("  repo_type", "  branch: refs/convert/parquet\n  repo_type"))
+    said("pin")
+    assert commit_of(study_folder, "texts") == SIDE
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("content", "arguments", "line"),
     [
-        (["text"], "no source of the hub is called 'text'; did you mean 'texts'?"),
-        (["encoder"], "no source of the hub is called 'encoder'; there are: texts"),
-        (["texts", "--revision", "mian"], "someone/texts has no commit or branch mian"),
+        (BEFORE, ["text"], "no source of the hub is called 'text'; did you mean 'texts'?"),
+        (BEFORE, ["encoder"], "no source of the hub is called 'encoder'; there are: texts"),
+        (BEFORE, ["texts", "--revision", "mian"], "someone/texts has no commit or branch mian"),
+        (INLINE, [], "'hub' is not a block; write the keys of 'hub' a line each"),
     ],
 )
-def test_a_mistake(
-    hub: TinyHub,
-    study_folder: Path,
-    config: list[str],
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    said: str,
-) -> None:
-    assert main(["pin", *arguments, *config]) == 2
-    assert said in capsys.readouterr().err
-    assert text(study_folder) == BEFORE
+def test_a_mistake(content: str, arguments: list[str], line: str, said: Said, texts: Path) -> None:
+    texts.write_text(content)
+    assert line in said("pin", *arguments, status=2)
+    assert texts.read_text() == content
 
 
-def test_a_hub_that_is_not_written_as_a_block(
-    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    inline = "title: T\nlicence: MIT\nhub: {repository: someone/texts, repo_type: dataset, files: [a]}\n"
-    (study_folder / "sources" / "texts.yaml").write_text(inline)
-    assert main(["pin", *config]) == 2
-    assert "'hub' is not a block; write the keys of 'hub' a line each" in capsys.readouterr().err
-    assert text(study_folder) == inline
-
-
-def test_the_source_in_the_file_of_a_task_is_pinned_there(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
+def test_the_source_in_the_file_of_a_task_is_pinned_there(said: Said, study_folder: Path) -> None:
     task = study_folder / "tasks" / "filed.yaml"
     lines = [f"  {line}" for line in BEFORE.splitlines()[1:]]
     task.write_text(FILED.replace("source: texts", "\n".join(["source:", *lines])))
-    assert main(["pin", "filed", *config]) == 0
+    said("pin", "filed")
     assert f"    commit: {NEW} # not known yet\n" in task.read_text()
-    study, _ = read(Config(papers=["tiny"], study=str(study_folder)))
-    source = study.sources["filed"]
-    assert isinstance(source, HubSource)
-    assert source.hub.commit == NEW
+    assert commit_of(study_folder, "filed") == NEW

@@ -79,14 +79,11 @@ def test_each_value_has_its_line(tiny: Config) -> None:
     assert "max_length" in line("tasks.mood.max_length")
 
 
-def test_the_last_change_of_a_schedule_is_named(tiny: Config) -> None:
-    assert rows(tiny, "kd", "rating")["stages.1.schedule.steps"][0] == "4"
-    origin = rows(tiny, "kd", "rating")["stages.1.schedule.steps"][1]
+def test_the_last_change_of_a_schedule_is_named_and_the_grid_of_a_fine_tuning(tiny: Config) -> None:
+    steps, origin = rows(tiny, "kd", "rating")["stages.1.schedule.steps"]
+    assert steps == "4"
     text = (tiny.folder / "protocols/short.yaml").read_text().splitlines()
     assert "rating: {steps: 4}" in text[int(origin.split(":")[1]) - 1]
-
-
-def test_a_task_agnostic_student_is_fine_tuned_over_a_grid(tiny: Config) -> None:
     found = rows(tiny, "tiny-predicting", "mood")
     assert found["initialisation.student"][0] == "tiny-narrow"
     assert found["finetuning.grid.learning_rate"][0] == "[0.001, 0.002]"
@@ -118,9 +115,8 @@ def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> No
     job = plan.settings.distillations.get(name, {}).get(task) or plan.settings.students[name]
     found = values(open_written(config), plan.study, name, task)
     shown = {json.dumps(value.value) for value in found}
-    assert (
-        set(leaves([stage.model_dump(mode="json") for stage in job.stages])) - {"[]"} <= shown
-    )  # a term without layers has no pairs
+    stages = leaves([stage.model_dump(mode="json") for stage in job.stages])
+    assert set(stages) - {"[]"} <= shown  # a term without layers has no pairs
     assert set(leaves(job.architecture.model_dump(mode="json"))) <= shown
     assert all(value.origin for value in found)
 

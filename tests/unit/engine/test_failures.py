@@ -12,11 +12,8 @@ from retort.engine import attempts
 from retort.engine.attempts import Attempt, file_of
 from retort.engine.failures import LONG_AGO, PRINTING, failed_jobs, print_what_there_is
 from retort.engine.job import this_code
-from retort.plan.exhibits import scores
 from retort.plan.plan import Plan
 from retort.rehearsal.in_process import outputs_of, run_job
-from retort.results.collect import measure_score
-from retort.results.tidy import Status, sentence
 from retort.specs.config import read_config
 
 from tests.tiny.results import write_results
@@ -110,13 +107,3 @@ def test_a_page_is_made_without_a_figure_that_failed(
     assert "This run could not make it" in Path("reports/tiny/index.html").read_text()
     changed = {path for path, time in pages().items() if before[path] != time}
     assert changed == {"reports/tiny/index.html", *INDEX}  # so that the next run makes them
-
-
-def test_a_failed_result_is_left_out_and_its_cell_says_why(config: dict[str, Any]) -> None:
-    score, why = "results/scores/tiny-kd/mood/seed-1.json", f"{KD}: no luck"
-    plan, all_made = Plan(read_config({**config, "run_sources": {"failed": {score: why}}})), Plan(read_config(config))
-    assert {*scores(all_made, "tiny", "table1")} - {*scores(plan, "tiny", "table1")} == {score}
-    cell = measure_score(plan.study, {}, "tiny-kd", "mood", "accuracy").fields
-    assert (cell["status"], cell["reason"]) == (Status.FAILED, why)
-    assert sentence(cell["status"], cell["reason"]) == f"failed ({why})"
-    assert measure_score(all_made.study, {}, "tiny-kd", "mood", "accuracy").fields["status"] is Status.MISSING

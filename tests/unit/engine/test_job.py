@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -139,14 +139,11 @@ def test_checkpoints_stay_until_the_job_has_succeeded() -> None:
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def asked(put: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run in Slurm job 12; return the file to which its scontrol writes what it is asked."""
-    (tmp_path / "scontrol").write_text('#!/bin/sh\necho "$@" >> asked\n')
-    (tmp_path / "scontrol").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("SLURM_JOB_ID", "12")
     monkeypatch.setattr("retort.engine.job.ENDING", 0.0)
-    return tmp_path / "asked"
+    return put(scontrol="")
 
 
 def test_a_training_that_its_limit_ended_is_queued_again_and_no_other_job(
@@ -154,13 +151,13 @@ def test_a_training_that_its_limit_ended_is_queued_again_and_no_other_job(
 ) -> None:
     assert status_of(Interrupted(7)) == 1
     assert "rule(a): its time limit ended it after step 7; its state is kept" in capsys.readouterr().err
-    assert asked.read_text() == "requeue 12\n"
+    assert asked.read_text() == "scontrol requeue 12\n"
     assert status_of(FULL) == 1
     run.begin({}, {})
     monkeypatch.delenv(run.VARIABLE)  # the job began before the run, which has a job of its own
     monkeypatch.setenv(attempts.RUN, "an earlier one")
     assert status_of(Interrupted(7)) == 1
-    assert asked.read_text() == "requeue 12\n"
+    assert asked.read_text() == "scontrol requeue 12\n"
 
 
 @pytest.mark.usefixtures("asked")

@@ -29,20 +29,13 @@ rule make:
 """
 
 
-def test_the_time_left_weighs_jobs_by_their_rule() -> None:
+def test_the_time_left_weighs_jobs_by_the_mean_of_their_rule_or_of_all_jobs() -> None:
     took = {"train": [8.0, 12.0], "print": [1.0]}
     waiting, running = Counter(train=2, print=3), [("train", 4.0), ("print", 5.0)]
     assert seconds_left(took, waiting, running) == pytest.approx((2 * 10 + 3 * 1 + 6 + 0) / 2)
-
-
-def test_a_rule_of_which_no_job_has_finished_takes_the_mean_of_all_jobs() -> None:
     assert seconds_left({"train": [8.0, 12.0], "print": [4.0]}, Counter(page=2), []) == pytest.approx(2 * 8)
     assert seconds_left({"train": []}, Counter(train=2), [("train", 4.0)]) == 0
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(12.3, "12 s"), (61, "1 min"), (3700, "1 h 1 min")])
-def test_durations(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert list(map(in_words, (12.3, 61, 3700))) == ["12 s", "1 min", "1 h 1 min"]
 
 
 def run(folder: Path, *arguments: str, terminal: bool = True) -> str:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from retort.engine import slurm
 
-
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder for commands of Slurm, in which they are found."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    return tmp_path
-
-
-def put(folder: Path, **scripts: str) -> None:
-    """Write commands; each appends its arguments to a file."""
-    for name, script in scripts.items():
-        (folder / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {folder}/asked\n{script}\n')
-        (folder / name).chmod(0o755)
-
-
+Put = Callable[..., Path]
 SILENT = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"
 RUNNING = "echo '17|RUNNING|None'"
 
@@ -41,19 +28,20 @@ RUNNING = "echo '17|RUNNING|None'"
     ],
 )
 def test_the_state_of_a_job(
-    squeue: str, sacct: str, state: str, ended: bool, tools: Path, monkeypatch: pytest.MonkeyPatch
+    squeue: str, sacct: str, state: str, ended: bool, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SQUEUE_PARTITION", "other")
-    put(tools, squeue=squeue, sacct=sacct)
+    asked = put(squeue=squeue, sacct=sacct)
     assert slurm.states("run-1", ["17"]) == {"17": state}
     assert slurm.has_ended("run-1", "17") is ended
-    asked = (tools / "asked").read_text().splitlines()
-    assert all("--name=run-1" in line for line in asked)  # another run may have a job of the same id
+    assert all(
+        "--name=run-1" in line for line in asked.read_text().splitlines()
+    )  # another run may have a job of the same id
 
 
 @pytest.mark.parametrize("scripts", [{"squeue": SILENT, "sacct": RUNNING}, {}])
-def test_a_slurm_that_is_silent_or_not_there_says_nothing(scripts: dict[str, str], tools: Path) -> None:
-    put(tools, **scripts)
+def test_a_slurm_that_is_silent_or_not_there_says_nothing(scripts: dict[str, str], put: Put) -> None:
+    put(**scripts)
     assert slurm.states("run-1", ["17"]) is None
     assert not slurm.has_ended("run-1", "17")
 
@@ -69,19 +57,19 @@ def test_a_slurm_that_is_silent_or_not_there_says_nothing(scripts: dict[str, str
     ],
 )
 def test_a_job_knows_when_it_ends(
-    job: str, variable: str, squeue: str, end: float | None, tools: Path, monkeypatch: pytest.MonkeyPatch
+    job: str, variable: str, squeue: str, end: float | None, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", job)
     monkeypatch.setenv("SLURM_JOB_END_TIME", variable)
-    put(tools, squeue=squeue)
+    put(squeue=squeue)
     assert slurm.end_time() == end
 
 
 @pytest.mark.parametrize(("job", "scontrol", "agrees"), [("17", "", True), ("17", "exit 1", False), ("", "", False)])
 def test_a_job_is_queued_again_if_slurm_agrees(
-    job: str, scontrol: str, agrees: bool, tools: Path, monkeypatch: pytest.MonkeyPatch
+    job: str, scontrol: str, agrees: bool, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", job)
-    put(tools, scontrol=scontrol)
+    asked = put(scontrol=scontrol)
     assert slurm.requeue() is agrees
-    assert (tools / "asked").exists() == bool(job)
+    assert asked.exists() == bool(job)

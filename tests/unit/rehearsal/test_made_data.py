@@ -19,7 +19,7 @@ from retort.rehearsal.synthetic_models import FAMILIES, write_model, write_token
 from retort.settings.inputs import ModelSettings
 from retort.specs import catalogue
 from retort.specs.config import RunSources, read_config
-from retort.specs.model import Architecture, MadeModel, MadeRows, MadeTexts
+from retort.specs.model import Architecture, MadeModel, MadeRows
 from retort.tasks import task_type_of
 
 NARROW = Architecture(layers=2, heads=3, hidden=12, intermediate=24)
@@ -130,10 +130,3 @@ def test_a_model_loads_as_published_ones_do(family: str, masked_lm: bool, tmp_pa
     assert build.has_masked_lm(tmp_path) == (masked_lm and family != "distilbert")  # its head has a form of its own
     first, again = build.load(tmp_path).state_dict(), build.load(tmp_path).state_dict()
     assert all((first[key] == again[key]).all() for key in first if "pooler" not in key)
-
-
-def test_texts_are_written_as_their_corpora_are(tmp_path: Path) -> None:
-    for number, form in enumerate(("text", "parquet")):
-        name = f"{number}.{'txt.xz' if form == 'text' else 'parquet'}"
-        write_texts(tmp_path, MadeTexts(file=name, format=form, language="zh", documents=9), seed=1)
-        assert len(list(texts[form](Section(tmp_path / name)))) == 9
