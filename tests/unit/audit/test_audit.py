@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from retort.audit import Finding, audit, checks
 from retort.audit.base import Build
-from retort.audit.models import parameters
+from retort.audit.numbers import parameters
 from retort.cli import main
 from retort.report.index import make_audit
 from retort.specs.config import ROOT, Config, read_config

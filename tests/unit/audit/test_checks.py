@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.audit import checks
 from retort.audit.base import Build, Entry, Printed, look
-from retort.audit.models import parameters
+from retort.audit.numbers import parameters
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.paper import Statement

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.judgement.deviations import unknown_names
 from retort.plan import resolve
 from retort.specs.config import Config, read_config
 from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
 from retort.study.study import Study
+from retort.tables.published import unknown_names
 
 from tests.tiny.edit import set_value
 from tests.tiny.variant import write_study
@@ -49,9 +49,7 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
 def test_published_check_fails_on_a_name_that_is_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "retort.judgement.deviations.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"]
-    )
+    monkeypatch.setattr("retort.tables.published.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
     assert main(["published", "check"]) == 1
     assert "the deviation 'x' names 'y'" in capsys.readouterr().out
 

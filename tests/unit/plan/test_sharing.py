@@ -13,7 +13,7 @@ from retort.plan import sharing
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds, grid_parts, is_made, jobs_of, students_by_seeds
-from retort.settings.card import section
+from retort.settings.inputs import section
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.study.questions import lineage

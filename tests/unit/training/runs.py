@@ -13,8 +13,7 @@ from retort.engine.attempts import NEVER, Clock
 from retort.training import loop
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
-from retort.training.progress import Progress
-from retort.training.training_run import Training, TrainingRun
+from retort.training.training_run import Progress, Training, TrainingRun
 from torch import nn
 from torch.utils.data import Dataset
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import torch
 from retort.training import checkpoint as module
-from retort.training.checkpoint import Checkpoint, are_due, pack, write_interval
-from retort.training.random_state import RandomState
+from retort.training.checkpoint import Checkpoint, RandomState, are_due, pack, write_interval
 
 from tests.unit.training.runs import Dropped, run_of, train
 

@@ -120,7 +120,7 @@ def test_a_job_that_begins_ahead_of_its_limit_takes_a_step_each_time(tmp_path: P
 def test_the_log_holds_the_terms_by_name_and_the_terminal_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("retort.training.progress.EVERY", 0.0)
+    monkeypatch.setattr("retort.training.training_run.EVERY", 0.0)
     log = train(run_of(Dropped()), tmp_path)
     assert "square 0." in log
     assert log.endswith("done after step 12\n")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from retort.errors import Diverged
 from retort.training import optim
-from retort.training import progress as reporting
+from retort.training import training_run as reporting
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
 from retort.training.loop import take_step

@@ -16,7 +16,7 @@ from torch import nn
 
 from retort import machine
 from retort.batch import Batch
-from retort.bench.latency import wait
+from retort.bench.calibrate import wait
 from retort.errors import RetortError
 from retort.models import build
 from retort.models.recorder import Recorder

@@ -16,7 +16,7 @@ from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds
-from retort.settings.card import difference
+from retort.settings.inputs import difference
 
 
 def rules_of(plan: Plan) -> Rules:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from retort.data.encoded import Encoded
 from retort.data.epochs import epoch_batches
 from retort.errors import RetortError
 from retort.specs.corpus import Component
@@ -138,6 +137,8 @@ class Volume:
 
 def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:
     """Return the mean tokens of a row of an encoded split in the batches of an epoch; None if it cannot be read."""
+    from retort.data.encoded import Encoded  # late: it imports pyarrow, and planning starts without
+
     try:
         lengths = Encoded.load(folder, split).lengths
     except RetortError:  # the job that reads the split reports it

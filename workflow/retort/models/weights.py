@@ -18,8 +18,7 @@ from retort.atomic import write_json
 from retort.engine.job import Job, this_code
 from retort.errors import Diverged
 from retort.provenance import environment
-from retort.settings.card import section
-from retort.settings.inputs import Settings
+from retort.settings.inputs import Settings, section
 
 NOTE = "diverged.json"
 TOKENIZER_FILES = (

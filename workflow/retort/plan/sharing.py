@@ -21,7 +21,7 @@ from retort.checksums import Checksums
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.rule import paths_in
-from retort.settings.card import settings_in
+from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, PointSettings
 from retort.specs.protocol import Grid
 from retort.specs.task_files import UNKNOWN

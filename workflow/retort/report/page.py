@@ -11,7 +11,6 @@ from typing import Any
 from retort.audit import Finding, audit
 from retort.engine.job import Job
 from retort.formatters import number
-from retort.judgement.deviations import deviations_of
 from retort.plan import resolve
 from retort.report.html import article, exhibit, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
@@ -22,6 +21,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.layout import CellRun
 from retort.tables.make import log_of, run_of
+from retort.tables.published import deviations_of
 
 LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 

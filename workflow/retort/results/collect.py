@@ -14,7 +14,7 @@ from retort.errors import RetortError
 from retort.plan import resolve
 from retort.results.score_files import Record, check_score, read_record
 from retort.results.tidy import AGAIN, INCOMPLETE, Status
-from retort.settings.card import difference
+from retort.settings.inputs import difference
 from retort.study import questions
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of

@@ -8,17 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import Field, model_validator
 
 from retort.specs.base import Distinct, Name, Real, Spec, StudentName, Text
-from retort.specs.printed import (
-    AVERAGE,
-    CHANGE,
-    OF_A_MODEL,
-    SHAPE,
-    TIMED,
-    Heading,
-    Measure,
-    TextRow,
-    Timing,
-)
+from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
 # paper's, and the paper's over these defaults, which `retort/judgement/README.md` explains.

@@ -11,11 +11,10 @@ from retort.models import build, weights
 from retort.models.weights import save_with_card
 from retort.settings.trainings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
-from retort.training.finetuning import finetune_at
-from retort.training.grid import Trial, choose, part_of, read_lines
+from retort.training.finetuning import Trial, choose, finetune_at, part_of, read_lines
 from retort.training.how.launch import on_every_gpu
-from retort.training.progress import Progress
 from retort.training.setup import checkpoint_of, head_of
+from retort.training.training_run import Progress
 
 
 @on_every_gpu

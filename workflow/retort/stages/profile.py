@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from retort.atomic import write_json
-from retort.bench.latency import further_latencies, latency
+from retort.bench.calibrate import further_latencies, latency
 from retort.checksums import sealed
 from retort.engine.job import Job
 from retort.models import build

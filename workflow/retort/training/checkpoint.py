@@ -1,4 +1,4 @@
-"""Checkpoints for resuming a killed job.
+"""Checkpoints for resuming a killed job, and random states.
 
 They are not among the job's declared outputs, are valid for one set of settings only, are written atomically, have
 checksums and are never pickled. A damaged one is ignored: the training begins anew, and a line says so.
@@ -19,6 +19,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,34 @@ from torch import Tensor, nn
 
 from retort.atomic import PART, flush, replacing
 from retort.checksums import Maker, is_sealed, sealed
-from retort.training.random_state import uses_gpu
 
 SHARE = 60  # time between two writes / time of the last: at most 2 % of a training, also if the next takes longer
 GROUP = 1 << 26  # the most bytes of a group of tensors, unless one tensor alone is larger
+
+
+def uses_gpu() -> bool:
+    """Return whether this process uses a GPU; to ask an unused one for its random state would begin to use it."""
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
+class RandomState:
+    """A random state of torch's CPU and GPU generators; it begins as the present one."""
+
+    def __init__(self) -> None:
+        self._copy()
+
+    def _copy(self) -> None:
+        self.cpu = torch.get_rng_state()
+        self.cuda = torch.cuda.get_rng_state() if uses_gpu() else None
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Set torch to this state for a block, and update it to the state at the end of the block."""
+        torch.set_rng_state(self.cpu)
+        if self.cuda is not None:
+            torch.cuda.set_rng_state(self.cuda)
+        yield
+        self._copy()
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,8 @@ from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
 from retort.training.how.micro_batches import Comparison, no_teacher
 from retort.training.loop import train
-from retort.training.progress import Progress
 from retort.training.setup import begin, head_of, training_of
-from retort.training.training_run import TrainingRun
+from retort.training.training_run import Progress, TrainingRun
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]

@@ -21,8 +21,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
 from retort.training.how.processes import gather
 from retort.training.loop import train
-from retort.training.progress import Progress
-from retort.training.training_run import Training, TrainingRun
+from retort.training.training_run import Progress, Training, TrainingRun
 
 LOGITS = ("logits", None)
 RELATIONS = "relations"  # the key of the form that computed the relations, with the reason for it

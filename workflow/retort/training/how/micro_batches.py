@@ -24,8 +24,8 @@ from torch.utils.data import DataLoader, Dataset
 from retort.batch import Batch
 from retort.models.recorder import Key
 from retort.objectives import WeightedSum
+from retort.training.checkpoint import RandomState
 from retort.training.how import processes
-from retort.training.random_state import RandomState
 
 Activations = dict[Key, Tensor]
 Values = dict[str, Tensor]  # the value of each term of a loss by its label

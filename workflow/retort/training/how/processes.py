@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, distributed
 
 from retort.engine.attempts import Clock
-from retort.training.random_state import uses_gpu
+from retort.training.checkpoint import uses_gpu
 
 BUCKET = 1 << 25  # elements that one all-reduce sums, at most: 128 MiB of float32
 SECONDS = 3.0  # between two exchanges of the time: little of what a clock keeps for writing the state
