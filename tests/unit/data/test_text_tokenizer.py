@@ -79,7 +79,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     return tokenizer
 
 
-def both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> None:
+def assert_same_both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> None:
     """Compare the tokens of the texts, `step` texts at a time, with those of the library."""
     assert words_are_independent(json.loads(tokenizer.to_str()))
     by_words = TextTokenizer(tokenizer, words_are_independent=True)
@@ -92,9 +92,9 @@ def both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> None:
 
 
 def test_random_texts(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    both_ways(tokenizer, texts_of(1500), 400)
+    assert_same_both_ways(tokenizer, texts_of(1500), 400)
     monkeypatch.setattr("retort.data.tokenizers.WORDS", 50)  # the words are forgotten and learnt again
-    both_ways(tokenizer, texts_of(300), 20)
+    assert_same_both_ways(tokenizer, texts_of(300), 20)
     assert TextTokenizer(tokenizer, words_are_independent=True).encode([]).lengths.tolist() == []
 
 
@@ -105,7 +105,7 @@ def test_texts_of_fifteen_languages(tokenizer: Tokenizer) -> None:
     for language in ("ar", "de", "el", "hi", "ru", "th", "tr", "ur", "vi", "zh"):
         path = plain_or_gzip(DATA / "XNLI" / f"dev-{language}.tsv")
         rows = [clean(field) for _, line in lines(path) for field in line.split("\t")[:2]][:600]
-        both_ways(tokenizer, [row for row in rows if row], 200)
+        assert_same_both_ways(tokenizer, [row for row in rows if row], 200)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _digests(path: Path) -> bytes:
     return repr({name: file["sha256"] for name, file in json.loads(path.read_text())["files"].items()}).encode()
 
 
-def heals(stage: Stage, folder: Path, **environment: str) -> None:
+def assert_heals(stage: Stage, folder: Path, **environment: str) -> None:
     """Kill the job of a stage at some moments, each time from the beginning, and compare what the next one makes."""
     whole, cut, draw = folder, folder.parent / "cut", random.Random(f"kills of {stage.name}")
     shutil.copytree(whole, cut, symlinks=True)
@@ -109,14 +109,14 @@ def heals(stage: Stage, folder: Path, **environment: str) -> None:
 def test_a_fetch_that_was_killed_heals(source: Callable[[Path], dict[str, Any]], folder: Path, hub: str) -> None:
     shutil.rmtree(folder / TEXTS)
     (folder / "study/sources/texts.yaml").write_text(json.dumps(source(folder / "study")))
-    heals(FETCH, folder, HF_ENDPOINT=hub)
+    assert_heals(FETCH, folder, HF_ENDPOINT=hub)
 
 
 @pytest.mark.parametrize("stage", [ENCODE, TOKENIZE])
 def test_a_task_or_a_corpus_whose_making_was_killed_heals(stage: Stage, folder: Path) -> None:
-    heals(stage, folder)
+    assert_heals(stage, folder)
 
 
 def test_a_corpus_whose_packing_was_killed_heals(folder: Path) -> None:
     assert run(TOKENIZE, folder) == 0
-    heals(BUILD, folder)
+    assert_heals(BUILD, folder)

@@ -73,15 +73,15 @@ def test_a_wheel_and_an_archive_inside_an_archive(
 
 def test_the_settings_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pip.conf").write_text(
-        "[global]\nindex-url = https://one/simple\ntimeout = 5\n[download]\nindex-url = https://two/simple\n"
-        "[install]\nindex-url = https://three/simple\n"
+        "[global]\nindex-url = https://one/index\ntimeout = 5\n[download]\nindex-url = https://two/index\n"
+        "[install]\nindex-url = https://three/index\n"
     )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     monkeypatch.delenv("PIP_INDEX_URL", raising=False)
     settings = packages.pip_settings()
-    assert (settings["index-url"], settings["timeout"]) == ("https://two/simple", "5")
-    monkeypatch.setenv("PIP_INDEX_URL", "https://four/simple/")
-    assert packages.pip_settings()["index-url"] == "https://four/simple/"
+    assert (settings["index-url"], settings["timeout"]) == ("https://two/index", "5")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://four/index/")
+    assert packages.pip_settings()["index-url"] == "https://four/index/"
 
 
 def test_a_folder_of_archives_and_a_further_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
