@@ -36,13 +36,15 @@ def check(study: Path, capsys: pytest.CaptureFixture[str], **config: Any) -> tup
     return status, capsys.readouterr().out.splitlines()
 
 
-def test_a_study_without_problems(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_without_problems_and_an_unknown_paper(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     papers = len(list(study.glob("papers/*/paper.yaml")))
     status, (whole, configured) = check(study, capsys)
     assert status == 0
     assert whole.startswith(f"{papers} papers, ")
     assert whole.endswith(": no problem")
     assert configured.startswith("mine.yaml runs pocket at scale pocket in float32: ")
+    unknown = "mine.yaml: papers: no paper is called 'pockett'; did you mean 'pocket'?"
+    assert check(study, capsys, papers=["pockett"]) == (1, [unknown])
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,6 @@ def test_a_study_without_problems(study: Path, capsys: pytest.CaptureFixture[str
         ("papers/udagawa2023/claims.yaml", "compare: ", "compared: ", ".compared: no key is called 'compared'"),
         ("papers/minilmv2/figure2a.yaml", "kind: layers", "kind: layer", "kind: no kind is called 'layer'"),
         ("scales/reduced.yaml", "model: all-", "model: al-", "replacements.model: no model is called 'al-minilm-l6'"),
-        ("scales/reduced.yaml", "steps: 800", "stepps: 800", "replacements.distillation.stepps: no key is called"),
         ("scales/paper.yaml", "papers: printed", "papers: print", "papers: Input should be 'ours' or 'printed'"),
         ("protocols/mlkd2024.yaml", "title: ", "titel: ", "titel: no key is called 'titel'; did you mean 'title'?"),
         ("facts.yaml", "source: ", "sources: ", ".sources: no key is called 'sources'; did you mean 'source'?"),
@@ -66,37 +67,32 @@ def test_a_mistake_anywhere(
     assert status == 1
     assert found.startswith(f"study/{name}: ")
     assert line in found
+    if name.startswith("papers/wang2023"):  # planning fails only for what it reads
+        assert open_study(read_config({"study": str(study), "papers": ["pocket"]})).papers.keys() == {"pocket"}
+        with pytest.raises(StudyError, match="table1.yaml: kind: no kind is called 'score'"):
+            open_study(read_config({"study": str(study), "papers": ["wang2023"], "scale": "paper"}))
 
 
-def test_planning_fails_only_for_what_it_reads(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change(study, "papers/wang2023/table1.yaml", "kind: scores", "kind: score")
-    assert open_study(read_config({"study": str(study), "papers": ["pocket"]})).papers.keys() == {"pocket"}
-    with pytest.raises(StudyError, match="table1.yaml: kind: no kind is called 'score'"):
-        open_study(read_config({"study": str(study), "papers": ["wang2023"], "scale": "paper"}))
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("papers/pocket/tabel7.yaml", "did you mean a name such as 'table1.yaml'?"),
-        ("papers/pocket/table7.yml", "rename it to 'table7.yaml'"),
-        ("papers/pocket/old/table7.yaml", "move it"),
-        ("papers/notes.yaml", "move it"),
-        ("tasks/new.yml", "rename it to 'new.yaml'"),
-        ("fact.yaml", "did you mean 'facts.yaml'?"),
-    ],
-)
-def test_a_file_that_nothing_reads(study: Path, name: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / name).parent.mkdir(exist_ok=True)
-    (study / name).write_text("title: x\n")
-    status, (found,) = check(study, capsys)
-    assert status == 1
-    assert found == f"study/{name}: nothing reads a file of this name here; {hint}"
-
-
-def test_a_folder_without_a_paper(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_nothing_reads(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hints = {
+        "fact.yaml": "did you mean 'facts.yaml'?",
+        "papers/notes.yaml": "move it",
+        "papers/pocket/old/table7.yaml": "move it",
+        "papers/pocket/tabel7.yaml": "did you mean a name such as 'table1.yaml'?",
+        "papers/pocket/table7.yml": "rename it to 'table7.yaml'",
+        "tasks/new.yml": "rename it to 'new.yaml'",
+    }
+    for name in hints:
+        (study / name).parent.mkdir(exist_ok=True)
+        (study / name).write_text("title: x\n")
     (study / "papers/unfinished").mkdir()
-    assert check(study, capsys) == (1, ["study/papers/unfinished: has no paper.yaml"])
+    assert check(study, capsys) == (
+        1,
+        [
+            *(f"study/{name}: nothing reads a file of this name here; {hint}" for name, hint in hints.items()),
+            "study/papers/unfinished: has no paper.yaml",
+        ],
+    )
 
 
 STUDENT = """
@@ -112,20 +108,11 @@ odd:
 
 def test_a_student_that_fits_only_as_printed(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add(study, "papers/mlkd2024/students.yaml", STUDENT)
-    assert check(study, capsys) == (
-        1,
-        [
-            "study/papers/mlkd2024/students.yaml: odd.stages.1.terms.1: objective 'value-relation': the student's "
-            "width 330 cannot be cut into 12 heads; both widths must be multiples of the number (at scale reduced)"
-        ],
+    line = (
+        "study/papers/mlkd2024/students.yaml: odd.stages.1.terms.1: objective 'value-relation': the student's "
+        "width 330 cannot be cut into 12 heads; both widths must be multiples of the number (at scale reduced)"
     )
+    assert check(study, capsys) == (1, [line])
     with pytest.raises(StudyError, match=r"cannot be cut into 12 heads.*\(at scale reduced\)"):
         open_study(read_config({"study": str(study), "papers": ["mlkd2024"], "scale": "reduced"}))
     assert open_study(read_config({"study": str(study), "papers": ["mlkd2024"], "scale": "paper"}))
-
-
-def test_a_configuration_is_named_as_its_file(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check(study, capsys, papers=["pockett"]) == (
-        1,
-        ["mine.yaml: papers: no paper is called 'pockett'; did you mean 'pocket'?"],
-    )
