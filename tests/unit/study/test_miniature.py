@@ -53,16 +53,10 @@ def what_stays(study: Study, name: str) -> list[object]:
 
 def test_depths_heads_objectives_mappings_and_starts_stay_as_printed(printed: Plan, miniature: Plan) -> None:
     assert list(printed.study.running) == list(miniature.study.running)
+    assert printed.pairs == miniature.pairs
+    assert printed.sends is miniature.sends is True
     for name in printed.study.running:
         assert what_stays(printed.study, name) == what_stays(miniature.study, name), name
-
-
-def test_the_same_students_are_scored_on_the_same_tasks_and_sent_to_the_same_servers(
-    printed: Plan, miniature: Plan
-) -> None:
-    assert printed.pairs == miniature.pairs
-    assert printed.sends
-    assert miniature.sends
 
 
 def test_what_is_printed_narrower_than_its_teacher_stays_narrower(printed: Plan, miniature: Plan) -> None:
@@ -91,13 +85,10 @@ def test_grids_have_two_points_and_students_one_seed_or_two_if_paired_tests_comp
     }
 
 
-def test_no_model_is_as_wide_as_printed_and_each_is_timed_for_a_few_passes(printed: Plan, miniature: Plan) -> None:
+def test_sources_are_made_models_are_narrow_and_timed_for_a_few_passes(printed: Plan, miniature: Plan) -> None:
     for name, profile in miniature.settings.profiles.items():
         assert profile.architecture.hidden <= 256 < printed.settings.profiles[name].architecture.hidden, name
         assert profile.passes == 1 < printed.settings.profiles[name].passes
-
-
-def test_every_source_is_made_and_none_is_fetched(miniature: Plan) -> None:
     rules = Rules(miniature, {}, {})
     assert {rules.rule_of(f"results/sources/{name}")[0].kind for name in miniature.study.sources} == {"make_source"}
 
@@ -126,19 +117,14 @@ def test_distinct_trainings_meet_every_objective_mapping_start_family_and_task(m
 LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1, verdict="differs", p=0.01, low=1.0)
 
 
-def test_numbers_of_a_rehearsal_have_a_mark_and_no_verdict(printed: Plan, miniature: Plan) -> None:
+def test_numbers_of_a_rehearsal_have_a_mark_no_verdict_and_decide_no_claim(printed: Plan, miniature: Plan) -> None:
     (line,) = withhold_verdicts(miniature.study, "mlkd2024", [LINE])
     assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
     assert line.note.startswith("rehearsed")
-    assert withhold_verdicts(printed.study, "mlkd2024", [LINE]) == [LINE]
-
-
-def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan) -> None:
-    on_a_server = replace(LINE, mean=None, dev=50.0)
-    for line in for_claims(miniature.study, {"table1": [LINE, on_a_server]})["table1"]:
-        assert (line.mean, line.dev) == (None, None)
-        assert line.published == 70.0
+    for line in for_claims(miniature.study, {"table1": [LINE, replace(LINE, mean=None, dev=50.0)]})["table1"]:
+        assert (line.mean, line.dev, line.published) == (None, None, 70.0)
         assert "rehearsed" in line.state
+    assert withhold_verdicts(printed.study, "mlkd2024", [LINE]) == [LINE]
     assert for_claims(printed.study, {"table1": [LINE]}) == {"table1": [LINE]}
 
 

@@ -59,50 +59,34 @@ def study(folder: Path, scale: str, **more: Any) -> Study:
     return open_study(read_config(study_config(folder, scale, **more)))
 
 
-@pytest.mark.parametrize(
-    ("listed", "found"),
-    [([4, 8, 12], [2, 4, 6]), ([1, 8, 12], [1, 4, 6]), ([1, 2, 3], [1, 2, 3]), ([12], [6]), ([11], [5]), ([0], [0])],
-)  # fmt: skip
-def test_layers_keep_their_share_of_the_depth(listed: list[int], found: list[int]) -> None:
-    assert Shrink(LARGE, SMALL).layers(listed) == found
+def test_layers_and_widths_keep_their_share_and_heads_still_divide() -> None:
+    by = Shrink(LARGE, SMALL)
+    listed = [[4, 8, 12], [1, 8, 12], [1, 2, 3], [12], [11], [0]]
+    assert [by.layers(layers) for layers in listed] == [[2, 4, 6], [1, 4, 6], [1, 2, 3], [6], [5], [0]]
+    keys = ("layers", "heads", "hidden", "intermediate")
+    for sizes, smaller in (
+        ((3, 12, 768, 3072), (3, 12, 384, 1536)),
+        ((6, 12, 384, 1536), (6, 12, 192, 768)),
+        ((4, 12, 312, 1200), (4, 12, 156, 600)),
+        ((4, 3, 312, 1200), (4, 3, 156, 600)),
+    ):
+        shape = Architecture(**dict(zip(keys, sizes, strict=True)))
+        assert tuple(getattr(by.architecture(shape), key) for key in keys) == smaller
 
 
-def test_widths_keep_their_share_and_heads_still_divide() -> None:
-    def shape(*sizes: int) -> Architecture:
-        return Architecture(**dict(zip(("layers", "heads", "hidden", "intermediate"), sizes, strict=True)))
-
-    replacements = Shrink(LARGE, SMALL).architecture
-    assert replacements(shape(3, 12, 768, 3072)) == shape(3, 12, 384, 1536)
-    assert replacements(shape(6, 12, 384, 1536)) == shape(6, 12, 192, 768)
-    assert replacements(shape(4, 12, 312, 1200)) == shape(4, 12, 156, 600)
-    assert replacements(shape(4, 3, 312, 1200)) == shape(4, 3, 156, 600)
-
-
-def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> None:
-    found = study(tmp_path / "a", "pocket", paper=PRINTED_PAPER)
-    assert set(found.not_run) == {*found.students, *found.teachers}
-    assert expand(found) == []
+def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
+    idle = study(tmp_path / "a", "pocket")
+    assert set(idle.not_run) == {*idle.students, *idle.teachers}
+    assert expand(idle) == []
     assert expand(study(tmp_path / "b", "pocket", paper=PAPER))
-
-
-def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
-    printed, small = study(tmp_path / "a", "paper"), study(tmp_path / "b", "reduced")
+    printed, small = study(tmp_path / "c", "paper"), study(tmp_path / "d", "reduced")
+    more = study(tmp_path / "e", "reduced", seeds=5, training_on={"mood": {"steps": 6}})
     assert {cell.task for cell in expand(small)} == {"mood"} < {cell.task for cell in expand(printed)}
-    assert {cell.seed for cell in expand(small) if cell.student == "tiny-kd"} == {1}
-    settings = score(small, "tiny-kd", "mood")
-    assert settings.stages[0].schedule.steps == 4
-    assert settings.architecture.hidden == 12  # half, like the teacher's
-    assert settings.teacher.model.architecture.hidden == 12
-    assert score(printed, "tiny-kd", "mood").stages[0].schedule.steps == 10
-
-
-def test_a_scale_gives_all_students_its_seeds_and_a_task_its_schedule(tmp_path: Path) -> None:
-    printed = study(tmp_path / "a", "paper")
-    assert {cell.seed for cell in expand(printed) if cell.student == "tiny-kd"} == {1, 2, 3}
-    small = study(tmp_path / "b", "reduced", seeds=5, training_on={"mood": {"steps": 6}})
-    assert {cell.seed for cell in expand(small) if cell.student == "tiny-kd"} == {1, 2, 3, 4, 5}
-    settings = score(small, "tiny-kd", "mood")
-    assert [stage.schedule.steps for stage in settings.stages] == [6] * len(settings.stages)
+    for scaled, steps, seeds, width in ((printed, 10, 3, 24), (small, 4, 1, 12), (more, 6, 5, 12)):
+        settings = score(scaled, "tiny-kd", "mood")
+        assert {stage.schedule.steps for stage in settings.stages} == {steps}
+        assert {cell.seed for cell in expand(scaled) if cell.student == "tiny-kd"} == {*range(1, seeds + 1)}
+        assert settings.architecture.hidden == settings.teacher.model.architecture.hidden == width
 
 
 def test_a_schedule_of_fine_tuning_does_not_reach_stages(reduced: Study) -> None:
@@ -132,15 +116,12 @@ def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> Non
     assert schedule_of("udagawa2023-od-alone-6l-mono") == (rate, 2 * steps)  # print: 14 epochs at 5e-4
 
 
-def test_a_scale_gives_a_paper_tasks_of_its_own(tmp_path: Path) -> None:
+def test_a_scale_gives_a_paper_tasks_and_fields_of_its_own(tmp_path: Path) -> None:
     assert study(tmp_path / "a", "reduced", tasks_of={}).runs_task("tiny-kd", "mood")
     other = study(tmp_path / "b", "reduced", tasks_of={"tiny": ["rating"]})
     assert (other.runs_task("tiny-kd", "mood"), other.runs_task("tiny-kd", "rating")) == (False, True)
-
-
-def test_a_scale_gives_the_stages_of_a_paper_fields_of_their_own(tmp_path: Path) -> None:
-    small = study(tmp_path, "reduced", training_of={"tiny": {"steps": 7}}, training_on={"rating": {"steps": 6}})
-    steps = {task: {stage.schedule.steps for stage in score(small, "tiny-kd", task).stages} for task in small.tasks}
+    own = study(tmp_path / "c", "reduced", training_of={"tiny": {"steps": 7}}, training_on={"rating": {"steps": 6}})
+    steps = {task: {stage.schedule.steps for stage in score(own, "tiny-kd", task).stages} for task in own.tasks}
     assert (steps["mood"], steps["rating"]) == ({7}, {6})
 
 
@@ -229,6 +210,8 @@ def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_smal
     assert student.architecture.widths == teacher.widths
     assert (student.architecture.layers, student.architecture.heads) == (4, 12)
     assert reduced.students["mlkd2024-4-3-heads"].architecture.heads == 3
+    (term,) = reduced.students["minilmv2-6x384-bert-large"].stages[0].terms
+    assert term.options["heads"] == 48  # a divisor of the width, 144, which the printed 64 are not
 
 
 def test_tables_of_test_sets_plan_our_scores_on_dev_over_all_seeds(reduced: Study) -> None:
