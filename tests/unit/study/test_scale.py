@@ -15,6 +15,7 @@ from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
 from retort.study.cells import expand, is_judged
 from retort.study.load import open_study, read
+from retort.study.questions import runs
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 from retort.tables.recordings import recording_of
@@ -117,9 +118,9 @@ def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> Non
 
 
 def test_a_scale_gives_a_paper_tasks_and_fields_of_its_own(tmp_path: Path) -> None:
-    assert study(tmp_path / "a", "reduced", tasks_of={}).runs_task("tiny-kd", "mood")
+    assert runs(study(tmp_path / "a", "reduced", tasks_of={}), "tiny-kd", "mood")
     other = study(tmp_path / "b", "reduced", tasks_of={"tiny": ["rating"]})
-    assert (other.runs_task("tiny-kd", "mood"), other.runs_task("tiny-kd", "rating")) == (False, True)
+    assert (runs(other, "tiny-kd", "mood"), runs(other, "tiny-kd", "rating")) == (False, True)
     own = study(tmp_path / "c", "reduced", training_of={"tiny": {"steps": 7}}, training_on={"rating": {"steps": 6}})
     steps = {task: {stage.schedule.steps for stage in score(own, "tiny-kd", task).stages} for task in own.tasks}
     assert (steps["mood"], steps["rating"]) == ({7}, {6})

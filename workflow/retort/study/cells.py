@@ -120,18 +120,11 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     reasons = [questions.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
     reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
-    return sorted({*filter(None, reasons), *_failed(study, exhibit, pairs)})
-
-
-def _failed(study: Study, exhibit: Exhibit, pairs: list[tuple[str, str]]) -> list[str]:
-    """Return the reasons of the failed jobs of this run whose results a table or figure needs."""
     failed = study.config.run_sources.failed
-    if not failed:
-        return []
     paths = [score_address(student, task, seed) for student, task in pairs for seed in seeds_of(study, student)]
     paths += [profile_address(student) for student in exhibit.profiled()]
-    paths += [submission_address(study, student) for student, _ in served(study, exhibit)]
-    return [failed[path] for path in paths if path in failed]
+    paths += [submission_address(study, student) for student, _ in served(study, exhibit)] if failed else []
+    return sorted({*filter(None, reasons), *(failed[path] for path in paths if path in failed)})
 
 
 def expand(study: Study) -> list[Cell]:

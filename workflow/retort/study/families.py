@@ -44,11 +44,6 @@ JOINED = "deviations"  # the field whose lists are joined
 _PLACEHOLDER = re.compile(r"\{([a-z][\w-]*)(?:\.([\w-]+))?\}")
 
 
-def is_family(name: object) -> bool:
-    """Return whether the name of an entry is a pattern."""
-    return "{" in str(name)
-
-
 def student_entries(path: Path, problems: loading.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
     """Return the students of a file, families expanded: short name -> (key in the file, entry).
 
@@ -65,7 +60,7 @@ def student_entries(path: Path, problems: loading.Problems, marked: bool = False
         if key == AXES:
             continue
         members, unread = {str(key): entry}, "*"
-        if is_family(key):
+        if "{" in str(key):
             members = problems.attempt(path, key, expand, key, entry, shared, Student.model_fields) or {}
             unread = re.sub("{.*?}", "*", key)
         elif isinstance(entry, dict) and FOR_EACH in entry:
@@ -154,14 +149,9 @@ def _list_axis(where: str, values: list[Any]) -> dict[str | int, None]:
     for number, value in enumerate(values):
         if value in values[:number]:
             raise RetortError(f"{where}: '{value}' is listed twice", "name each value once")
-    return dict.fromkeys(map(_check_value_name, values))
-
-
-def _check_value_name(value: Any) -> str | int:
-    """Return the name of a value unchanged if it is a text or a whole number; raise an error otherwise."""
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
-    return value
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
+    return dict.fromkeys(values)
 
 
 def _combinations(axes: Mapping[str, Axis], left_out: Any) -> Iterator[Combination]:

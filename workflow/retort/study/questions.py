@@ -28,11 +28,14 @@ def seeds_of(study: Study, student: str) -> list[int]:
 
 
 def runs(study: Study, student: str, task: str) -> bool:
-    """Return whether a student or teacher runs on a task; its own list of tasks, or the scale, may leave it out."""
-    if student in study.not_run or not study.runs_task(student, task):
-        return False
-    tasks = study.students[student].tasks if student in study.students else None
-    return tasks is None or task in tasks
+    """Return whether a student or teacher runs on a task; its own list of tasks, or the scale, may leave it out.
+
+    Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
+    """
+    own = study.students[student].tasks if student in study.students else None
+    scaled = study.scale.replacements if study.is_printed(student) else None
+    listed = (own, scaled and scaled.tasks_for(study.paper_of(student)))
+    return student not in study.not_run and all(tasks is None or task in tasks for tasks in listed)
 
 
 def corpus_of_output(study: Study, name: str) -> str | None:

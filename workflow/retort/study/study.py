@@ -130,16 +130,6 @@ class Study:
         student = self.students.get(name)
         return student.distilled_on if student and student.stages else ""
 
-    def runs_task(self, name: str, task: str) -> bool:
-        """Return whether the scale runs a task for a student or teacher.
-
-        Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
-        """
-        replacements = self.scale.replacements
-        if replacements is None or not self.is_printed(name):
-            return True
-        return task in replacements.tasks_for(self.paper_of(name))
-
     def exhibits_of(self, paper: str) -> list[str]:
         """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""
         first = self.papers[paper].show

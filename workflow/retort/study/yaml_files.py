@@ -59,7 +59,8 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
-    papers = config.papers or _papers_of_scale(folders, study.scale)
+    of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
+    papers = config.papers or [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
     _check_file_names(config.folder, folders.keys() & set(papers), problems)
     for slug in papers:
         if slug not in folders:
@@ -107,15 +108,6 @@ def is_ours(path: Path) -> bool | None:
     except RetortError:
         return None
     return bool(content.get("ours")) if isinstance(content, dict) else None
-
-
-def _papers_of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
-    """Return the papers that a scale runs by default: either our own studies or the printed papers.
-
-    A paper whose `paper.yaml` cannot be read is included, so that its problem is reported.
-    """
-    included = (scale.papers == "ours", None)
-    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") in included]
 
 
 def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -> None:
