@@ -35,19 +35,19 @@ def recorded(needs: set[tuple[str, int | None]], shape: Shape, seed: int) -> dic
 
 
 def both(total: WeightedSum) -> tuple[dict[tuple[str, int | None], Tensor], dict[tuple[str, int | None], Tensor]]:
-    return recorded(total.needs("student"), NARROW, 0), recorded(total.needs("teacher"), WIDE, 50)
+    return recorded(total.reads("student"), NARROW, 0), recorded(total.reads("teacher"), WIDE, 50)
 
 
 def test_needs_are_what_the_terms_read() -> None:
     total = built(TERMS)
     hidden = {("hidden", 1), ("hidden", 2), ("hidden", 0)}
-    assert total.needs("student") == {*hidden, ("queries", 2), ("keys", 2), ("logits", None), ("embeddings", None)}
+    assert total.reads("student") == {*hidden, ("queries", 2), ("keys", 2), ("logits", None), ("embeddings", None)}
     hidden = {("hidden", 3), ("hidden", 6), ("hidden", 0)}
-    assert total.needs("teacher") == {*hidden, ("queries", 5), ("keys", 5), ("logits", None), ("embeddings", None)}
+    assert total.reads("teacher") == {*hidden, ("queries", 5), ("keys", 5), ("logits", None), ("embeddings", None)}
 
 
 def test_a_teacher_is_not_asked_for_what_only_the_student_shows() -> None:
-    assert built([{"objective": "supervised"}]).needs("teacher") == set()
+    assert built([{"objective": "supervised"}]).reads("teacher") == set()
 
 
 def test_the_total_is_the_weighted_sum_over_pairs() -> None:
@@ -84,8 +84,8 @@ def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
 
 def test_layers_that_are_read_together_come_as_one_tensor() -> None:
     total = built([{"objective": "emd", "mapping": "emd", "options": {"attention": False}}])
-    assert total.needs("student") == {("hidden", 1), ("hidden", 2)}
-    assert total.needs("teacher") == {("hidden", layer) for layer in range(1, 7)}
+    assert total.reads("student") == {("hidden", 1), ("hidden", 2)}
+    assert total.reads("teacher") == {("hidden", layer) for layer in range(1, 7)}
     batch = batch_of(Case("hidden-cls"), LENGTHS["padded"])
     student, teacher = both(total)
     loss, _ = total.eval()(student, teacher, batch)

@@ -164,7 +164,7 @@ def peak(
         student, teacher = (_model(size, vocabulary, head, outputs) for size in sizes)
         build.prepare(student, schedule.freeze, schedule.dropout)
         loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)), DATA)
-        read, taught = Recorder(student, loss.needs("student")), Recorder(teacher.eval(), loss.needs("teacher"))
+        read, taught = Recorder(student, loss.reads("student")), Recorder(teacher.eval(), loss.reads("teacher"))
         weights = optim.parameters(student, loss).values()
         optimiser = optim.adamw(weights, schedule)
         student.train()
@@ -173,7 +173,7 @@ def peak(
         for weight in weights:  # the moments come with the first gradients
             weight.grad = torch.zeros_like(weight) if weight.requires_grad else None
         _update(list(weights), optimiser)
-        _differentiate(read, taught if loss.needs("teacher") else lambda _: {}, loss, batch)
+        _differentiate(read, taught if loss.reads("teacher") else lambda _: {}, loss, batch)
         _update(list(weights), optimiser)
     return meter.peak
 
@@ -194,7 +194,7 @@ def kept_of_teacher(
     with as_on_a_gpu(), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
         model = _model(teacher, vocabulary, "masked-lm", vocabulary)
         shape = build.shape_of(model, vocabulary)
-        shared = TeacherOfCompanions(Recorder(model.eval(), loss_of(terms, shape, shape, DATA).needs("teacher")))
+        shared = TeacherOfCompanions(Recorder(model.eval(), loss_of(terms, shape, shape, DATA).reads("teacher")))
         batches = [_batch(rows // parts, length, int(rows // parts * length * MASKED)) for _ in range(parts)]
         tensors = [tensor for batch in batches for tensor in shared(batch).values()]
         storages = {storage._cdata: storage.nbytes() for storage in (tensor.untyped_storage() for tensor in tensors)}

@@ -32,7 +32,7 @@ try:
     study = Run(config, origins, is_dry=workflow.output_settings.dryrun)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
-rule_of, needs = study.rules, study.needs
+rule_of, asked = study.rules, study.resources
 
 
 onstart:

@@ -32,7 +32,7 @@ rule make_source:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["make_source"]),
+        **asked.of(rule_of["make_source"]),
     params:
         **rule_of["make_source"].params,
     script:
@@ -52,7 +52,7 @@ rule encode_task:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["encode_task"]),
+        **asked.of(rule_of["encode_task"]),
     params:
         **rule_of["encode_task"].params,
     script:
@@ -72,7 +72,7 @@ rule tokenize_corpus:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["tokenize_corpus"]),
+        **asked.of(rule_of["tokenize_corpus"]),
     params:
         **rule_of["tokenize_corpus"].params,
     script:
@@ -92,7 +92,7 @@ rule build_corpus:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["build_corpus"]),
+        **asked.of(rule_of["build_corpus"]),
     params:
         **rule_of["build_corpus"].params,
     script:

@@ -15,7 +15,7 @@ rule run_grid:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["run_grid"]),
+        **asked.of(rule_of["run_grid"]),
     params:
         **rule_of["run_grid"].params,
     script:
@@ -40,7 +40,7 @@ for each in rule_of.of_kind("finetune_student"):
         conda:
             "../../envs/retort.yaml"
         resources:
-            **needs.of(each),
+            **asked.of(each),
         params:
             **each.params,
         script:

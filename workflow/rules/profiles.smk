@@ -15,7 +15,7 @@ rule profile_student:
         "../../envs/retort.yaml"
     threads: study.plan.every_core
     resources:
-        **needs.of(rule_of["profile_student"]),
+        **asked.of(rule_of["profile_student"]),
     params:
         **rule_of["profile_student"].params,
     script:

@@ -18,7 +18,7 @@ for each in rule_of.of_kind("distill_on_task"):
         conda:
             "../../envs/retort.yaml"
         resources:
-            **needs.of(each),
+            **asked.of(each),
         params:
             **each.params,
         script:
@@ -39,7 +39,7 @@ rule distill_student:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["distill_student"]),
+        **asked.of(rule_of["distill_student"]),
     params:
         **rule_of["distill_student"].params,
     script:
@@ -64,7 +64,7 @@ for each in rule_of.of_kind("distill_together"):
         conda:
             "../../envs/retort.yaml"
         resources:
-            **needs.of(each),
+            **asked.of(each),
         params:
             **each.params,
         script:

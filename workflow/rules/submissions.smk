@@ -14,7 +14,7 @@ rule encode_test:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["encode_test"]),
+        **asked.of(rule_of["encode_test"]),
     params:
         **rule_of["encode_test"].params,
     script:
@@ -34,7 +34,7 @@ rule predict_test:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["predict_test"]),
+        **asked.of(rule_of["predict_test"]),
     params:
         **rule_of["predict_test"].params,
     script:

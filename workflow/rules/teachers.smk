@@ -15,7 +15,7 @@ rule finetune_teacher:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["finetune_teacher"]),
+        **asked.of(rule_of["finetune_teacher"]),
     params:
         **rule_of["finetune_teacher"].params,
     script:
@@ -35,7 +35,7 @@ rule fit_teacher_head:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["fit_teacher_head"]),
+        **asked.of(rule_of["fit_teacher_head"]),
     params:
         **rule_of["fit_teacher_head"].params,
     script:
@@ -56,7 +56,7 @@ rule record_activations:
     conda:
         "../../envs/retort.yaml"
     resources:
-        **needs.of(rule_of["record_activations"]),
+        **asked.of(rule_of["record_activations"]),
     params:
         **rule_of["record_activations"].params,
     script:

@@ -60,7 +60,7 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     once = 2 * (9216 * 16 - 2880 * 15) + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     # two seeds; the teacher's stored activations are read; 40 rows are scored
     assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once)
-    assert set(job.needs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
+    assert set(job.inputs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:

@@ -26,7 +26,7 @@ def test_every_file_that_a_job_reads_is_made_by_one_rule_or_is_of_the_study() ->
     places = {job.key: number for number, job in enumerate(everything)}
     assert len(everything) == len(places) > 2000
     for job in everything:
-        for path in job.needs:
+        for path in job.inputs:
             made = [rule.name for rule in jobs.rules.values() for each in rule.patterns if each.fullmatch(path)]
             need = jobs.at(path)
             assert len(made) == (need is not None)
@@ -55,5 +55,5 @@ def test_claims_page_and_index_are_made_again_after_a_recording(
     write(study, "scales/reduced.yaml", {"title": "Between"})
     rules = Rules(Plan(read_config(config)), {}, {})
     for name in ("check_claims", "make_page", "make_index"):
-        files = rules[name].needs(SimpleNamespace(paper="tiny"))
+        files = rules[name].input_paths(SimpleNamespace(paper="tiny"))
         assert {"study/papers/tiny/recorded/reduced.yaml", "study/scales/reduced.yaml"} <= {*files}

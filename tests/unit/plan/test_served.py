@@ -66,7 +66,7 @@ def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
     assert exhibits.submissions(plan, "tiny", "table1") == wanted
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
-    assert rules["write_submission"].needs(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
+    assert rules["write_submission"].input_paths(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
     assert rules["predict_test"].reads(asked)["weights"] == "results/students/tiny-kd/mood/seed-1"
     assert plan.kept("weights").flags == {"temp": True, "directory": True}
     assert of_folder("sources", required(plan.study)) == {"texts", "encoder", "others"}
@@ -142,7 +142,7 @@ def test_the_weights_behind_every_zip_are_kept(scale: str) -> None:
     rules = Rules(plan, {}, {})
     zips = [path for key in plan.study.exhibits for path in exhibits.submissions(plan, *key)]
     sent = [found for path in zips if (found := rules.rule_of(path))]
-    answers = [found for rule, of in sent for path in rule.needs(of) if (found := rules.rule_of(path))]
+    answers = [found for rule, of in sent for path in rule.input_paths(of) if (found := rules.rule_of(path))]
     assert len(zips) == len(sent) > 10
     read = [of for _, of in answers]
     assert {(of.student, of.task) for of in read} >= {("mlkd2024-4-6-heads-random", task) for task in ("mnli", "cola")}

@@ -11,7 +11,7 @@ from retort.errors import RetortError
 from retort.figures.plot import plot_figure
 from retort.report.html import article
 from retort.report.page import make_page
-from retort.results.environments import Origin
+from retort.results.environments import Environments
 
 from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import STUDENT, write_study
@@ -168,4 +168,4 @@ def test_a_table_without_an_article(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("seconds", "said"), [(45.2, "45 s"), (125.0, "2 min 5 s"), (7260.0, "2 h 1 min")])
 def test_time_in_words(seconds: float, said: str) -> None:
-    assert Origin(seconds=seconds).took == said
+    assert Environments(seconds=seconds).took == said

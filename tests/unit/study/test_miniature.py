@@ -174,7 +174,9 @@ def lines_of(plan: Plan) -> Iterator[Line]:
     """Yield the lines of every table and figure once all jobs of a plan have ended well."""
     study, scores, tables = plan.study, scores_of(plan), dict[str, dict[str, list[Line]]]()
     profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
-    for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].draws())):  # these read others
+    for paper, name in sorted(
+        study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())
+    ):  # these read others
         of = figure_of if name.startswith("figure") else table_of
         found = tables.setdefault(paper, {})
         found[name] = of(study, paper, name).collect(Inputs(study, paper, name, scores, profiles, dict(found)))

@@ -77,7 +77,7 @@ def distillation(terms: list[dict[str, Any]], masked: bool = False, dropout: flo
     labels = VOCABULARY if masked else 3
     torch.manual_seed(5)
     loss = compose(terms, Shape(8, 2, 16, labels), Shape(12, 2, 24, labels), 2, 3).double()
-    recorders = [Recorder(student, loss.needs("student")), Recorder(teacher, loss.needs("teacher"))]
+    recorders = [Recorder(student, loss.reads("student")), Recorder(teacher, loss.reads("teacher"))]
     return TrainingRun(
         modules=[student, loss],
         schedule=schedule(steps=STEPS, batch_size=ROWS, max_grad_norm=1.0, learning_rate=0.01),

@@ -130,7 +130,7 @@ class Bench:
         modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(device)]
         optimiser = optim.adamw(list(optim.parameters(*modules).values()), SCHEDULE)
         # a zero loss reads the logits too, so that both models run up to their heads
-        keys = [{("logits", None)} if loss is None else loss.needs(side) for side in ("student", "teacher")]
+        keys = [{("logits", None)} if loss is None else loss.reads(side) for side in ("student", "teacher")]
         with closing(Recorder(self.student, keys[0])) as student, closing(Recorder(self.teacher, keys[1])) as teacher:
 
             def run() -> None:

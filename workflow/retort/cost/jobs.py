@@ -35,13 +35,13 @@ class Job:
     Args:
         rule: its rule.
         wildcards: the values of its wildcards, by name.
-        needs: the paths that it reads.
+        inputs: the paths that it reads.
         estimate: what it takes.
     """
 
     rule: Rule
     wildcards: SimpleNamespace
-    needs: tuple[str, ...]
+    inputs: tuple[str, ...]
     estimate: Estimate
 
     @property
@@ -111,7 +111,9 @@ class Jobs:
         rule, wildcards = made
         key = rule.key(wildcards)
         if key not in self.by_key:
-            self.by_key[key] = Job(rule, wildcards, tuple(rule.needs(wildcards)), self.estimates.of(rule, wildcards))
+            self.by_key[key] = Job(
+                rule, wildcards, tuple(rule.input_paths(wildcards)), self.estimates.of(rule, wildcards)
+            )
         return self.by_key[key]
 
     def behind(self, paths: Iterable[str], stop_at_done: bool = False) -> Iterator[Job]:
@@ -127,7 +129,7 @@ class Jobs:
             if job is None or job.key in seen or (stop_at_done and job.done):
                 continue
             seen.add(job.key)
-            waiting += reversed(job.needs)
+            waiting += reversed(job.inputs)
             yield job
 
     def in_order(self, paths: Iterable[str]) -> list[Job]:
@@ -142,5 +144,5 @@ class Jobs:
                 ordered[job.key] = job
             else:
                 open_jobs.append((job, True))
-                open_jobs += [(need, False) for path in reversed(job.needs) if (need := self.at(path))]
+                open_jobs += [(need, False) for path in reversed(job.inputs) if (need := self.at(path))]
         return list(ordered.values())

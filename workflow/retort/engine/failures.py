@@ -34,7 +34,7 @@ def failed_jobs(jobs: Jobs, targets: Iterable[str]) -> dict[str, str]:
     for job in jobs.in_order(targets):
         if why := failure(job.key):
             reasons[job.key] = printable(f"{job.key}: {why}")
-        elif waits := [reasons[need.key] for path in job.needs if (need := jobs.at(path)) and need.key in reasons]:
+        elif waits := [reasons[need.key] for path in job.inputs if (need := jobs.at(path)) and need.key in reasons]:
             reasons[job.key] = waits[0]
     return reasons
 

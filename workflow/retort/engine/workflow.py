@@ -48,7 +48,7 @@ class Run:
         self.plan = Plan(read_config(config, origins=origins), None if self.is_job else ask)
         if not self.is_job:
             self.plan.settings.resolve_all()
-        self.rules, self.needs = rules_of(self.plan), JobResources(self.plan)
+        self.rules, self.resources = rules_of(self.plan), JobResources(self.plan)
         decided = self.plan.config
         choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),

@@ -40,7 +40,7 @@ class TestsFigure(Figure):
     kind: Literal["tests"] = Field(description="which kind of figure this is")
     of: Name = Field(description="a table of paired tests")
 
-    def draws(self) -> list[str]:
+    def drawn_tables(self) -> list[str]:
         """Return the table that it shows."""
         return [self.of]
 

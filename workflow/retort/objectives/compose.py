@@ -76,7 +76,7 @@ class WeightedSum(nn.Module):
             }
         )
 
-    def needs(self, side: str) -> set[Key]:
+    def reads(self, side: str) -> set[Key]:
         """Return the (activation, layer) keys to record for a side, 'student' or 'teacher'."""
         return set().union(*(term.keys(side) for term in self.terms))
 

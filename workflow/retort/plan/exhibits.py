@@ -103,7 +103,7 @@ def rules_of_figures(plan: Plan) -> Iterator[Rule]:
             "figure": _of(plan, "figure", file_of),
             "scores": _of(plan, "figure", scores),
             "profiles": _of(plan, "figure", profiles),
-            "tables": lambda of: _tidy(of.paper, exhibits[of.paper, of.figure].draws()),
+            "tables": lambda of: _tidy(of.paper, exhibits[of.paper, of.figure].drawn_tables()),
         },
         {"left_out": _of(plan, "figure", reasons_left_out)},
         {"figure": FIGURE},

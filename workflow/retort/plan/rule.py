@@ -92,7 +92,7 @@ class Rule:
             for name, value in self.inputs.items()
         }
 
-    def needs(self, wildcards: Wildcards) -> list[str]:
+    def input_paths(self, wildcards: Wildcards) -> list[str]:
         """Return the inputs of a job as one list of paths."""
         return [path for value in self.reads(wildcards).values() for path in paths_in(value)]
 

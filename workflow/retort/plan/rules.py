@@ -90,7 +90,7 @@ class Rules(dict[str, Rule]):
                 log = rule.key(wildcards)
                 if log not in logs:
                     logs.add(log)
-                    paths += rule.needs(wildcards)
+                    paths += rule.input_paths(wildcards)
         return logs
 
 

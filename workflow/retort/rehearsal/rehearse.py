@@ -127,7 +127,7 @@ def run(jobs: Iterable[Job], config: dict[str, Any]) -> Iterator[Ran | None]:
     notes, lost = _read_notes(), set[str]()
     for job in jobs:
         outputs = outputs_of(job)
-        if lost.intersection(job.needs):
+        if lost.intersection(job.inputs):
             lost.update(outputs)
             yield None
         elif notes.get(job.key) == (digest := _made_from(job)) and all(map(os.path.exists, outputs)):
@@ -156,7 +156,7 @@ def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
 
 def _made_from(job: Job) -> str:
     """Return a digest of what a job is made from: its params, and the times of change of its inputs."""
-    times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.needs) if path.exists()}
+    times = {str(path): path.stat().st_mtime_ns for path in map(Path, job.inputs) if path.exists()}
     return digest_of([params_of(job), times])
 
 

@@ -17,7 +17,7 @@ from retort.audit import audit, condition_of
 from retort.engine.job import Job
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, ClaimCounts, Files, Opening, Tally, openings, tally
-from retort.results.environments import collect_runs, origin
+from retort.results.environments import collect_runs, environments_of
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
 from retort.study.study import Study
@@ -114,7 +114,8 @@ def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) ->
     run = [entry.tally for entry in entries if entry.slug in study.papers]
     return write_page(
         to, "index.html", entries=entries, total=sum(run, Tally()),
-        origin=origin(collect_runs(study)), scale=study.config.scale, audit=[Path(page).name for page in audit],
+        origin=environments_of(collect_runs(study)), scale=study.config.scale,
+        audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from retort.formatters import number
 from retort.plan import resolve
 from retort.report.html import article, exhibit, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
-from retort.results.environments import Run, Spent, collect_runs, costs_of, origin
+from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
 from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
@@ -84,7 +84,7 @@ def write_paper(
         findings=[] if spec.ours else findings(study, paper),
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students),
-        settings=settings, cost=cost, planned=planned, assumption=assumption, origin=origin(runs),
+        settings=settings, cost=cost, planned=planned, assumption=assumption, origin=environments_of(runs),
     )  # fmt: skip
 
 

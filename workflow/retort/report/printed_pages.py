@@ -66,7 +66,7 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
 def _print_exhibits(study: Study, paper: str, files: Files) -> None:
     """Write the tidy CSV of each table and figure of a paper, its HTML or SVG, and the claims."""
     tables: dict[str, list[Line]] = {}
-    names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].draws()), name))
+    names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].drawn_tables()), name))
     for name in names:
         inputs = Inputs(study, paper, name, tables=tables)
         make = _print_table if name.startswith("table") else _draw

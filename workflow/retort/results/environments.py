@@ -11,7 +11,7 @@ from retort.results.score_files import read_record
 from retort.study.cells import expand, profile_address, profiled, score_address
 from retort.study.study import Study
 
-NAMES = {"codes": "states of the code"}  # field of `Origin` -> its name in the warning, if it differs
+NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name in the warning, if it differs
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Origin:
-    """The distinct origins of some result files; each list is sorted.
+class Environments:
+    """The distinct commits, code, versions and devices of some result files; each list is sorted.
 
     Args:
         commits: commits that made the results, and the results that these were made from.
@@ -152,11 +152,11 @@ def _makers(record: dict[str, Any], key: str) -> Iterator[str | None]:
 
 def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
     """Return the warning on mixed results behind some tables or figures; empty if nothing is mixed."""
-    return origin(collect_runs(study, {(paper, name) for name in names})).warning
+    return environments_of(collect_runs(study, {(paper, name) for name in names})).warning
 
 
-def origin(runs: Iterable[Run]) -> Origin:
-    """Return the distinct origins of some result files; each file counts once."""
+def environments_of(runs: Iterable[Run]) -> Environments:
+    """Return the distinct environments in which some result files were made; each file counts once."""
     records = {run.path: run for run in runs}
     every = [run.record for run in records.values()]
     scores = [run.record for run in records.values() if run.is_score]
@@ -171,7 +171,7 @@ def origin(runs: Iterable[Run]) -> Origin:
     mixed = [NAMES.get(name, name) for name, values in distinct.items() if len(values) > 1]
     if len(versions) > len({name for name, _ in versions}):
         mixed.append("versions")
-    return Origin(
+    return Environments(
         files=len(records),
         **distinct,
         seeds=_distinct(record.get("seed") for record in scores),

@@ -148,7 +148,7 @@ class Answers:
         """Return the tables of its paper whose scores it compares, instead of reading scores of its own."""
         return []
 
-    def draws(self) -> list[str]:
+    def drawn_tables(self) -> list[str]:
         """Return the tables of its paper whose tidy lines it reads."""
         return []
 

@@ -143,7 +143,7 @@ def _train_stage(number: int, students: Sequence[Student], teacher_and_data: Tea
 
 def _teacher_of(losses: list[WeightedSum], teacher_and_data: TeacherAndData, dropout: bool) -> Activations:
     """Return the teacher's activations that any of the losses reads; the teacher runs once on a batch."""
-    keys = set[Key]().union(*(loss.needs("teacher") for loss in losses))
+    keys = set[Key]().union(*(loss.reads("teacher") for loss in losses))
     if not keys:
         return no_teacher
     activations = teacher_and_data.activations(keys, dropout)
@@ -154,7 +154,7 @@ def _training_run(
     student: Student, number: int, loss: WeightedSum, teacher: Activations, teacher_and_data: TeacherAndData
 ) -> TrainingRun:
     """Return the training run of the stage with this number, from 1."""
-    recorder = Recorder(student.network, loss.needs("student"))
+    recorder = Recorder(student.network, loss.reads("student"))
     stages = student.settings.stages
     *before, steps = (stage.schedule.steps_on(teacher_and_data.rows(stage)) for stage in stages[:number])
     run = TrainingRun(
