@@ -78,16 +78,8 @@ def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository:
     template = repository / "workflow/retort/report/templates/audit.html"
     template.write_text(template.read_text().replace("the papers print</h1>", "the papers of the clone print</h1>"))
     folder, page = make_study(tmp_path / "own"), "reports/audit.html"
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        str(repository / "workflow/Snakefile"),
-        "--logger",
-        "retort",
-    ]
-    said = run([*command, "--cores", "1", page], folder, str(ROOT / "workflow"))
+    command = f"{sys.executable} -m snakemake --snakefile {repository}/workflow/Snakefile --logger retort --cores 1"
+    said = run([*command.split(), page], folder, str(ROOT / "workflow"))
     assert "planned by the package beside the Snakefile" in said
     assert "the papers of the clone print</h1>" in (folder / page).read_text()
 
@@ -124,11 +116,8 @@ def test_what_the_guide_deploys_runs_from_empty_to_the_bytes_of_any_run(
     folder = tmp_path / "my-folder"
     (make_study(folder) / "config.yaml").replace(folder / "config/config.yaml")  # as a user edits it
     run(["bash", "-c", start], folder)
-    tables = [
-        path
-        for path in sorted(finished.glob("results/tables/tiny/*.csv"))
-        if not {line.unit for line in read(path)} & {"ms", "times"}  # no two runs take the same time
-    ]
+    every = sorted(finished.glob("results/tables/tiny/*.csv"))
+    tables = [path for path in every if not {line.unit for line in read(path)} & {"ms", "times"}]  # times differ
     assert finished / TABLE in tables
     for path in tables:
         assert (folder / path.relative_to(finished)).read_bytes() == path.read_bytes(), path.name

@@ -1,19 +1,24 @@
-"""A task whose splits have separate files, from the files to the table and to the zip for the server."""
+"""Tasks whose splits have separate files, from the files to tables, answers and the zip for a server, on both roads.
+
+One task classifies and has a submission; the other is extractive question answering in SQuAD's JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from retort.tasks import task_types
 
+from tests.conftest import read_json, snakemake
+from tests.tiny.edit import write
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
-TASK = """
+MOODS = """
 title: Is a sentence glad, near and far?
 source: pairs
 task_type: classification
@@ -39,22 +44,48 @@ sample:
   - {text: a glad day, label: glad}
   - {text: a sad day, label: sad}
 """
+WORDS = """
+title: Which word follows 'glad'?
+source: words
+task_type: span
+metrics: [f1, exact]
+subsets: [de, en]
+splits:
+  train: {rows: 24}
+  dev: {rows: 6, subsets: true}
+read:
+  local:
+    format: squad
+    files: {train: train.json, dev: 'dev-{subset}.json'}
+    columns: {id: id, question: question, context: context, label: answers}
+metric_for_best_model: f1/en
+evaluation_split: dev
+max_length: 20
+windows: {overlap: 4, question: 6}
+version: 1
+sample:
+  - {id: a, question: which word, context: a glad day, label: {text: [day], answer_start: [7]}}
+  - {id: b, question: which word, context: a glad song, label: {text: [song], answer_start: [7]}}
+"""
 TABLE = """
 kind: scores
-title: Near and far
+title: Files
 question: Is every subset scored?
 columns:
   - {task: moods, subset: near, metric: accuracy, label: Near}
   - {task: moods, subset: far, metric: accuracy, label: Far}
-  - {task: moods, subset: all, metric: f1, label: Both}
+  - {task: moods, subset: all, metric: f1, label: Near and far}
+  - {task: words, subset: de, metric: f1, label: German}
+  - {task: words, subset: all, metric: exact, label: Both}
 rows:
   - {student: tiny-teacher, label: Teacher}
+  - {student: tiny-kd, label: On the task}
   - {student: tiny-predicting, label: Fine-tuned}
 """
 
 
-def write_files(folder: Path) -> None:
-    """Write the task's files; the training file holds only a part of the whole training set."""
+def write_moods(folder: Path) -> None:
+    """Write the files of sentences; the training file holds only a part of the whole training set."""
     folder.mkdir()
     for name, rows in (("train", 30), ("dev-near", 10), ("dev-far", 10), ("test", 10)):
         words = [("glad", "high") if number % 3 else ("sad", "low") for number in range(rows)]
@@ -63,32 +94,70 @@ def write_files(folder: Path) -> None:
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
 
 
-def test_parts_samples_and_a_submission(tmp_path: Path, run_in: Callable[..., object]) -> None:
-    folder = make_study(tmp_path, sample=True)
-    study_folder = folder / "study"
-    write_files(folder / "pairs")
-    (study_folder / "tasks/moods.yaml").write_text(TASK)
-    (study_folder / "sources/pairs.yaml").write_text("{title: Pairs, path: pairs}")
-    (study_folder / "papers/tiny/table9.yaml").write_text(TABLE)
-    run_in(folder, "reports/tiny/table9.md", "reports/submissions/tiny-teacher/seed-1.zip")
+def write_words(folder: Path) -> None:
+    """Write the files of questions; some contexts are longer than a window."""
+    folder.mkdir()
+    for name, rows in (("train", 24), ("dev-de", 6), ("dev-en", 6)):
+        paragraphs = []
+        for number in range(rows):
+            words = ["road", "house"] * (number % 12) + ["glad", ("day", "song")[number % 2], "town"]
+            context = " ".join(words)
+            answer = {"text": words[-2], "answer_start": context.index("glad ") + 5}
+            asked = {"id": f"{name}-{number}", "question": "which word", "answers": [answer]}
+            paragraphs.append({"context": context, "qas": [asked]})
+        content = {"version": "1.1", "data": [{"title": "Words", "paragraphs": paragraphs}]}
+        (folder / f"{name}.json").write_text(json.dumps(content))
 
-    score = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.json").read_text())
-    assert score["split"] == "dev"
-    assert score["sample"] == {"train": [30, 40]}
-    assert {"accuracy/near", "accuracy/far", "accuracy/all", "f1/near"} <= set(score["metrics"])
-    stored = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.answers.json").read_text())
-    kind = task_types[score["settings"]["task"]["task_type"]]()
-    for subset in ("near", "far"):
-        again = kind.scores(**stored[f"dev-{subset}"])
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny study with both tasks, a table of their scores, and a submission."""
+    folder = make_study(tmp_path_factory.mktemp("files"), sample=True)
+    write_moods(folder / "pairs")
+    write_words(folder / "words")
+    for task, source, text in (("moods", "pairs", MOODS), ("words", "words", WORDS)):
+        (folder / f"study/tasks/{task}.yaml").write_text(text)
+        write(folder / "study", f"sources/{source}.yaml", {"title": source, "path": source})
+    (folder / "study/papers/tiny/table9.yaml").write_text(TABLE)
+    snakemake(folder, "reports/tiny/table9.md", "reports/submissions/tiny-teacher/seed-1.zip")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "subsets"), [("moods", "classification", ["near", "far"]), ("words", "span", ["de", "en"])]
+)
+@pytest.mark.parametrize("student", ["tiny-teacher", "tiny-kd", "tiny-predicting"])
+def test_the_answers_of_each_subset_have_its_score(
+    student: str, task: str, kind: str, subsets: list[str], made: Path
+) -> None:
+    place = made / "results/scores" / student / task
+    score: Any = read_json(place / "seed-1.json")
+    stored = read_json(place / "seed-1.answers.json")
+    for subset in subsets:
+        given = stored[f"dev-{subset}"]
+        again = task_types[kind]().scores(**given)
         assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
-    assert score["metrics"]["accuracy/all"] == pytest.approx(
-        (score["metrics"]["accuracy/near"] + score["metrics"]["accuracy/far"]) / 2
-    )
-    trial = json.loads((folder / "results/trials/tiny-predicting/moods/1-of-1.jsonl").read_text().splitlines()[0])
-    assert 0 <= trial["dev"] <= 1
-    assert "<sup>a</sup> measured on a sample: train 30 of 40 rows" in (folder / "reports/tiny/table9.md").read_text()
+        if task == "words":
+            assert [row["id"] for row in given["answers"]] == [f"dev-{subset}-{number}" for number in range(6)]
+            assert {row["normalisation"] for row in given["truth"]} == {f"mlqa-{subset}"}
+    for metric in again:
+        mean = sum(score["metrics"][f"{metric}/{subset}"] for subset in subsets) / 2
+        assert score["metrics"][f"{metric}/all"] == pytest.approx(mean)
 
-    with zipfile.ZipFile(folder / "reports/submissions/tiny-teacher/seed-1.zip") as archive:
+
+def test_a_sample_is_marked(made: Path) -> None:
+    score = read_json(made / "results/scores/tiny-predicting/moods/seed-2.json")
+    assert (score["split"], score["sample"]) == ("dev", {"train": [30, 40]})
+    trial = json.loads((made / "results/trials/tiny-predicting/moods/1-of-1.jsonl").read_text().splitlines()[0])
+    assert 0 <= trial["dev"] <= 1
+    table = (made / "reports/tiny/table9.md").read_text()
+    assert "<sup>a</sup> measured on a sample: train 30 of 40 rows" in table
+    assert "German" in table
+    assert not list((made / "results/activations").rglob("*.npy"))  # nobody needs them once the run is done
+
+
+def test_a_submission_has_an_answer_for_each_row_of_the_test_set(made: Path) -> None:
+    with zipfile.ZipFile(made / "reports/submissions/tiny-teacher/seed-1.zip") as archive:
         lines = archive.read("Moods.tsv").decode().splitlines()
     assert lines[0] == "index\tprediction"
     assert [line.split("\t")[0] for line in lines[1:]] == [str(number) for number in range(10)]

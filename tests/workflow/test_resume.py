@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import SNAKEMAKE, read_json, snakemake
@@ -40,29 +39,13 @@ def kill_in_the_middle(folder: Path) -> int:
     end = time.monotonic() + 120
     while time.monotonic() < end and running.poll() is None:
         if state.is_file():
-            for pid in jobs_of(running.pid):
-                os.kill(pid, signal.SIGKILL)
+            for process in reversed(psutil.Process(running.pid).children(recursive=True)):
+                process.kill()
             break
         time.sleep(0.02)
     assert running.wait(60) != 0
     assert not (folder / SCORE).exists()
     return int(read_json(state)["step"])
-
-
-def jobs_of(parent: int) -> list[int]:
-    """Return the ids of all processes below a process, the deepest first."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    children: dict[int, list[int]] = {}
-    for line in listed.splitlines():
-        pid, above = map(int, line.split())
-        children.setdefault(above, []).append(pid)
-    found: list[int] = []
-    queue = list(children.get(parent, []))
-    while queue:
-        pid = queue.pop()
-        found.insert(0, pid)
-        queue += children.get(pid, [])
-    return found
 
 
 def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:

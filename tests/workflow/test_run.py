@@ -18,29 +18,17 @@ from retort.engine.job import this_code
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import CLAIMS, STUDENTS, TABLE, change, remove
+from tests.workflow.test_incremental import scores_of
 
 pytestmark = pytest.mark.workflow
-SCORES = [
-    *(
-        f"tiny-{name}/{task}/seed-{seed}"
-        for name in ("kd", "attention")
-        for task in ("mood", "rating")
-        for seed in (1, 2)
-    ),
-    *(f"tiny-predicting/mood/seed-{seed}" for seed in (1, 2)),
-    *(f"tiny-teacher/{task}/seed-1" for task in ("mood", "rating")),
-]
+SCORES = scores_of("kd", "attention") | scores_of("predicting", tasks=["mood"]) | scores_of("teacher", seeds=[1])
 
 
 def test_every_score_stands_at_its_address_with_its_origin(finished: Path) -> None:
-    found = sorted(
-        str(p.relative_to(finished / "results/scores"))[:-5] for p in finished.glob("results/scores/*/*/seed-?.json")
-    )
-    assert found == sorted(SCORES)
-    for name in found:
-        score: Any = read_json(finished / "results/scores" / f"{name}.json")
-        student, task, seed = name.split("/")
-        assert (score["student"], score["task"], f"seed-{score['seed']}") == (student, task, seed)
+    assert {str(path.relative_to(finished)) for path in finished.glob("results/scores/*/*/seed-?.json")} == SCORES
+    for name in SCORES:
+        score: Any = read_json(finished / name)
+        assert name == f"results/scores/{score['student']}/{score['task']}/seed-{score['seed']}.json"
         assert score["status"] == "ok"
         assert all(-1 <= value <= 1 for value in score["metrics"].values())
         assert score["seconds"] > 0
@@ -51,20 +39,14 @@ def test_every_score_stands_at_its_address_with_its_origin(finished: Path) -> No
 
 
 def test_seeds_differ_and_the_grid_point_is_the_best_on_dev(finished: Path) -> None:
-    trials = [
-        eval_line(line) for line in next(finished.glob("results/trials/*/mood/1-of-1.jsonl")).read_text().splitlines()
-    ]
+    lines = next(finished.glob("results/trials/*/mood/1-of-1.jsonl")).read_text().splitlines()
+    trials = list(map(json.loads, lines))
     assert len(trials) == 2
     best = max(trials, key=lambda trial: trial["dev"])
     scores = [read_json(finished / f"results/scores/tiny-predicting/mood/seed-{seed}.json") for seed in (1, 2)]
     assert scores[0]["chosen"] == {key: best[key] for key in ("learning_rate", "batch_size")}
     one, two = (read_json(finished / f"results/scores/tiny-kd/rating/seed-{seed}.json")["metrics"] for seed in (1, 2))
     assert one != two
-
-
-def eval_line(line: str) -> Any:
-    """Parse a line of JSON."""
-    return json.loads(line)
 
 
 def test_task_agnostic_students_are_models_of_transformers(finished: Path) -> None:
@@ -87,19 +69,8 @@ def test_nothing_is_left_behind(finished: Path) -> None:
 def test_each_table_is_printed_in_four_forms(finished: Path, table: str) -> None:
     rows = list(csv.DictReader((finished / f"results/tables/tiny/{table}.csv").open()))
     assert rows
-    assert set(rows[0]) >= {
-        "paper",
-        "table",
-        "row",
-        "column",
-        "student",
-        "metric",
-        "published",
-        "mean",
-        "std",
-        "n",
-        "status",
-    }
+    assert {"paper", "table", "row", "column", "student", "metric"} <= set(rows[0])
+    assert {"published", "mean", "std", "n", "status"} <= set(rows[0])
     for ending in ("md", "tex", "html"):
         text = (finished / f"reports/tiny/{table}.{ending}").read_text()
         assert rows[0]["row"] in text
@@ -109,9 +80,8 @@ def test_each_table_is_printed_in_four_forms(finished: Path, table: str) -> None
 def test_the_mean_in_the_table_is_that_of_the_scores(finished: Path) -> None:
     rows = list(csv.DictReader((finished / "results/tables/tiny/table1.csv").open()))
     cell = next(row for row in rows if row["student"] == "tiny-kd" and row["task"] == "mood")
-    values = [
-        read_json(finished / f"results/scores/tiny-kd/mood/seed-{seed}.json")["metrics"]["accuracy"] for seed in (1, 2)
-    ]
+    scores = [read_json(finished / name) for name in scores_of("kd", tasks=["mood"])]
+    values = [score["metrics"]["accuracy"] for score in scores]
     assert float(cell["mean"]) == pytest.approx(100 * sum(values) / 2)
     assert float(cell["published"]) == 50.0
     assert cell["n"] == "2"
@@ -196,8 +166,7 @@ def with_huge_attention_scores(path: Path) -> None:
     """Change the weights of an encoder so that its scores are near 1e20: softmax takes them, their squares overflow."""
     from safetensors.torch import load_file, save_file
 
-    weights = {
-        name: value * 1e10 if name.endswith(("query.weight", "key.weight")) else value
-        for name, value in load_file(path).items()
-    }
+    weights = load_file(path)
+    for name in weights:
+        weights[name] *= 1e10 if name.endswith(("query.weight", "key.weight")) else 1
     save_file(weights, path, metadata={"format": "pt"})

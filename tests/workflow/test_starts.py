@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import read_json, snakemake
+from tests.tiny.edit import write
 from tests.tiny.make import make_family, make_study
 
 pytestmark = pytest.mark.workflow
@@ -22,24 +22,13 @@ STUDENTS: dict[str, dict[str, Any]] = {
     "truncated": {"initialisation": {"truncated": True}, "architecture": SMALL, "stages": ON_TASK},
     "published": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE, "stages": ON_TASK},
     "plain": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE},
-    "small": {
-        "teacher": "starts-small",
-        "initialisation": {"truncated": True},
-        "architecture": SMALL,
-        "stages": ON_TASK,
-    },
+    "small": {"initialisation": {"truncated": True}, "architecture": SMALL, "stages": ON_TASK},
     "narrow": {"initialisation": {"random": True}, "architecture": NARROW, "stages": ON_CORPUS},
     "grown": {"initialisation": {"student": "starts-narrow"}, "architecture": NARROW, "stages": ON_TASK},
 }
 STUDENTS["truncated"]["teacher"] = "starts-roberta"
 STUDENTS["small"]["teacher"] = "starts-borrower"  # whose tokenizer is that of the model 'big'
 SCORED = ("truncated", "published", "plain", "small", "grown")
-
-
-def write(path: Path, content: Any) -> None:
-    """Write the content to the file as JSON, which is valid YAML."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
 
 
 def write_paper(study_folder: Path) -> None:
@@ -54,13 +43,13 @@ def write_paper(study_folder: Path) -> None:
     table = {"title": "A table", "question": "Does it run?"}
     about = {"title": "Starts", "reference": "Made up for the tests", "ours": True, "show": ["table1", "table2"]}
     schedule = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
-    write(study_folder / "protocols/once.yaml", {"title": "Once", "schedule": schedule, "seeds": [1]})
+    write(study_folder, "protocols/once.yaml", {"title": "Once", "schedule": schedule, "seeds": [1]})
     paper = study_folder / "papers/starts"
-    write(paper / "paper.yaml", {**about, "teachers": teachers})
-    write(paper / "students.yaml", {name: {**common, **student} for name, student in STUDENTS.items()})
-    write(paper / "table1.yaml", {**table, "kind": "scores", "rows": rows, "columns": [column]})
+    write(paper, "paper.yaml", {**about, "teachers": teachers})
+    write(paper, "students.yaml", {name: {**common, **student} for name, student in STUDENTS.items()})
+    write(paper, "table1.yaml", {**table, "kind": "scores", "rows": rows, "columns": [column]})
     narrow = {"student": "starts-narrow", "label": "Narrow embeddings"}
-    write(paper / "table2.yaml", {**table, "kind": "profiles", "rows": [narrow]})
+    write(paper, "table2.yaml", {**table, "kind": "profiles", "rows": [narrow]})
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +60,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = {"big": ("bert", 4, 90), "small": ("bert", 2, 90), "other": ("roberta", 4, 300)}
     for name, (family, layers, vocabulary) in models.items():
         make_family(home / name, family, num_hidden_layers=layers)
-        write(study_folder / f"sources/{name}.yaml", {"title": name, "path": name})
-        model = {
-            "title": name,
-            "source": name,
-            "vocabulary": vocabulary,
-            "positions": 32,
-            "architecture": {**SHAPE, "layers": layers},
-        }
-        write(study_folder / f"models/{name}.yaml", {**model, **({"tokenizer": "big"} if name == "small" else {})})
+        write(study_folder, f"sources/{name}.yaml", {"title": name, "path": name})
+        model = {"title": name, "source": name, "vocabulary": vocabulary, "positions": 32}
+        model |= {"architecture": {**SHAPE, "layers": layers}}
+        write(study_folder, f"models/{name}.yaml", {**model, **({"tokenizer": "big"} if name == "small" else {})})
     (home / "small/tokenizer.json").unlink()  # as published models that name another's vocabulary
     write_paper(study_folder)
     snakemake(home)
