@@ -8,43 +8,37 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SNAKEMAKE
-from tests.contracts.mistakes.config import TEXTS
 
 pytestmark = pytest.mark.workflow
+MINE = ["--configfile", "mine.yaml"]
+# the file of the folder, a file of the command line, further arguments, what is said
+# fmt: off
+MISTAKES: dict[str, tuple[bytes | None, str, list[str], list[str]]] = {
+    "text": (b"scale: pocket\nscale: paper\n", "", [], ["config.yaml: line 2: 'scale' is given twice"]),
+    "other bytes": (b"scale: caf\xe9\n", "", [], ["config.yaml: not UTF-8 text"]),
+    "a folder": (None, "", [], ["config.yaml: cannot be read (Is a directory)"]),
+    "text of the command line's file": (
+        b"scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as 8"],
+    ),
+    "keys of each": (
+        b"scale: pocket\n", "keep_weight: true\n", [*MINE, "--config", "device=gpu"],
+        ["  mine.yaml: keep_weight: no key is called 'keep_weight'", "  --config: device: Input should be"],
+    ),
+}
+# fmt: on
 
 
-def dry_run(folder: Path, *arguments: str) -> str:
-    """Return what a dry run in a folder says, which fails."""
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_blamed_on_what_gives_it(mistake: str, tmp_path: Path) -> None:
+    own, mine, arguments, lines = MISTAKES[mistake]
+    if own is None:
+        (tmp_path / "config.yaml").mkdir()
+    else:
+        (tmp_path / "config.yaml").write_bytes(own)
+    (tmp_path / "mine.yaml").write_text(mine)
     command = [*SNAKEMAKE, "--dry-run", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "Traceback" not in done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(("text", "line"), TEXTS[:4])
-def test_a_mistake_in_the_text_of_a_configuration(text: str, line: str, tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(text)
-    assert f"config.yaml: {line}" in dry_run(tmp_path)
-
-
-def test_a_folder_or_other_bytes_in_the_place_of_a_configuration(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_bytes(b"scale: caf\xe9\n")
-    assert "config.yaml: not UTF-8 text" in dry_run(tmp_path)
-    (tmp_path / "config.yaml").unlink()
-    (tmp_path / "config.yaml").mkdir()
-    assert "config.yaml: cannot be read (Is a directory)" in dry_run(tmp_path)
-
-
-def test_a_mistake_in_a_file_of_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("scale: pocket\n")
-    (tmp_path / "mine.yaml").write_text("checkpoint_seconds: 010\n")
-    assert "mine.yaml: line 1: YAML reads 010 as 8" in dry_run(tmp_path, "--configfile", "mine.yaml")
-
-
-def test_a_wrong_key_is_blamed_on_what_gives_it(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("scale: pocket\n")
-    (tmp_path / "mine.yaml").write_text("keep_weight: true\n")
-    said = dry_run(tmp_path, "--configfile", "mine.yaml", "--config", "device=gpu")
-    assert "  mine.yaml: keep_weight: no key is called 'keep_weight'" in said
-    assert "  --config: device: Input should be" in said
+    assert "Traceback" not in said
+    assert all(line in said for line in lines), said

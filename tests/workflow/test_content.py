@@ -8,8 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from retort.data.encoded import Encoded
 from retort.engine.attempts import RUN
 from retort.engine.run import LATEST, VARIABLE
+from retort.plan import resolve
+from retort.specs.config import read_config
+from retort.study.load import open_study
 
 from tests.conftest import SNAKEMAKE, read_json, snakemake
 from tests.tiny.edit import change
@@ -29,11 +33,6 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def jobs(folder: Path) -> dict[str, int]:
-    """Return the number of jobs by rule that would encode the task."""
-    return planned(folder, ENCODED)[0]
-
-
 def test_a_touched_script_plans_no_job(encoded: Path, repository: Path) -> None:
     for path in (repository / "workflow" / "scripts").glob("*.py"):
         path.touch()
@@ -44,22 +43,18 @@ def test_data_that_was_moved_or_touched_re_runs_nothing_and_data_that_was_change
     (encoded / "texts").rename(encoded / "moved")
     change(encoded / "study", "sources/texts.yaml", "path: texts", "path: moved")
     (encoded / "moved" / "rated.txt").touch()
-    assert jobs(encoded) == {}
+    assert planned(encoded, ENCODED)[0] == {}
     snakemake(encoded, "results/encoded/rating/encoder")  # needs the files, which are elsewhere now
-    link = encoded / "results/sources/texts/rated.txt"
-    assert link.resolve() == encoded / "moved" / "rated.txt"
-    path, before = encoded / "moved" / "rated.txt", (encoded / "moved" / "rated.txt").read_bytes()
+    path = encoded / "moved" / "rated.txt"
+    assert (encoded / "results/sources/texts/rated.txt").resolve() == path
+    before = path.read_bytes()
     path.write_bytes(before.replace(b"glad", b"cold"))
-    assert jobs(encoded) == {"fetch_source": 1, "encode_task": 1}
+    assert planned(encoded, ENCODED)[0] == {"fetch_source": 1, "encode_task": 1}
     path.write_bytes(before)
-    assert jobs(encoded) == {}
+    assert planned(encoded, ENCODED)[0] == {}
 
 
 def test_no_setting_names_the_place_of_the_users_files(encoded: Path) -> None:
-    from retort.plan import resolve
-    from retort.specs.config import read_config
-    from retort.study.load import open_study
-
     study = open_study(read_config(read_json(encoded / "config.yaml")))
     text = resolve.score(study, "tiny-kd", "mood").model_dump_json()
     assert '"local":"texts"' in text
@@ -73,11 +68,10 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
     run = next(path for path in (folder / "results" / "runs").iterdir() if path.is_dir())
     change(folder / "study", "tasks/mood.yaml", "max_length: 16", "max_length: 4")
     late(folder, run)
-    lengths = read_lengths(folder)
-    assert max(lengths) > 4
+    assert longest(folder) > 4
     shutil.rmtree(folder / ENCODED)
     late(folder, None)  # without what the run has frozen, the edit reaches the job
-    assert max(read_lengths(folder)) == 4
+    assert longest(folder) == 4
 
 
 def late(folder: Path, run: Path | None) -> None:
@@ -92,8 +86,6 @@ def late(folder: Path, run: Path | None) -> None:
     )  # fmt: skip
 
 
-def read_lengths(folder: Path) -> list[int]:
-    """Return the number of tokens of each row that was encoded."""
-    from retort.data.encoded import Encoded
-
-    return [int(length) for length in Encoded.load(folder / ENCODED, "train").lengths]
+def longest(folder: Path) -> int:
+    """Return the largest number of tokens of a row that was encoded."""
+    return int(max(Encoded.load(folder / ENCODED, "train").lengths))

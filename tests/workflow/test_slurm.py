@@ -40,8 +40,8 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
-    command = [*SNAKEMAKE, "--profile", "slurm", "-n"]
-    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    command = [*SNAKEMAKE, "--profile", "slurm", "-n", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)
     jobs = [dict(pair.split("=", 1) for pair in line.split(", ")) for line in lines]
@@ -89,15 +89,11 @@ def configuration(folder: Path, *arguments: str) -> Any:
     return read_json(folder / "seen.json")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "scale"),
-    [
-        ([], "paper"),
-        (["--config", "scale=pocket"], "pocket"),
-        (["--config", "scale=reduced", "papers=[wang2023]"], "reduced"),
-        (["--configfile", "slurm/study.yaml", "reduced.yaml"], "reduced"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "scale"), [
+    ([], "paper"),
+    (["--config", "scale=reduced", "papers=[wang2023]"], "reduced"),
+    (["--configfile", "slurm/study.yaml", "reduced.yaml"], "reduced"),
+])  # fmt: skip
 def test_the_command_line_keeps_the_precision_of_the_profile(tmp_path: Path, arguments: list[str], scale: str) -> None:
     seen = configuration(tmp_path, *arguments)
     assert (seen["scale"], seen["precision"]) == (scale, "bfloat16")
@@ -109,8 +105,7 @@ def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: 
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     local = make_study(tmp_path / "local", precision="bfloat16")  # the precision of the profile, not of the node
-    command = [*SNAKEMAKE, "--profile", "slurm"]
-    command += ["--config", "scale=pocket"]
+    command = [*SNAKEMAKE, "--profile", "slurm", "--config", "scale=pocket"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "reports/index.html").is_file()
@@ -120,9 +115,7 @@ def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: 
     assert made == contents(local)
     for path in sorted(local.glob("results/scores/**/seed-?.json")):
         there, here = read_json(folder / path.relative_to(local)), read_json(path)
-        assert [there[key] for key in ("metrics", "status", "settings")] == [
-            here[key] for key in ("metrics", "status", "settings")
-        ]
+        assert all(there[key] == here[key] for key in ("metrics", "status", "settings"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -22,8 +22,8 @@ from pathlib import Path
 import pytest
 from retort.engine.attempts import position
 
-from tests.conftest import ROOT, SNAKEMAKE, snakemake
-from tests.tiny.edit import PROTOCOL, STUDENTS, change
+from tests.conftest import ROOT, SNAKEMAKE, read_json, snakemake
+from tests.tiny.edit import PROTOCOL, STUDENTS, add, change
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm import STUDY, running
 from tests.workflow.test_together import NAMES
@@ -51,13 +51,6 @@ def made(folder: Path) -> Path:
     return on_slurm(folder)
 
 
-def made_twice(folder: Path) -> list[Path]:
-    """Return two copies of such a study; all but the training is made here rather than on the cluster."""
-    base = made(folder / "base")
-    snakemake(base, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
-    return [shutil.copytree(base, folder / name, symlinks=True) for name in ("whole", "cut")]
-
-
 def made_together(folder: Path, students_together: int) -> Path:
     """Return a study of three students of one teacher with long trainings."""
     make_together(folder, students_together)
@@ -78,9 +71,7 @@ def on_slurm(folder: Path) -> Path:
     """Add the profile to a study, and return its folder."""
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     (folder / "slurm/study.yaml").write_text(STUDY)
-    profile = folder / "slurm/config.yaml"
-    added = "\nretort-keep-successful-logs: true\n"
-    profile.write_text(profile.read_text() + added)
+    add(folder, "slurm/config.yaml", "\nretort-keep-successful-logs: true\n")
     return folder
 
 
@@ -94,14 +85,15 @@ def started(folder: Path, rule: str, *targets: str) -> Iterator[subprocess.Popen
         targets: what is to be made.
     """
     asked = [f"{rule}:{resource}" for resource in (f"runtime={LIMIT}", "mem_mb=1500")]
-    command = [*SNAKEMAKE, "--profile", "slurm",
-               "--set-resources", *asked, "--", *targets]  # fmt: skip
+    command = [*SNAKEMAKE, "--profile", "slurm", "--set-resources", *asked, "--", *targets]
     with (folder / "out.txt").open("ab") as out:
         controller = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         yield controller
     finally:
-        end_whole(controller)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(controller.pid, signal.SIGKILL)  # and what it has started on this machine
+        controller.wait()
 
 
 def wait_until(true: Callable[[], bool], controller: subprocess.Popen[bytes]) -> None:
@@ -177,25 +169,18 @@ def lose(node: str) -> None:
         time.sleep(1)
 
 
-def end_whole(controller: subprocess.Popen[bytes]) -> None:
-    """Kill Snakemake and what it has started on this machine."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(controller.pid, signal.SIGKILL)
-    controller.wait()
-
-
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
 def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    whole, cut = made_twice(tmp_path)
+    base = made(tmp_path / "base")  # all but the training is made here rather than on the cluster
+    snakemake(base, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
+    whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
     with ThreadPoolExecutor(1) as beside:
         undisturbed = beside.submit(snakemake, whole, SCORE)
         meet_every_fault(cut)
         undisturbed.result()
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
-    mine, other = (json.loads((folder / SCORE).read_text()) for folder in (cut, whole))
-    assert [mine[key] for key in ("metrics", "status", "seed", "split")] == [
-        other[key] for key in ("metrics", "status", "seed", "split")
-    ]
+    mine, other = read_json(cut / SCORE), read_json(whole / SCORE)
+    assert all(mine[key] == other[key] for key in ("metrics", "status", "seed", "split"))
 
 
 def meet_every_fault(cut: Path) -> None:
@@ -242,8 +227,8 @@ def test_students_side_by_side_meet_faults_and_have_the_bytes_of_students_alone(
         meet_faults_together(cut)
         undisturbed.result()
     for model in MODELS:
-        weights = [(folder / model / "model.safetensors").read_bytes() for folder in (alone, cut)]
-        assert weights[0] == weights[1]
+        one, other = ((folder / model / "model.safetensors").read_bytes() for folder in (alone, cut))
+        assert one == other
 
 
 def meet_faults_together(cut: Path) -> None:

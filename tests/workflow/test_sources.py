@@ -1,103 +1,28 @@
-"""Tests that Snakemake fetches sources: only the fetching job uses the hub, and the user's data is never changed."""
+"""Tests of runs that fetch sources: the user's data is never changed, and a hub is asked for what a run needs, once."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from retort.data.encoded import Encoded
 from retort.specs.task import Task
 
+from tests.conftest import read_json, snakemake
+from tests.tiny.edit import change, remove, set_value, write
 from tests.tiny.forms import add_to_card, write_sample
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned
 
 pytestmark = pytest.mark.workflow
-COMMIT = "a" * 40
-
-
-def test_data_outlives_all_that_snakemake_does_to_its_links(tmp_path: Path, run_in: Callable) -> None:
-    folder = make_study(tmp_path)
-    kept = {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")}
-    run_in(folder, "results/sources/texts")
-    link = folder / "results/sources/texts/rated.txt"
-    assert link.is_symlink()
-    run_in(folder, "results/sources/texts", "--forcerun", "fetch_source")
-    run_in(folder, "results/sources/texts", "--touch")
-    run_in(folder, "results/sources/texts", "--delete-all-output")
-    assert not link.parent.exists()
-    assert {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")} == kept
-
-
-def test_a_run_knows_what_lies_behind_linked_folders_and_reads_nothing_unchecked(
-    tmp_path: Path, run_in: Callable
-) -> None:
-    folder, texts = make_study(tmp_path), "results/sources/texts"
-    (tmp_path / "scratch").mkdir()
-    (tmp_path / "scratch" / "more.txt").write_text("before")
-    (folder / "texts" / "linked").symlink_to(tmp_path / "scratch")
-    run_in(folder, texts)
-    assert planned(folder, texts) == ({}, set())
-    (tmp_path / "scratch" / "more.txt").write_text("behind")
-    assert planned(folder, texts)[0] == {"fetch_source": 1}
-    (folder / "texts" / "gone").symlink_to(tmp_path / "nowhere")
-    failed = run_in(folder, texts, check=False)
-    assert failed.returncode != 0
-    assert "fetch_source(texts): 'gone' in the folder of the source is a link that leads nowhere" in failed.stderr
-    assert "Traceback" not in failed.stderr
-    (folder / "texts" / "gone").unlink()
-    run_in(folder, texts)
-    (folder / texts / ".checksums.json").unlink()  # as a copy with `cp -r folder/*` does
-    failed = run_in(folder, "results/encoded/mood/encoder", check=False)
-    assert failed.returncode != 0
-    assert f"{texts} has no checksum: no job has made it; delete {texts} and run again" in failed.stderr
-
-
-def test_a_study_moves_from_a_folder_to_a_commit_of_the_hub(
-    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = make_study(tmp_path)
-    content = {"rated.txt": (folder / "texts" / "rated.txt").read_bytes()}
-    run_in(folder, "results/sources/texts")
-    with serve(TinyHub({"datasets/someone/texts": {COMMIT: content}})) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        where = {"repository": "someone/texts", "repo_type": "dataset", "files": ["rated.txt"], "commit": COMMIT}
-        source = {"title": "Texts", "licence": "MIT", "local": "texts", "hub": {**where, "found": "made up"}}
-        (folder / "study" / "sources" / "texts.yaml").write_text(json.dumps(source))
-        run_in(folder, "results/sources/texts")
-        fetched = folder / "results/sources/texts/rated.txt"
-        assert not fetched.is_symlink()
-        assert fetched.read_bytes() == content["rated.txt"]
-        assert not (folder / "results/checkpoints").exists() or not list((folder / "results/checkpoints").iterdir())
-        settings = json.loads((folder / "config.yaml").read_text())
-        (folder / "config.yaml").write_text(json.dumps({**settings, "data_dir": str(folder)}))
-        run_in(folder, "results/sources/texts")
-        assert (folder / "results/sources/texts/rated.txt").is_symlink()
-
-
-def test_a_teacher_is_trained_from_a_model_of_the_hub(
-    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = make_study(tmp_path)
-    files = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-    content = {name: (folder / "encoder" / name).read_bytes() for name in files}
-    where = {"repository": "someone/encoder", "repo_type": "model", "commit": COMMIT, "found": "made up"}
-    source = {"title": "E", "licence": "MIT", "hub": {**where, "files": ["config.json", "*.safetensors", "tokenizer*"]}}
-    (folder / "study" / "sources" / "encoder.yaml").write_text(json.dumps(source))
-    with serve(TinyHub({"models/someone/encoder": {COMMIT: {**content, "pytorch_model.bin": b"pickle"}}})) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        run_in(folder, "results/scores/tiny-teacher/mood/seed-1.json", "results/corpora/sentences/encoder")
-        assert not any("pytorch_model" in path for path in hub.paths())
-    fetched = folder / "results" / "sources" / "encoder"
-    assert sorted(path.name for path in fetched.glob("[!.]*")) == sorted(files)
-    score = json.loads((folder / "results/scores/tiny-teacher/mood/seed-1.json").read_text())
-    assert score["settings"]["model"]["source"]["hub"]["commit"] == COMMIT
-    assert "found" not in score["settings"]["model"]["source"]["hub"]
-
-
+COMMIT, TEXTS = "a" * 40, "results/sources/texts"
+PINNED = {"commit": COMMIT, "found": "made up"}
+LEFT_OUT = ("table2", "table3", "figure1", "figure2", "figure3", "claims")
 TASK = {
     "title": "Is a sentence glad?", "task_type": "classification", "labels": ["sad", "glad"], "metrics": ["accuracy"],
     "splits": {"train": {"rows": 2}, "dev": {"rows": 2}}, "evaluation_split": "dev", "max_length": 16, "version": 1,
@@ -109,22 +34,162 @@ TASK = {
 }  # fmt: skip
 
 
-def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
-    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a tiny study."""
+    return make_study(tmp_path / "folder")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
+    """Yield a running hub that holds nothing yet, to which HF_ENDPOINT points."""
+    with serve(TinyHub({})) as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.address)
+        yield running
+
+
+def on_hub(name: str, *files: str, kind: str = "dataset", **more: Any) -> dict[str, Any]:
+    """Return a source whose place is the hub, or the folder `name` of `data_dir`."""
+    where = {"repository": f"someone/{name}", "repo_type": kind, "files": list(files), **more}
+    return {"title": "T", "licence": "MIT", "hub": where, "local": name}
+
+
+def configure(folder: Path, **settings: Any) -> None:
+    """Change settings of a study's configuration."""
+    (folder / "config.yaml").write_text(json.dumps({**read_json(folder / "config.yaml"), **settings}))
+
+
+def test_data_outlives_all_that_snakemake_does_to_its_links(folder: Path) -> None:
+    kept = {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")}
+    snakemake(folder, TEXTS)
+    link = folder / TEXTS / "rated.txt"
+    assert link.is_symlink()
+    for what in (["--forcerun", "fetch_source"], ["--touch"], ["--delete-all-output"]):
+        snakemake(folder, TEXTS, *what)
+    assert not link.parent.exists()
+    assert {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")} == kept
+
+
+def test_a_run_knows_what_lies_behind_linked_folders_and_reads_nothing_unchecked(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "more.txt").write_text("before")
+    (folder / "texts" / "linked").symlink_to(tmp_path / "scratch")
+    snakemake(folder, TEXTS)
+    assert planned(folder, TEXTS) == ({}, set())
+    (tmp_path / "scratch" / "more.txt").write_text("behind")
+    assert planned(folder, TEXTS)[0] == {"fetch_source": 1}
+    (folder / "texts" / "gone").symlink_to(tmp_path / "nowhere")
+    failed = snakemake(folder, TEXTS, check=False)
+    assert failed.returncode != 0
+    assert "fetch_source(texts): 'gone' in the folder of the source is a link that leads nowhere" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    (folder / "texts" / "gone").unlink()
+    snakemake(folder, TEXTS)
+    (folder / TEXTS / ".checksums.json").unlink()  # as a copy with `cp -r folder/*` does
+    failed = snakemake(folder, "results/encoded/mood/encoder", check=False)
+    assert failed.returncode != 0
+    assert f"{TEXTS} has no checksum: no job has made it; delete {TEXTS} and run again" in failed.stderr
+
+
+def test_a_study_moves_from_a_folder_to_the_hub_whose_commit_its_run_pins_and_back(folder: Path, hub: TinyHub) -> None:
+    snakemake(folder, TEXTS)
+    fetched, content = folder / TEXTS / "rated.txt", (folder / "texts/rated.txt").read_bytes()
+    hub.files["datasets/someone/texts"] = {COMMIT: {"rated.txt": content}}
+    hub.branches["datasets/someone/texts", "main"] = COMMIT
+    write(folder / "study", "sources/texts.yaml", on_hub("texts", "rated.txt"))
+    dry = snakemake(folder, TEXTS, "-n")
+    assert "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main" in dry.stderr
+    assert hub.paths() == []
+    done = snakemake(folder, TEXTS)
+    assert f"study/sources/texts.yaml: pinned to {COMMIT}, main of someone/texts" in done.stderr
+    assert f"commit: {COMMIT}" in (folder / "study/sources/texts.yaml").read_text()
+    assert not fetched.is_symlink()
+    assert fetched.read_bytes() == content
+    assert not list(folder.glob("results/checkpoints/*"))
+    asked = len(hub.paths())
+    snakemake(folder, "results/encoded/mood/encoder")  # a source that is already fetched is not asked for
+    assert len(hub.paths()) == asked
+    configure(folder, data_dir=str(folder))
+    snakemake(folder, TEXTS)
+    assert fetched.is_symlink()
+
+
+def test_a_run_whose_sources_cannot_be_had_leaves_what_was_fetched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, repository = make_study(tmp_path), tmp_path / "repository"
-    where = {"repository": "someone/moods", "repo_type": "dataset", "files": ["plain/*"], "commit": COMMIT}
-    source = {"title": "Moods", "licence": "MIT", "hub": {**where, "found": "made up"}}
-    (folder / "study" / "tasks" / "moods.yaml").write_text(json.dumps({**TASK, "source": source}))
+    snakemake(folder, TEXTS)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    write(folder / "study", "sources/texts.yaml", on_hub("texts", "rated.txt", **PINNED))
+    snakemake(folder, TEXTS, "-n")
+    done = snakemake(folder, TEXTS, check=False)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "the hub gives no answer: someone/texts at aaaa" in said
+    assert "1 source cannot be had, so nothing was run:" in said
+    assert "Traceback" not in said
+    assert (folder / TEXTS / "rated.txt").is_file()
+
+
+def test_a_teacher_is_trained_from_a_model_of_the_hub(folder: Path, hub: TinyHub) -> None:
+    files = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    content = {name: (folder / "encoder" / name).read_bytes() for name in files}
+    hub.files["models/someone/encoder"] = {COMMIT: {**content, "pytorch_model.bin": b"pickle"}}
+    source = on_hub("encoder", "config.json", "*.safetensors", "tokenizer*", kind="model", **PINNED)
+    write(folder / "study", "sources/encoder.yaml", source)
+    snakemake(folder, "results/scores/tiny-teacher/mood/seed-1.json", "results/corpora/sentences/encoder")
+    assert not any("pytorch_model" in path for path in hub.paths())
+    fetched = folder / "results" / "sources" / "encoder"
+    assert sorted(path.name for path in fetched.glob("[!.]*")) == sorted(files)
+    score = read_json(folder / "results/scores/tiny-teacher/mood/seed-1.json")
+    assert score["settings"]["model"]["source"]["hub"]["commit"] == COMMIT
+    assert "found" not in score["settings"]["model"]["source"]["hub"]
+
+
+def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
+    folder: Path, hub: TinyHub, tmp_path: Path
+) -> None:
+    repository, encoded = tmp_path / "moods", folder / "results/encoded/moods/encoder"
+    source = {key: value for key, value in on_hub("moods", "plain/*", **PINNED).items() if key != "local"}
+    write(folder / "study", "tasks/moods.yaml", {**TASK, "source": source})
     write_sample(Task.model_validate({**TASK, "source": "moods"}), "hub", {"moods": repository})
     add_to_card(repository, "another", "train", "another/*.parquet")
     files = {str(path.relative_to(repository)): path.read_bytes() for path in repository.rglob("*") if path.is_file()}
-    with serve(TinyHub({"datasets/someone/moods": {COMMIT: {**files, "another/a.parquet": b"not fetched"}}})) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        run_in(folder, "results/encoded/moods/encoder")
-        assert not any("another" in path for path in hub.paths())
-    assert json.loads((folder / "results/encoded/moods/encoder/rows.json").read_text())["rows"] == {
-        "train": 2,
-        "dev": 2,
-    }
-    assert Encoded.load(folder / "results/encoded/moods/encoder", "dev").labels.tolist() == [1, 0]
+    hub.files["datasets/someone/moods"] = {COMMIT: {**files, "another/a.parquet": b"not fetched"}}
+    snakemake(folder, "results/encoded/moods/encoder")
+    assert not any("another" in path for path in hub.paths())
+    assert read_json(encoded / "rows.json")["rows"] == {"train": 2, "dev": 2}
+    assert Encoded.load(encoded, "dev").labels.tolist() == [1, 0]
+
+
+def cells(folder: Path, table: str) -> list[tuple[str, str]]:
+    """Return the status and reason of each cell of a table of the tiny study."""
+    with (folder / f"results/tables/tiny/{table}.csv").open() as file:
+        return [(line["status"], line["reason"]) for line in csv.DictReader(file)]
+
+
+def test_a_run_makes_what_it_can_and_the_next_one_makes_the_rest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remove(folder / "study", *(f"papers/tiny/{name}.yaml" for name in LEFT_OUT))
+    set_value(folder / "study", "papers/tiny/paper.yaml", "show", to=["table1", "table4"])
+    write(folder / "study", "sources/far.yaml", on_hub("far", "rated.txt", **PINNED))
+    change(folder / "study", "corpora/sentences.yaml", "source: texts", "source: far")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    done = snakemake(folder, check=False)
+    reason = "source far is not there: hub: the hub gives no answer"
+    assert done.returncode == 1
+    assert f"everything else is made; 1 left out, and cells that need it say 'missing':\n  {reason}" in done.stderr
+    assert "left out: study/sources/far.yaml: hub: the hub gives no answer; run again where" in done.stderr
+    assert cells(folder, "table4") == [("missing", reason)]
+    assert {status for status, _ in cells(folder, "table1")} == {"ok"}
+    index = folder / "reports/index.html"
+    assert "1 source or file was missing" in index.read_text()
+    assert reason in index.read_text()
+    assert "Nothing to be done" in snakemake(folder).stderr  # as long as nothing has come
+
+    before = (folder / "results/tables/tiny/table1.csv").stat().st_mtime_ns
+    (folder / "data/far").mkdir(parents=True)
+    (folder / "data/far/rated.txt").write_bytes((folder / "texts/rated.txt").read_bytes())
+    configure(folder, data_dir=str(folder / "data"))
+    assert "rule make_table" in snakemake(folder).stderr
+    assert (folder / "results/tables/tiny/table1.csv").stat().st_mtime_ns == before
+    assert [status for status, _ in cells(folder, "table4")] == ["ok"]
+    assert "was missing" not in index.read_text()
