@@ -94,17 +94,10 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
     }[scale]  # fmt: skip
 
 
-@pytest.fixture
-def measured(finished: Path) -> Any:
-    """Yield a finished study on a machine that was measured since."""
-    file = finished / "results/calibration.json"
-    precision = read_config(json.loads((finished / "config.yaml").read_text())).resolved_precision()
+def test_resources_re_run_nothing(copied: Path) -> None:
+    precision = read_config(json.loads((copied / "config.yaml").read_text())).resolved_precision()
     slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "fork": 1, "threads": 1, "at": "y"}
-    file.write_text(json.dumps({**slow, "device": f"cpu: {processor()}", "precision": precision}))
-    yield finished
-    file.unlink()
-
-
-def test_resources_re_run_nothing(measured: Path) -> None:
-    assert "Nothing to be done" in snakemake(measured, "-n").stdout
-    assert "Nothing to be done" in snakemake(measured, "-n", "--config", "micro_batch=2").stdout
+    measured = {**slow, "device": f"cpu: {processor()}", "precision": precision}
+    (copied / "results/calibration.json").write_text(json.dumps(measured))
+    assert "Nothing to be done" in snakemake(copied, "-n").stdout
+    assert "Nothing to be done" in snakemake(copied, "-n", "--config", "micro_batch=2").stdout
