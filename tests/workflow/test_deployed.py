@@ -39,13 +39,7 @@ GUIDE = "config/README.md"
 
 
 def run(command: list[str], folder: Path, package: str = "") -> str:
-    """Run a command in a folder and return what it says.
-
-    Args:
-        command: the command and its arguments.
-        folder: the folder.
-        package: where retort is looked for first; empty: it is found only if it is installed.
-    """
+    """Run a command in a folder, with retort from `package` or else as it is installed; return what it says."""
     paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False,
@@ -77,11 +71,15 @@ def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository:
         module.write('print("planned by the package beside the Snakefile")\n')
     template = repository / "workflow/retort/report/templates/audit.html"
     template.write_text(template.read_text().replace("the papers print</h1>", "the papers of the clone print</h1>"))
-    folder, page = make_study(tmp_path / "own"), "reports/audit.html"
-    command = f"{sys.executable} -m snakemake --snakefile {repository}/workflow/Snakefile --logger retort --cores 1"
-    said = run([*command.split(), page], folder, str(ROOT / "workflow"))
+    folder, page = tmp_path / "own", "reports/audit.html"
+    folder.mkdir()
+    shutil.copy(ROOT / "config.yaml", folder)
+    snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "workflow/Snakefile"), page]
+    said = run([*snakemake, "--logger", "retort", "--cores", "1"], folder, str(ROOT / "workflow"))
     assert "planned by the package beside the Snakefile" in said
+    assert re.search(r"findings in \d{4} numbers of \d\d tables", said)
     assert "the papers of the clone print</h1>" in (folder / page).read_text()
+    assert "Nothing to be done" in run([*snakemake, "-n"], folder, str(ROOT / "workflow"))
 
 
 @pytest.fixture

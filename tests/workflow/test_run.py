@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import place_of, sealed, take
+from retort.checksums import sealed, take
 from retort.engine.job import this_code
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import CLAIMS, STUDENTS, TABLE, change, remove
+from tests.tiny.make import make_study
 from tests.workflow.test_incremental import scores_of
 
 pytestmark = pytest.mark.workflow
@@ -112,39 +111,28 @@ def test_everything_is_as_it_was_made(finished: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith("MB: all as they were made"), done.stdout + done.stderr
 
 
-def test_a_score_of_other_settings_is_refused(finished: Path) -> None:
-    path = finished / "results/scores/tiny-kd/mood/seed-1.json"
-    whole = path.read_text()
-    stamp = path.stat()
-    record = {key: value for key, value in json.loads(whole).items() if key != "sha256"}
+def test_a_score_of_other_settings_is_refused(copied: Path) -> None:
+    path = copied / "results/scores/tiny-kd/mood/seed-1.json"
+    record = {key: value for key, value in read_json(path).items() if key != "sha256"}
     edited = json.loads(json.dumps(record).replace('"learning_rate": 0.001', '"learning_rate": 0.5', 1))
-    taken = place_of(path).read_text()
-    try:
-        path.write_text(json.dumps(sealed(edited)))
-        take(path, "job", this_code(), (), {})
-        done = snakemake(finished, "results/tables/tiny/table1.csv", "--force", check=False)
-    finally:
-        path.write_text(whole)
-        place_of(path).write_text(taken)
-        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    path.write_text(json.dumps(sealed(edited)))
+    take(path, "job", this_code(), (), {})
+    done = snakemake(copied, "results/tables/tiny/table1.csv", "--force", check=False)
     assert done.returncode
     said = done.stdout + done.stderr
     assert "tiny-kd/mood/seed-1.json" in said
     assert "learning_rate" in said
-    snakemake(finished)
 
 
-def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished / "study", tmp_path / "study")
-    change(tmp_path / "study", "papers/tiny/students.yaml", "mapping: uniform", "mapping: unifrom")
-    config = read_json(finished / "config.yaml")
-    (tmp_path / "config.yaml").write_text(json.dumps({**config, "study": str(tmp_path / "study")}))
-    done = snakemake(tmp_path, check=False)
+def test_a_mistake_stops_the_workflow_before_anything_runs(tmp_path: Path) -> None:
+    folder = make_study(tmp_path)
+    change(folder / "study", STUDENTS, "mapping: uniform", "mapping: unifrom")
+    done = snakemake(folder, check=False)
     said = done.stdout + done.stderr
     assert done.returncode
     assert "no mapping is called 'unifrom'; did you mean 'uniform'?" in said
     assert "Traceback" not in said
-    assert not (tmp_path / "results").exists()
+    assert not (folder / "results").exists()
 
 
 def test_a_diverged_run_is_printed_as_one(copied: Path) -> None:
