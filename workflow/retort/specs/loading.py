@@ -1,4 +1,7 @@
-"""Turn the errors of pydantic into one line for each mistake: the key, what is wrong, what would be right."""
+"""Load YAML files as models, and collect the problems of all files instead of raising errors.
+
+Each error of pydantic becomes a line: the key, what is wrong, what would be right.
+"""
 
 from __future__ import annotations
 
@@ -187,9 +190,6 @@ TEXTS: dict[str, Callable[[ErrorDetails], str]] = {
     "union_tag_invalid": _wrong_kind,
     "union_tag_not_found": _no_kind,
 }
-
-
-# Load YAML files as models; collect the problems of all files instead of raising errors.
 
 
 Result = TypeVar("Result")

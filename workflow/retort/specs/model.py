@@ -1,4 +1,4 @@
-"""The spec of a pre-trained model: where its files come from and which architecture they must have."""
+"""The specs of a pre-trained model, and of made data: rows, texts and models that a seed makes in place of a source."""
 
 from __future__ import annotations
 
@@ -70,9 +70,6 @@ class Model(Spec):
     tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")
-
-
-# The specs of made data: what is made from a seed in place of a source (rows, texts, a pre-trained model).
 
 
 class MadeRows(Spec):

@@ -1,4 +1,4 @@
-"""Statements in a paper's text, each as a test over table cells; and facts of data sets that the audit needs.
+"""A paper: its title, teachers and order, statements of its text as tests over cells, recorded runs, facts for the audit.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
@@ -96,9 +96,6 @@ class Statement(Spec):
         return list(dict.fromkeys(cells.table for cells in (*self.cells, *self.than)))
 
 
-# A recorded run of a printed paper at a scale of ours: where its numbers come from, and the numbers.
-
-
 Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
 Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
@@ -119,9 +116,6 @@ class Recording(Spec):
     tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
         min_length=1, description="table -> row -> column -> [mean] or [mean, standard deviation], times 100"
     )
-
-
-# A paper: its title, its teachers, what it shows and in which order.
 
 
 class Choice(Spec):

@@ -1,4 +1,7 @@
-"""Ratings: the numbers that people gave to texts, such as a score of similarity, as files and samples may hold them."""
+"""The specs of a task's files: the splits that have files of their own, how the rows stand in them, and ratings.
+
+A rating is a number that people gave to a text, such as a score of similarity.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,6 @@ def rating(value: Any) -> float:
     if abs(number) > LARGEST:
         raise ValueError(f"not a number from -{LARGEST} to {LARGEST}")
     return number
-
-
-# The specs of a task's files: the splits that have files of their own, and how the rows stand in them.
 
 
 Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows

@@ -1,4 +1,7 @@
-"""The width of a table on paper, which cannot scroll: wide tables are printed in landscape, in smaller letters."""
+"""Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped.
+
+Paper cannot scroll: a wide table is printed in landscape, in smaller letters.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,6 @@ def _cell_width(entry: Entry) -> float:
 def _longest_word(texts: Iterable[str]) -> int:
     """Return the length of the longest word of some texts."""
     return max((len(word) for text in texts for word in unbroken(text).split(" ")), default=0)
-
-
-# Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped.
 
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,4 +1,4 @@
-"""Stored answers of a model, and their metrics: computed when it is scored, and again when tables are made."""
+"""Stored answers of a model: their metrics, computed anew when tables are made, and the files of a submission."""
 
 from __future__ import annotations
 
@@ -46,9 +46,6 @@ def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> d
         if stored.truth is not None
         for name, value in task_type.scores(stored.answers, stored.truth).items()
     }
-
-
-# The files of a submission to the GLUE server.
 
 
 STAMP = (1980, 1, 1, 0, 0, 0)  # the date of every file in the zip, so that the same answers give the same bytes
