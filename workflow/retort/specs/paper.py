@@ -1,4 +1,4 @@
-"""A paper: its title, teachers and order, statements of its text as tests over cells, recorded runs, facts for the audit.
+"""A paper: its title, teachers and order; statements of its text as tests over cells; recorded runs; facts of data.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
