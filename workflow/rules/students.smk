@@ -49,7 +49,7 @@ rule distill_student:
 for each in rule_of.of_kind("distill_together"):
 
     rule:
-        """Distil students of one teacher side by side: the teacher makes one pass over a batch for all of them."""
+        """Distil companions: the teacher makes one pass over a batch for all of them."""
         name:
             each.name
         input:

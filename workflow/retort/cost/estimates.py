@@ -185,7 +185,7 @@ class Estimates:
         return *work.distillation_on_corpora(settings, self.volume, self._model(student)), step_on_corpus(settings)
 
     def _together(self, students: Sequence[str]) -> Estimate:
-        """Return the estimate of a job that distils students side by side."""
+        """Return the estimate of a job that distils companions."""
         steps = [step for student in students if (step := self._once(self._apart, student)[2])]
         step = step_together([self.settings.students[student] for student in students])
         # the states of students that wait for their turn, and what is kept of the teacher's pass
@@ -194,7 +194,7 @@ class Estimates:
         return Estimate(self.work_together(students), ram, True, step)
 
     def work_together(self, students: Iterable[str]) -> Work:
-        """Return the work of task-agnostic students side by side, with the teacher of the longest of them."""
+        """Return the work of companions, with the teacher of the longest of them."""
         apart = [self._once(self._apart, student) for student in students]
         longest_of_teacher: Work = max((taught for _, taught, _ in apart), key=lambda work: work.flops)
         return sum((own for own, _, _ in apart), longest_of_teacher)
@@ -300,7 +300,7 @@ def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:
 
 
 def step_together(students: list[CorpusDistillationSettings]) -> Step | None:
-    """Return the memory of the largest step of students that are distilled side by side."""
+    """Return the memory of the largest step of companions."""
     steps, first, kept = [step for own in students if (step := step_on_corpus(own))], students[0], 0.0
     model = first.teacher.model
     for number, stage in enumerate(first.stages):  # all have the same corpora and batches

@@ -20,7 +20,7 @@ from retort.settings.inputs import difference
 
 
 def rules_of(plan: Plan) -> Rules:
-    """Return the rules of a plan, with the jobs of students side by side, and of seeds, that the cost model allows.
+    """Return the rules of a plan, with the jobs of companions, and of seeds, that the cost model allows.
 
     Raises:
         RetortError: the file of the cluster cannot be read.

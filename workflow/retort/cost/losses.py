@@ -106,7 +106,7 @@ def cost_of(
 def kept_of_teacher(
     terms: list[TermSettings], teacher: Architecture, length: float, outputs: float, precision: str
 ) -> float:
-    """Return the bytes for each row that students side by side keep of their teacher's pass.
+    """Return the bytes for each row that companions keep of their teacher's pass.
 
     Args:
         terms: the terms of all of these students.

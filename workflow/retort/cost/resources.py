@@ -39,7 +39,7 @@ def hours_of_a_seed(plan: Plan) -> Hours:
 
 
 def fits_one_job(plan: Plan) -> Fits:
-    """Return a function that tells whether one job can distil some students side by side: in time, and in memory.
+    """Return a function that tells whether one job can distil some students as companions: in time, and in memory.
 
     Each student makes the job longer, while separate jobs could run at the same time; the predicted hours may be
     `hours_together` at most. The speed is the guess, not a measured one, so that a calibration changes no job.

@@ -210,7 +210,7 @@ def distillation_on_corpora(settings: CorpusDistillationSettings, volume: Volume
 
 
 # The columns of tables of training costs are computed from a student's settings alone. Nothing is measured, so the
-# numbers are the same on every machine; they leave out interruptions, other devices and students side by side.
+# numbers are the same on every machine; they leave out interruptions, other devices and companions.
 
 DEVICE = GUESSED[True]
 COUNTED = (

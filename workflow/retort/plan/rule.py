@@ -27,7 +27,7 @@ class Rule:
         constraints: wildcard -> regular expression; other wildcards match any text without '/'.
         label: what tells its log and its jobs from those of the same kind and wildcards, such as seeds.
         seeds: the seeds that a job trains, one after another.
-        students: the students that a job distils side by side.
+        students: the companions that a job distils.
         stamped: whether its first outputs hold its settings, and are done only with the present ones.
         script: the name of its script, if that is not its kind.
     """

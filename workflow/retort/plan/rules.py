@@ -30,7 +30,7 @@ class Rules(dict[str, Rule]):
 
     Args:
         plan: the plan.
-        companions: label of a job -> the students that it distils side by side.
+        companions: label of a job -> the companions that it distils.
         divided: student -> number of jobs of its seeds; one where it is left out.
     """
 
@@ -178,7 +178,7 @@ def _distilled_on_tasks(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
 
 
 def _distilled_on_corpora(plan: Plan, companions: dict[str, list[str]]) -> Iterator[Rule]:
-    """Yield the rules of task-agnostic students: distilled alone or side by side, then saved.
+    """Yield the rules of task-agnostic students: distilled alone or with companions, then saved.
 
     A student has the same inputs in both, and the settings are no params that Snakemake compares (as they read
     `output`), so a student that has other companions than before is not distilled again. `save_student` has its

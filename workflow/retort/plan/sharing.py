@@ -1,6 +1,6 @@
-"""What shares a job: students that are distilled side by side, seeds of a student, points of a grid.
+"""What shares a job: companions, seeds of a student, points of a grid.
 
-Students side by side are companions: their teacher makes one pass over each batch for all. Only students that are still
+Companions share batches: their teacher makes one pass over each batch for all. Only students that are still
 to be distilled have companions. So a finished student never waits for a job of companions, and a change of one student
 re-runs only what depends on that student.
 """
@@ -30,7 +30,7 @@ from retort.study.questions import lineage, seeds_of
 from retort.study.study import Study
 
 Wildcards = Any
-Fits = Callable[[list[str]], bool]  # whether one job can distil these students side by side
+Fits = Callable[[list[str]], bool]  # whether one job can distil these students as companions
 Hours = Callable[[str, str], float]  # predicted hours of a student on a task under one seed
 
 WORK = 1e18  # FLOPs of a part of a grid, at most: a few hours of a GPU. A job takes a whole point, even if that is more
@@ -69,7 +69,7 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
 
     Args:
         plan: the plan of the study.
-        fits: tells whether one job can distil some students side by side.
+        fits: tells whether one job can distil some students as companions.
     """
     if plan.config.companions is not None:
         return plan.config.companions
@@ -88,14 +88,14 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
 
 
 def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = lambda students: True) -> list[list[str]]:
-    """Return the students that can be distilled side by side, job by job; a student without companions is left out.
+    """Return the companions, job by job; a student without companions is left out.
 
     Companions are shown by the same tables, so that a run of one table distils no student that it does not need.
 
     Args:
         plan: the plan of the study.
         students: task-agnostic students.
-        fits: tells whether one job can distil some students side by side.
+        fits: tells whether one job can distil some students as companions.
     """
     alike, shown, inputs = defaultdict[tuple[Any, ...], list[str]](list), _exhibits_of(plan), inputs_of(plan).values()
     for name in students:
