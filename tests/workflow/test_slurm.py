@@ -71,7 +71,7 @@ def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> Non
     for path in (ROOT / "workflow/rules").glob("*.smk"):
         for rule in re.split(r"^ *rule\b", path.read_text(), flags=re.MULTILINE)[1:]:
             name = rule.split(":")[0].strip()
-            assert ("needs.of(" in rule) != (name in local), name
+            assert ("asked.of(" in rule) != (name in local), name
 
 
 def configuration(folder: Path, *arguments: str) -> Any:
