@@ -162,7 +162,7 @@ def checkpoints_of(result: Path | str) -> Path:
 def position(checkpoints: Path) -> str:
     """Return the progress of a training as 'n.r.s': n trainings have finished, and the state is of training r, step s.
 
-    It is 'kept' if the whole result is kept (`stages.seeds`).
+    It is 'kept' if the whole result is kept (`stages.kept_seeds`).
     """
     if (KEPT / checkpoints.name).is_dir():
         return "kept"

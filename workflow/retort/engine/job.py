@@ -38,7 +38,7 @@ class Job:
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
         gpus: number of GPUs, with a training process for each. Tests set it on a CPU, for several processes.
-        processes: number of processes that run the stage: 1 until `training.launch` starts one for each GPU.
+        processes: number of processes that run the stage: 1 until `training.how.launch` starts one for each GPU.
         rank: the number of this process, from 0; process 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         result: the path of what is made; the folder of its checkpoints has its name.
