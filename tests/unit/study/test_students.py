@@ -157,10 +157,10 @@ def test_how_students_are_distilled_on_a_corpus(study: Study, name: str, fields:
         ("minilmv2-6x384-bert-base", "squad2", 4, (3, 32, 0.1, 0.01), 4),
         ("minilmv2-6x384-xlm-r-base", "xnli", 4, (10, 64, 0.1, 0.01), 1),  # the best single model on dev
         ("minilmv2-6x384-xlm-r-base", "mlqa", 4, (4, 32, 0.1, 0.01), 1),
-        ("minilmv2-6x384-xlm-r-base-acl", "xnli", 2, (5, 128, 0.1, 0.01), 1),
+        ("minilmv2-6x384-xlm-r-base-acl", "xnli-128", 2, (5, 128, 0.1, 0.01), 1),
         ("minilmv2-6x384-xlm-r-base-acl", "mlqa", 2, (3, 32, 0.1, 0.01), 1),
         ("minilmv2-mbert", "xnli", 4, (10, 64, 0.1, 0.01), 1),  # teachers as the students beside them
-        ("minilmv2-mbert-acl", "xnli", 2, (5, 128, 0.1, 0.01), 1),
+        ("minilmv2-mbert-acl", "xnli-128", 2, (5, 128, 0.1, 0.01), 1),
         ("udagawa2023-minilmv2-layer-12-6l-mono", "mnli", 1, (3, 32), None),
         ("udagawa2023-minilmv2-layer-12-6l-mono", "cola", 1, (6, 32), None),
         ("udagawa2023-minilmv2-layer-12-6l-multi", "cola", 1, (10, 32), None),

@@ -162,7 +162,7 @@ def test_a_choice_and_a_score_are_of_labelled_splits_and_the_dev_set_is_reported
     spec = BOOK.tasks[name]
     assert spec.train_split != spec.validation_split
     assert spec.chosen_by in spec.measures(spec.validation_split)
-    assert spec.evaluation_split == ("test" if name in ("xnli", "mlqa") else "dev")
+    assert spec.evaluation_split == ("test" if name in ("xnli", "xnli-128", "mlqa") else "dev")
 
 
 def test_the_server_is_given_every_file_once() -> None:
