@@ -76,7 +76,7 @@ def test_a_mistake_with_a_file(study_folder: Path, action: files.Action, line: s
 @pytest.mark.parametrize("name", ["ti_ny", "my paper", "Größe"])
 def test_the_name_of_a_paper_is_one_that_a_configuration_can_have(study_folder: Path, name: str) -> None:
     shutil.copytree(study_folder / "papers/tiny", study_folder / "papers" / name)
-    _, found = check_files(Config(study=str(study_folder)))
+    _, found, _ = check_files(Config(study=str(study_folder)))
     assert [line.split(" does not match")[0] for line in found] == [f"study/papers/{name}: '{name}'"]
     with pytest.raises(StudyError):
         read_config({"papers": [name]})

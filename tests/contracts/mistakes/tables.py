@@ -62,7 +62,7 @@ MISTAKES = [
          "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
         ("question: Does the workflow run?\nstub: x", "stub: give a list, not 'x'"),
         ("question: Does the workflow run?\nprinted: x | y",
-         "printed: the header begins with 'x'; by 'stub' it is '-'"),
+         "printed: the header begins with 'x'; by 'stub' it is '-'; write `- | Mood | Rating`"),
     ]),
     Edits("papers/tiny/table1.yaml", "student: tiny-kd, label: Vanilla KD", [
         ("student: tiny-kd, label: Attention", "row 'Attention' stands twice"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import header
+from retort.specs.printed import header, read_number
 from retort.tables.kinds.verbatim import SettingsTable
 
 BLOCK = """\
@@ -14,6 +14,7 @@ KD / 6            | 84.1    | -     | 56.2±0.3
 KD / 4: + warm up | 5e-4    | a, b  |
 KD / 6: + warm up | {16,32} | 1,024 | 99%
 """
+RIGHT = "; write `Method / Layers | GLUE | XNLI` and below it ` | Short | 4 | all`"
 COLUMNS = [
     {"label": "Short", "heading": "GLUE"},
     {"label": "4", "heading": "GLUE"},
@@ -42,6 +43,13 @@ def test_the_cells_of_a_block() -> None:
     assert len(cells) == 9
 
 
+@pytest.mark.parametrize(("text", "value", "half"), [("9.4x", 9.4, 0.05), ("9.4×", 9.4, 0.05), ("×2.0", 2.0, 0.05)])
+def test_a_speed_up(text: str, value: float, half: float) -> None:
+    number = read_number(text)
+    assert number
+    assert (number.text, number.value, number.half) == (text, value, half)
+
+
 def test_a_block_need_not_be_aligned() -> None:
     crowded = "\n".join("|".join(field.strip() for field in line.split("|")) for line in BLOCK.splitlines())
     assert table(f"\n{crowded}\n\n").texts == table().texts
@@ -63,17 +71,27 @@ def test_one_line_of_headings_where_none_spans() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Method / Layers", "Model", "printed: the header begins with 'Model'; by 'stub' it is 'Method / Layers'"),
-        ("| GLUE ", "| Glue ", "printed: heading 1 is 'Glue'; 'columns' says 'GLUE'"),
-        ("| XNLI", "", "printed: heading 2 is missing; 'columns' says 'XNLI'"),
-        ("| Short ", "| Shrt ", "printed: column 1 is 'Shrt'; 'columns' says 'Short'"),
-        ("| all", "", "printed: column 3 is missing; 'columns' says 'all'"),
-        ("| all", "| all | new", "printed: column 4, 'new', is one too many; 'columns' has 3"),
+        (
+            "Method / Layers",
+            "Model",
+            f"printed: the header begins with 'Model'; by 'stub' it is 'Method / Layers'{RIGHT}",
+        ),
+        ("| GLUE ", "| Glue ", f"printed: heading 1 is 'Glue'; 'columns' says 'GLUE'{RIGHT}"),
+        ("| XNLI", "", f"printed: heading 2 is missing; 'columns' says 'XNLI'{RIGHT}"),
+        ("| Short ", "| Shrt ", f"printed: column 1 is 'Shrt'; 'columns' says 'Short'{RIGHT}"),
+        ("| all", "", f"printed: column 3 is missing; 'columns' says 'all'{RIGHT}"),
+        ("| all", "| all | new", f"printed: column 4, 'new', is one too many; 'columns' has 3{RIGHT}"),
         ("KD / 4: +", "KD / 4 +", "printed: row 2 is 'KD / 4 + warm up'; 'rows' says 'KD / 4: + warm up'"),
         ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "printed: row 4, 'KD', is one too many; 'rows' has 3"),
         ("KD / 6: + warm up | {16,32} | 1,024 | 99%", "", "printed: row 3 is missing; 'rows' says 'KD / 6: + warm up'"),
         ("| 1,024 ", "", "printed: row 'KD / 6: + warm up' has 2 cells for 3 columns"),
-        ("84.1 ", "none ", "the rows hold 4 numbers, and 'numbers' says 5"),
+        (
+            "84.1 ",
+            "none ",
+            "the rows hold 4 numbers, and 'numbers' says 5; not read as numbers: "
+            "'none' (row 'KD / 6', column 'GLUE: Short'), 'a, b' (row 'KD / 4: + warm up', column 'GLUE: 4'), "
+            "'{16,32}' (row 'KD / 6: + warm up', column 'GLUE: Short')",
+        ),
     ],
 )
 def test_a_mistake_gets_one_clear_line(old: str, new: str, message: str) -> None:

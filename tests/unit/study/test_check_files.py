@@ -73,6 +73,28 @@ def test_a_mistake_anywhere(
             open_study(read_config({"study": str(study), "papers": ["wang2023"], "scale": "paper"}))
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "unreached"),
+    [
+        (
+            "facts.yaml",
+            "source: ",
+            "sources: ",
+            "settings that tables show, students at each scale, sources of the run",
+        ),
+        ("papers/mlkd2024/table9.yaml", "formatter: ", "formatter: un", "students at each scale, sources of the run"),
+    ],
+)
+def test_what_is_checked_later(
+    study: Path, name: str, old: str, new: str, unreached: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(study, name, old, new)
+    path = study.parent / "mine.yaml"
+    path.write_text(json.dumps({"study": str(study), "precision": "float32"}))
+    assert main(["check", "--config", str(path)]) == 1
+    assert capsys.readouterr().err.endswith(f"; mend these first: not checked yet are {unreached}\n")
+
+
 def test_files_that_nothing_reads(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hints = {
         "fact.yaml": "did you mean 'facts.yaml'?",

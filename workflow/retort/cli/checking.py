@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retort.atomic import write_text
 from retort.cli import inventory
@@ -48,10 +48,11 @@ def list_everything(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse(problems: list[str]) -> int:
-    """Print problems and their number, and return the exit status."""
+def _refuse(problems: list[str], unreached: Sequence[str] = ()) -> int:
+    """Print problems, their number and what is checked once they are mended, and return the exit status."""
     print("\n".join(problems))
-    print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
+    later = f"; mend these first: not checked yet are {', '.join(unreached)}" if unreached else ""
+    print(f"{len(problems)} problem{'s' * (len(problems) != 1)}{later}", file=sys.stderr)
     return 1
 
 
@@ -60,9 +61,10 @@ def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
     read_cluster(config.cluster)  # for its errors
-    whole, problems = check_files(config, check_settings_cells)
-    if not problems:
-        study, problems = read(config)
+    whole, problems, unreached = check_files(config, check_settings_cells)
+    if problems:
+        return _refuse(problems, unreached)
+    study, problems = read(config)
     if problems:
         return _refuse(problems)
     needed = required(study)

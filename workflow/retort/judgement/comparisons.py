@@ -128,7 +128,7 @@ class Stated:
             pair: the two cells behind it; None if they are not exactly two.
             slack: how much rounding of the printed cells may have moved the value.
         """
-        digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
+        digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×xMk")))
         return Verdict(self.is_met(value, slack), numbers, f"{value:.{digits}f}", pair)
 
 

@@ -111,16 +111,21 @@ def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list
         rows: the names that its rows must have, in order.
 
     Raises:
-        ValueError: a header, a row or a cell is missing, is too many, or has another name; the message says which.
+        ValueError: a header, a row or a cell is missing, is too many, or has another name; the message says which. For
+            a header, it ends with the right one.
     """
     lines = [[field.strip() for field in line.split("|")] for line in block.splitlines() if line.strip()]
     if not lines:
         return [[] for _ in rows]
-    if lines[0][0] != heads[0][0]:
-        raise ValueError(f"printed: the header begins with '{lines[0][0]}'; by 'stub' it is '{heads[0][0]}'")
-    for number, head in enumerate(heads):
-        what = "column" if head is heads[-1] else "heading"
-        _check_names(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
+    try:
+        if lines[0][0] != heads[0][0]:
+            raise ValueError(f"printed: the header begins with '{lines[0][0]}'; by 'stub' it is '{heads[0][0]}'")
+        for number, head in enumerate(heads):
+            what = "column" if head is heads[-1] else "heading"
+            _check_names(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
+    except ValueError as error:
+        right = " and below it ".join(f"`{' | '.join(head)}`" for head in heads)
+        raise ValueError(f"{error}; write {right}") from None
     below = lines[len(heads) :]
     _check_names("row", "rows", [line[0] for line in below], rows)
     for name, *cells in below:
@@ -159,7 +164,7 @@ UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in l
 ROUNDED = 0.01  # what rounding may add to a recorded number
 _VALUE = r"[+-]?\d{1,3}(?:,\d{3})+|[+-]?\d+(?:\.\d+)?(?:e-?\d+)?"
 _NUMBER = re.compile(
-    rf"(?P<text>×?(?P<value>{_VALUE})(?P<unit>[Mk%×])?)"
+    rf"(?P<text>×?(?P<value>{_VALUE})(?P<unit>[Mk%×x])?)"
     r"(?:\s*±\s*(?P<after>\d+(?:\.\d+)?)|\s*\((?P<within>\d+(?:\.\d+)?)\))?"
 )
 

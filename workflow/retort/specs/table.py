@@ -32,6 +32,7 @@ from retort.specs.printed import (
 )
 from retort.specs.rows import CellSpec, Column, Judging, Row, with_variant
 
+UNREAD = 5  # the most cells that a message lists
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
 
 
@@ -85,9 +86,13 @@ class TextTable(Exhibit):
         """
         check_no_repeats("column", [column.name for column in self.headings()])
         check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
-        count = sum(cell.number is not None for cell in self.printed_cells())
-        if count != self.numbers:
-            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")
+        cells = self.printed_cells()
+        others = [cell for cell in cells if cell.number is None and cell.text not in ("", *NOTHING)]
+        if (count := len([cell for cell in cells if cell.number])) != self.numbers:
+            read = ", ".join(f"'{cell.text}' (row '{cell.row}', column '{cell.column}')" for cell in others[:UNREAD])
+            more = f" and {len(others) - UNREAD} others" if len(others) > UNREAD else ""
+            hint = f"; not read as numbers: {read}{more}" if read else ""
+            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}{hint}")
 
     def printed_cells(self) -> list[PublishedCell]:
         """Return every cell of every row as printed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from retort.errors import StudyError
 from retort.specs.config import Config
@@ -95,25 +95,32 @@ def open_study(config: Config, *checks: Check) -> Study:
     return study
 
 
-def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
-    """Read the whole study and return it with every problem of every file.
+LATER = ("settings that tables show", "students at each scale", "sources of the run")  # checked last, in this order
+
+
+def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Sequence[str]]:
+    """Read the whole study; return it, every problem of every file, and what is checked once these are mended.
 
     Args:
         config: names the study's folder; its papers and its scale do not matter.
-        *checks: further checks of the study; they run only if no other problem was found.
+        *checks: further checks of the study, of settings; they run only if no other problem was found.
     """
     papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
     study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
     scales = read_scales(config, Problems(config.folder)) if (config.folder / "scales").is_dir() else {}
     for name, scale in scales.items():
         problems.add_all(check_scale(study, name, scale))
-    for check_further in checks if not problems.lines else ():
+    if problems.lines:
+        return study, problems.lines, LATER
+    for check_further in checks:
         check_further(study, problems)
-    for name, scale in scales.items() if not problems.lines else ():
+    if problems.lines:
+        return study, problems.lines, LATER[1:]
+    for name, scale in scales.items():
         scaled = at_scale(study, name, scale)
         scale_study(scaled)
         problems.add_all(check_scaled(scaled))
-    return study, problems.lines
+    return study, problems.lines, LATER[2:]
 
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:
