@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from retort.batch import Shape
+from retort.errors import RetortError
 from retort.objectives import Pair, WeightedSum, objectives
+from retort.specs import catalogue
+from retort.specs.catalogue import wrong_options
 from torch import Tensor
 
 from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of, compose
@@ -80,6 +84,24 @@ def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
     student, teacher = both(total)
     total(student, teacher, batch)[0].backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in total.parameters())
+
+
+@pytest.mark.parametrize(
+    ("objective", "options", "said"),
+    [
+        ("soft-labels", {"temperature": 0.0}, "soft-labels.temperature: Input should be greater than or equal to 0.001"),
+        ("soft-labels", {"squared": "no"}, "soft-labels.squared: Input should be a valid boolean"),
+        ("relations", {"pairs": ["q-x"]}, "relations.pairs.1: Input should be 'q-q', 'q-k', "),
+        ("embedding-mse", {"maps": "never"}, "embedding-mse.maps: no key is called 'maps'; did you mean 'map'?"),
+    ],
+)
+def test_options_have_the_limits_that_they_have_in_yaml(objective: str, options: dict[str, Any], said: str) -> None:
+    mapping = {"mapping": "last"} if objective == "relations" else {}
+    with pytest.raises(RetortError) as error:
+        built([{"objective": objective, "options": options, **mapping}])
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+    assert wrong_options(catalogue.objectives()[objective], options, objective) == [str(error.value)]
 
 
 def test_layers_that_are_read_together_come_as_one_tensor() -> None:

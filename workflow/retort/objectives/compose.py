@@ -13,6 +13,7 @@ from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.settings.trainings import TermSettings
+from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
@@ -156,12 +157,15 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
         rows: the rows that the stage is trained on.
 
     Raises:
-        RetortError: an objective does not exist, or does not fit the sizes of the two models.
+        RetortError: an objective does not exist, does not fit the sizes of the two models, or gets an option that it
+            does not have, or a value beyond the option's limits.
     """
     composed: list[Term] = []
     sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
     for term in terms:
         make = objectives[term.objective]
+        if wrong := catalogue.wrong_options(catalogue.objectives()[term.objective], term.options, term.objective):
+            raise RetortError("; ".join(wrong))
         for misfit in Requirements.of(vars(make)).unmet(term.options, *sizes):
             raise RetortError(misfit.message, misfit.hint)
         pairs = _pairs_as_read(term.objective, term.pairs)
