@@ -37,9 +37,9 @@ def reference(*cases: Case) -> Callable[[Reference], Reference]:
     return add
 
 
-def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
-    """Return how many tokens of each example count: the real ones, or all if the case turns `switch` on."""
-    if case.options.get(switch):
+def lengths(batch: Batch, case: Case, *switches: str) -> list[int]:
+    """Return how many tokens of each example count: the real ones, or all if the case turns one of `switches` on."""
+    if any(case.options.get(switch) for switch in switches or ("count_padding",)):
         return [batch.attention_mask.shape[1]] * len(batch.attention_mask)
     return batch.attention_mask.sum(1).tolist()
 
@@ -106,8 +106,8 @@ def related(
 def activation_relation(activation: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:
     def compute(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
         values = []
-        sizes = zip(lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys"), strict=True)
-        for i, (rows, columns) in enumerate(sizes):
+        sizes = (lengths(batch, case, switch, "count_padding") for switch in ("padded_queries", "padded_keys"))
+        for i, (rows, columns) in enumerate(zip(*sizes, strict=True)):
             ours, theirs = (
                 related(activations, activation, activation, heads(case), i, rows, columns)
                 for activations in (student, teacher)

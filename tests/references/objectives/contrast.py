@@ -64,12 +64,12 @@ def sample_similarity(student: Activations, teacher: Activations, batch: Batch, 
 @reference(
     Case("sample-contrastive", same=""),
     Case("sample-contrastive", {"reading": "printed"}, same=""),
-    Case("sample-contrastive", {"scaled": True}, same=""),
+    Case("sample-contrastive", {"reading": "released"}, same=""),
 )
 def sample_contrastive(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     h = [*learned.map(student["cls"]), *teacher["cls"]]
     y, temperature = batch.labels.tolist() * 2, 0.07
-    printed = case.options.get("reading") == "printed"
+    printed, released = (case.options.get("reading") == reading for reading in ("printed", "released"))
     if not printed:
         h = [x / x.norm() for x in h]
 
@@ -82,6 +82,8 @@ def sample_contrastive(student: Activations, teacher: Activations, batch: Batch,
     for i in range(len(h)):
         others = [a for a in range(len(h)) if a != i]
         below = sum(power(i, a) for a in others)
+        if released:
+            below = below + 1e-7 * max(power(i, a) for a in range(len(h))).detach()
         inner.append(mean([-torch.log(power(i, p) / below) for p in others if y[p] == y[i]]))
     loss = mean([sum(inner) for _ in h]) if printed else mean(inner)
-    return loss * temperature if case.options.get("scaled") else loss
+    return loss * temperature if released else loss

@@ -58,7 +58,7 @@ def relations(student: Activations, teacher: Activations, batch: Batch, case: Ca
     Case("mha-output-relation", {"split": "average"}, teacher=MANY_HEADS),
     Case("mha-output-relation", {"split": "random", "seed": 2}, teacher=MANY_HEADS),
     Case("mha-output-relation", {"split": "random", "seed": 2, "redraw": True}, teacher=MANY_HEADS),
-    Case("mha-output-relation", {"student_dropout": False}, same=""),
+    Case("mha-output-relation", {"dropout": False, "count_padding": True}),
     Case("mha-output-relation", {"mean_over": "texts"}),
 )
 def mha_output_relation(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
@@ -68,12 +68,12 @@ def mha_output_relation(student: Activations, teacher: Activations, batch: Batch
     picks = [draw.randrange(group) for _ in range(splits)]
     if case.options.get("redraw"):
         picks = learned.draw_heads(batch, torch.arange(splits)).tolist()
-    read = "undropped-context" if case.options.get("student_dropout") is False else "context"
+    read = "undropped-context" if case.options.get("dropout") is False else "context"
     for i, n in enumerate(lengths(batch, case)):
         ours = chunks(student[read][i, :n], splits)
-        theirs = chunks(teacher["context"][i, :n], splits)
+        theirs = chunks(teacher[read][i, :n], splits)
         if case.options.get("split"):
-            heads = chunks(teacher["context"][i, :n], case.teacher.heads)
+            heads = chunks(teacher[read][i, :n], case.teacher.heads)
             groups = [heads[split * group : (split + 1) * group] for split in range(splits)]
             if case.options["split"] == "average":
                 theirs = [mean(members) for members in groups]
@@ -92,12 +92,15 @@ reference(
 reference(
     Case("hidden-relation", {"heads": 4}),
     Case("hidden-relation", {"heads": 4, "mean_over": "texts"}),
+    Case("hidden-relation", {"heads": 4, "count_padding": True}),
 )(activation_relation("hidden", lambda case: case.options["heads"]))
 reference(
     Case("embedding-relation"),
     Case("embedding-relation", {"mean_over": "texts"}),
+    Case("embedding-relation", {"count_padding": True}),
 )(activation_relation("embeddings", lambda case: 1))
 reference(
     Case("word-relation"),
     Case("word-relation", {"mean_over": "texts"}),
+    Case("word-relation", {"count_padding": True}),
 )(activation_relation("words", lambda case: 1))

@@ -47,6 +47,8 @@ def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatc
         path.parent.mkdir(parents=True)
         path.write_text(content)
     after = Volume(study)
+    assert after.batches("mood", "encoder", schedule(pad_to_max_length=True)) == Rows(9, 16)
+    assert after.batches("mood", "encoder", schedule(pad_to_max_length=True, max_length=8)) == Rows(9, 8)
     assert after.split("mood", "test", "encoder") == Rows(3, 20 / 3)
     assert after.longest == {}
     assert after.split("mood", "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded

@@ -90,6 +90,15 @@ def test_rows_of_like_length_are_together_unless_random_ones_are_asked_for() -> 
     assert all((batch == other).all() for batch, other in zip(random, expected, strict=True))
 
 
+def test_batches_are_padded_to_one_length_where_it_is_asked_for() -> None:
+    own, full = (TaskBatches(encoded(LENGTHS), 8, 1, length=length)[3] for length in (None, 40))
+    longest = own.input_ids.shape[1]
+    assert (longest, full.input_ids.shape[1]) == (LENGTHS[own.rows].max(), 40)
+    assert torch.equal(own.input_ids, full.input_ids[:, :longest])
+    assert torch.equal(full.attention_mask.sum(1), own.attention_mask.sum(1))
+    assert not full.input_ids[:, longest:].any()
+
+
 def test_batches_are_not_in_the_order_of_their_lengths() -> None:
     lengths = np.random.default_rng(3).permutation(1600)
     means = [lengths[batch].mean() for batch in epoch_batches(1600, 8, seed=1, epoch=0, lengths=lengths)]

@@ -315,7 +315,11 @@ def test_mlkd_bert_is_as_written_and_as_released(study: Study) -> None:
     ]
     assert {term.options["mean_over"] for term in written[0].terms} == {"texts"}
     assert [form[0].terms[2].options["one_map"] for form in (written, released)] == [True, False]
-    assert [form[0].terms[1].options["student_dropout"] for form in (written, released)] == [True, False]
+    assert [form[0].terms[1].options["dropout"] for form in (written, released)] == [True, False]
+    assert {form[0].schedule.padded_to(128) for form in (written, released)} == {None, 128}
+    assert [{term.options["count_padding"] for term in form[0].terms} for form in (written, released)] == [
+        {False}, {True},
+    ]  # fmt: skip
     assert [form[1].terms[-1].options["class_mean"] for form in (written, released)] == [False, True]
     rates = [{optim.rate(step, 100, form[0].schedule) for step in range(1, 101)} for form in (written, released)]
     assert (len(rates[0]) > 1, rates[1]) == (True, {1e-5})

@@ -67,9 +67,12 @@ class Volume:
             model: the model whose tokenizer encodes it.
             schedule: the schedule, which says how rows are put into batches.
         """
+        spec = self.study.tasks[task]
+        if full := schedule.padded_to(spec.max_length):
+            return Rows(self.split(task, spec.train_split, model).count, full)
         key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
         if key not in self.padded:
-            split = self.study.tasks[task].train_split
+            split = spec.train_split
             rows, file = self.split(task, split, model), self._rows_file(task, model)
             padded = padded_length(file.parent, split, schedule) if file else None
             length = min(rows.length, schedule.max_length or rows.length)

@@ -15,12 +15,12 @@ from retort.data.blocks import Blocks, CorpusInfo
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder
 
-# Batches of the rows of a task, padded to the longest row of the batch.
+# Batches of the rows of a task, padded to the longest row of the batch, or all to one length.
 
 
-def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
-    """Return the rows as one batch, padded with zeros to the longest row."""
-    indices, mask = encoded.positions(rows)
+def collate(encoded: Encoded, rows: np.ndarray, length: int | None = None) -> Batch:
+    """Return the rows as one batch, padded with zeros to `length`; None takes the length of the longest row."""
+    indices, mask = encoded.positions(rows, length)
     return Batch(
         input_ids=torch.from_numpy(np.where(mask, encoded.input_ids[indices], 0).astype(np.int64)),
         token_type_ids=torch.from_numpy(np.where(mask, encoded.token_type_ids[indices], 0).astype(np.int64)),
@@ -38,6 +38,7 @@ class TaskBatches(Dataset[Batch]):
         batch_size: the most rows that a batch has.
         seed: of the order.
         group_by_length: whether rows of like length are put together.
+        length: that all batches are padded to; None pads each to its longest row.
     """
 
     def __init__(
@@ -46,14 +47,15 @@ class TaskBatches(Dataset[Batch]):
         batch_size: int,
         seed: int,
         group_by_length: bool = True,
+        length: int | None = None,
     ) -> None:
         lengths = encoded.lengths if group_by_length else None
-        self.encoded = encoded
+        self.encoded, self.length = encoded, length
         self.order = EpochOrder(len(encoded), batch_size, seed, lengths)
 
     def __getitem__(self, number: int) -> Batch:
         """Return a batch; it depends on the seed and its number alone."""
-        return collate(self.encoded, self.order[number])
+        return collate(self.encoded, self.order[number], self.length)
 
 
 def in_order(encoded: Encoded, batch_size: int) -> Iterator[tuple[Tensor, Batch]]:

@@ -25,8 +25,8 @@ from retort.objectives.base import (
 )
 from retort.objectives.hidden import MapRule, linear_map
 
-TINY = 1e-7  # keeps the quotients of the noise-contrastive loss finite
-Reading = Literal["meant", "printed"]
+TINY = 1e-7  # of released code: keeps quotients of the contrastive losses finite
+Reading = Literal["meant", "printed", "released"]
 
 
 def map_and_normalise(linear: nn.Linear, vectors: Tensor) -> Tensor:
@@ -326,17 +326,18 @@ class SampleContrastive(nn.Module):
     """Supervised contrastive loss that draws together [CLS] vectors, of both models, of examples with equal labels.
 
     Activations are (batch, width), of the last layers; the student's vectors are mapped to the teacher's width, and the
-    2 * batch vectors of both models are stacked. MLKD-BERT (2024), eq. 16-17, can be read in two ways:
+    2 * batch vectors of both models are stacked. MLKD-BERT (2024), eq. 16-17, can be read in several ways:
 
     - "meant" is the loss that the paper cites (Khosla et al., 2020): vectors of length one, the temperature inside the
       exponent, and the mean over all vectors.
     - "printed" is the formula to the letter: vectors as they are, the temperature outside the exponent, where it
       cancels, and a sum over all vectors inside a mean over all vectors, which is a plain sum.
+    - "released" is the public code of the authors: as meant, times the temperature, and with 1e-7 added to the sum in
+      the denominator, whose terms are divided by the largest term of all vectors, the own one included.
 
     Args:
         temperature: rho in eq. 17.
-        reading: "meant" or "printed".
-        scaled: multiply the loss by the temperature.
+        reading: "meant", "printed" or "released".
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
@@ -352,26 +353,29 @@ class SampleContrastive(nn.Module):
         *,
         temperature: float = 0.07,
         reading: Reading = "meant",
-        scaled: bool = False,
         map: MapRule = "always",
     ) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
-        self.temperature, self.factor = temperature, temperature if scaled else 1.0
-        self.printed = reading == "printed"
+        self.temperature, self.reading = temperature, reading
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])  # H: (2 batch, width)
         labels = required(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)
-        if not self.printed:
+        if self.reading != "printed":
             vectors = F.normalize(vectors, dim=-1)
         scores = product(vectors, vectors.mT)  # h_i . h_a: (2 batch, 2 batch)
-        if not self.printed:
+        if self.reading != "printed":
             scores = scores / self.temperature
         own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)  # A(i) leaves i itself out
+        others = scores.masked_fill(own, NEVER)
         # log of exp(h_i . h_p / rho) / sum over A(i), eq. 17; as printed, rho cancels
-        log_p = F.log_softmax(scores.masked_fill(own, NEVER), dim=-1)
+        log_p = F.log_softmax(others, dim=-1)
+        if self.reading == "released":  # the sum is larger by 1e-7 times the largest term
+            largest = scores.detach().amax(-1, keepdim=True)
+            log_p = log_p - F.softplus(largest + math.log(TINY) - others.logsumexp(-1, keepdim=True))
         positive = (labels[:, None] == labels[None, :]) & ~own  # P(i); never empty: the other model's vector is in it
         losses = -torch.where(positive, log_p, 0).sum(-1) / positive.sum(-1)  # 1/|P(i)| sum over P(i): (2 batch,)
-        return self.factor * (losses.sum() if self.printed else losses.mean())
+        value = losses.sum() if self.reading == "printed" else losses.mean()
+        return self.temperature * value if self.reading == "released" else value

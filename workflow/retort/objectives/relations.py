@@ -39,8 +39,10 @@ def text_weights(tokens: Tensor, heads: int) -> Tensor:
     return tokens / (tokens.sum(1, keepdim=True).clamp(min=1).double() * heads * len(tokens))  # |x| of each text
 
 
-def own_divergence(student: Tensor, teacher: Tensor, heads: int, batch: Batch, mean_over: MeanOver) -> Tensor:
-    """Return the mean over heads and real tokens of KL(R_i^T || R_i^S), where R = softmax(X X^T / sqrt(head size)).
+def own_divergence(
+    student: Tensor, teacher: Tensor, heads: int, batch: Batch, mean_over: MeanOver, count_padding: bool
+) -> Tensor:
+    """Return the mean over heads and tokens of KL(R_i^T || R_i^S), where R = softmax(X X^T / sqrt(head size)).
 
     Args:
         student: X of the student, (batch, length, width).
@@ -48,8 +50,9 @@ def own_divergence(student: Tensor, teacher: Tensor, heads: int, batch: Batch, m
         heads: number of heads that both widths are split into.
         batch: the batch.
         mean_over: the mean over all tokens of the batch, or over texts of each text's mean.
+        count_padding: whether padding counts as rows and columns of R.
     """
-    mask = batch.attention_mask
+    mask = counted(batch, count_padding)
     weights = (text_weights if mean_over == "texts" else token_weights)(mask, heads)
     return relation_divergence((student, student), (teacher, teacher), heads, mask, weights)
 
@@ -163,19 +166,25 @@ class HiddenRelation:
     Args:
         heads: number of parts that the width is split into; None takes the student's attention heads.
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+        count_padding: let padding count like real tokens, as rows and as columns of the relations.
     """
 
     activations = ("hidden",)
     divides_widths = ("heads", "student")
     holds_relations = True
+    reads_padding = {"count_padding": [True]}
 
-    def __init__(self, shapes: Pair, *, heads: int | None = None, mean_over: MeanOver = "tokens") -> None:
+    def __init__(
+        self, shapes: Pair, *, heads: int | None = None, mean_over: MeanOver = "tokens", count_padding: bool = False
+    ) -> None:
         self.heads = shapes.student.heads if heads is None else heads
-        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+        self.mean_over, self.count_padding = mean_over, count_padding
+        self.reduction = "examples" if count_padding else REDUCTIONS[mean_over]
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return own_divergence(student["hidden"], teacher["hidden"], self.heads, batch, self.mean_over)  # H H^T in eq. 8
+        ours, theirs = student["hidden"], teacher["hidden"]  # H H^T in eq. 8
+        return own_divergence(ours, theirs, self.heads, batch, self.mean_over, self.count_padding)
 
 
 @objectives.register("embedding-relation")
@@ -186,18 +195,22 @@ class EmbeddingRelation:
 
     Args:
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+        count_padding: let padding count like real tokens, as rows and as columns of the relations.
     """
 
     level = "input"
     activations = ("embeddings",)
     holds_relations = True
+    reads_padding = {"count_padding": [True]}
 
-    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
-        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens", count_padding: bool = False) -> None:
+        self.mean_over, self.count_padding = mean_over, count_padding
+        self.reduction = "examples" if count_padding else REDUCTIONS[mean_over]
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return own_divergence(student["embeddings"], teacher["embeddings"], 1, batch, self.mean_over)
+        ours, theirs = student["embeddings"], teacher["embeddings"]
+        return own_divergence(ours, theirs, 1, batch, self.mean_over, self.count_padding)
 
 
 @objectives.register("word-relation")
@@ -210,18 +223,22 @@ class WordRelation:
 
     Args:
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+        count_padding: let padding count like real tokens, as rows and as columns of the relations.
     """
 
     level = "input"
     activations = ("words",)
     holds_relations = True
+    reads_padding = {"count_padding": [True]}
 
-    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
-        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
+    def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens", count_padding: bool = False) -> None:
+        self.mean_over, self.count_padding = mean_over, count_padding
+        self.reduction = "examples" if count_padding else REDUCTIONS[mean_over]
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return own_divergence(student["words"], teacher["words"], 1, batch, self.mean_over)
+        ours, theirs = student["words"], teacher["words"]
+        return own_divergence(ours, theirs, 1, batch, self.mean_over, self.count_padding)
 
 
 @objectives.register("mha-output-relation")
@@ -239,15 +256,16 @@ class OutputRelation:
         redraw: with "random", draw the teacher's heads for each batch, from the seed and the numbers of its rows; else
             they are drawn once.
         seed: seed of these draws.
-        student_dropout: take the student's outputs from its forward pass, with dropout on the attention; else compute
-            them without dropout.
+        dropout: take the outputs from the forward passes, with dropout on the attention of a model that has it on; else
+            compute those of both models without it.
         mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
+        count_padding: let padding count like real tokens, as rows and as columns of the relations.
     """
 
-    activations = ("context",)
-    student_activations: tuple[str, ...] = ("context",)
+    activations: tuple[str, ...] = ("context",)
     divides_widths = ("splits", "student")
     holds_relations = True
+    reads_padding = {"count_padding": [True]}
     divides_teacher_heads = {"split": ["average", "random"]}
 
     def __init__(
@@ -258,8 +276,9 @@ class OutputRelation:
         split: Split = "concat",
         redraw: bool = False,
         seed: int = 0,
-        student_dropout: bool = True,
+        dropout: bool = True,
         mean_over: MeanOver = "tokens",
+        count_padding: bool = False,
     ) -> None:
         self.splits = shapes.student.heads if splits is None else splits
         self.split = split
@@ -267,10 +286,12 @@ class OutputRelation:
         self.members = max(1, self.teacher_heads // self.splits)  # teacher heads in a split
         draw = random.Random(seed)
         self.picks = [draw.randrange(self.members) for _ in range(self.splits)]  # one teacher head a split
-        self.redraw, self.seed, self.mean_over = redraw and split == "random", seed, mean_over
-        if not student_dropout:
-            self.student_activations = ("undropped-context",)
-        self.reduction = JOINT if self.redraw else REDUCTIONS[mean_over]  # the draw is of the whole batch
+        self.redraw, self.seed = redraw and split == "random", seed
+        self.mean_over, self.count_padding = mean_over, count_padding
+        if not dropout:
+            self.activations = ("undropped-context",)
+        reduction = "examples" if count_padding else REDUCTIONS[mean_over]
+        self.reduction = JOINT if self.redraw else reduction  # the draw is of the whole batch
 
     def target(self, context: Tensor, batch: Batch) -> Tensor:
         """Return the teacher's outputs as (batch, length, splits * size), with the same size for each split."""
@@ -294,7 +315,7 @@ class OutputRelation:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        (name,) = self.student_activations
-        target = self.target(teacher["context"], batch)
+        (name,) = self.activations
+        ours, theirs = student[name], self.target(teacher[name], batch)
         # the splits stand where eq. 6 of MiniLMv2 has relation heads
-        return own_divergence(student[name], target, self.splits, batch, self.mean_over)
+        return own_divergence(ours, theirs, self.splits, batch, self.mean_over, self.count_padding)

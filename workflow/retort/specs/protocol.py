@@ -71,6 +71,11 @@ class Schedule(Spec):
         exclude_if=lambda length: length is None,  # so that settings without it do not change
         description="tokens of a training row, instead of the task's where it is shorter; for single texts",
     )
+    pad_to_max_length: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="pad every row to the maximum length, and not to the longest row of its batch; for tasks",
+    )
 
     @model_validator(mode="after")
     def _length(self) -> Schedule:
@@ -90,6 +95,10 @@ class Schedule(Spec):
         steps = self.epochs * steps_per_epoch(rows, self.batch_size)
         return max(1, math.ceil(round(steps, 6)))  # 0.1 epochs of 30 steps are 3, and not 3.0000000000000004, steps
 
+    def padded_to(self, max_length: int) -> int | None:
+        """Return the length of every batch of a task with this maximum length; None for that of its longest row."""
+        return min(self.max_length or max_length, max_length) if self.pad_to_max_length else None
+
     def scaled(self, factor: float) -> Schedule:
         """Return the schedule with its steps or its epochs times a factor."""
         decay = {} if self.decay_steps is None else {"decay_steps": max(1, round(self.decay_steps * factor))}
@@ -99,6 +108,7 @@ class Schedule(Spec):
         return self.model_copy(update={"steps": max(1, round(self.steps * factor)), **decay})
 
 
+OF_ROWS = ("group_by_length", "pad_to_max_length")  # for the rows of tasks alone, whose lengths differ
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 

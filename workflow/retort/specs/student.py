@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Deviation, Distinct, Name, Real, Seed, Settings, Spec, StudentName, Text, Version, Whole
 from retort.specs.model import Architecture
-from retort.specs.protocol import ScheduleChanges
+from retort.specs.protocol import OF_ROWS, ScheduleChanges
 
 
 class Initialisation(Spec):
@@ -84,8 +84,8 @@ class Stage(Spec):
     def _of_tasks(self) -> Stage:
         if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
             raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
-        if self.data != "task" and "group_by_length" in self.schedule:
-            raise ValueError("schedule.group_by_length: the blocks of a corpus have one length; leave it out")
+        for field in (field for field in OF_ROWS if self.data != "task" and field in self.schedule):
+            raise ValueError(f"schedule.{field}: the blocks of a corpus have one length; leave it out")
         if self.data != "task" and "load_best_model_at_end" in self.schedule:
             raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
         for number, term in enumerate(self.terms, start=1):

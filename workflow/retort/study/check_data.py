@@ -15,7 +15,7 @@ from retort.registry import nearest, unknown
 from retort.specs import catalogue
 from retort.specs.catalogue import wrong_options
 from retort.specs.loading import Found, readable
-from retort.specs.protocol import Protocol
+from retort.specs.protocol import OF_ROWS, Protocol
 from retort.specs.scale import Scale
 from retort.specs.source import HubSource
 from retort.specs.task_files import Files
@@ -156,10 +156,10 @@ def wrong_schedule(where: str, protocol: Protocol, task: str, *changes: Mapping[
 
 
 def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each `max_length` or `group_by_length` that is not allowed.
+    """Yield a line for each field on the lengths of rows that is not allowed.
 
     Only a task whose rows are single texts may have a `max_length`: a row of two texts cannot be cut without a decision
-    about which of the two to cut. The blocks of a corpus have one length, so there is nothing to cut or to group.
+    about which of the two to cut. The blocks of a corpus have one length: there is nothing to cut, to group or to pad.
 
     Args:
         study: the study.
@@ -169,8 +169,8 @@ def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str
     if everywhere is not None:
         yield "schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"
     for name, changed in tasks.items():
-        if name in study.corpora and "group_by_length" in changed:
-            yield f"tasks.{name}.group_by_length: the blocks of a corpus have one length; leave it out"
+        for field in (field for field in OF_ROWS if name in study.corpora and field in changed):
+            yield f"tasks.{name}.{field}: the blocks of a corpus have one length; leave it out"
         if changed.get("max_length") is None:
             continue
         if name in study.corpora:

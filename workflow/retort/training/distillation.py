@@ -191,8 +191,8 @@ def task_specific(
 
     def batches_of(number: int, stage: StageSettings) -> TaskBatches:
         schedule = stage.schedule
-        cut = rows.cut(schedule.max_length)
-        return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length)
+        cut, length = rows.cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
+        return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length, length)
 
     def score(model: nn.Module, metric: str) -> float:
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
