@@ -41,6 +41,7 @@ ROWS = [
     {"student": "tiny-kd", "label": "A & <b>_1"},
     {"student": "tiny-attention", "label": "B"},
 ]
+POINTS = [{key: row[key] for key in ("student", "label")} for row in ROWS]
 SCORED = {"task": "rating", "metric": "pearson"}
 TABLE: dict[str, Any] = {
     **_base(f"{PAPER_FOLDER}/table1"),
@@ -67,9 +68,9 @@ LAYERS = {
     **_base(f"{PAPER_FOLDER}/figure1"),
     **SCORED,
     "points": {1: "tiny-kd", 2: "tiny-attention"},
-    "references": ROWS[:1],
+    "references": POINTS[:1],
 }
-PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": ROWS[::2]}
+PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": POINTS[::2]}
 CLAIMS = {
     "a-beats-b": {
         "says": "A beats B & <co>.",

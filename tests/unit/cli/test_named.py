@@ -21,7 +21,7 @@ CALLS = [
         ["record", "wang2023"],
         "retort record: mine.yaml runs pocket at scale pocket, and not 'wang2023'; name the configuration of the run",
     ),
-    (["published", "show"], "retort published: no table is named; show one of: minilmv2/table1, "),
+    (["published", "show"], "retort published: no printed table is called ''; there are: minilmv2/table1, "),
 ]
 
 

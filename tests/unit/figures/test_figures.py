@@ -11,11 +11,10 @@ import pytest
 from retort.figures import style
 from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
-from retort.figures.layers import spread_apart
 from retort.figures.pareto import front
 from retort.figures.plot import plot_figure
 from retort.judgement.verdicts import judge_lines
-from retort.results.tidy import Line, Status, read, write
+from retort.results.tidy import Line, read, write
 from retort.tables.make import make_table
 
 from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
@@ -60,15 +59,6 @@ def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:
     assert {f"#{colour}" for colour in colours} == {style.INK, style.MUTED, style.GRID} <= set(style.DARK)
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")  # they have none
-def test_characters_that_xml_forbids_are_left_out() -> None:
-    with style.figure(2, 1) as empty:
-        empty.text(0.5, 0.5, "a\x00b\x1b[0m\ufffec\U0001f600")
-        text = style.svg(empty)
-    ET.fromstring(text)
-    assert ">ab[0mc\U0001f600</text>" in text
-
-
 def test_a_point_without_a_value_is_named(config: dict[str, Any]) -> None:
     text = drawn(config, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
@@ -81,20 +71,8 @@ def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> N
     assert "teacher layer" not in text
 
 
-def test_pareto_lines_hold_score_and_latency(config: dict[str, Any]) -> None:
-    drawn(config, "figure2")
-    lines = [(line.student, line.metric, line.unit) for line in read("out.csv")]
-    units = (("pearson", "x100"), ("latency", "ms"))
-    assert lines == [(name, *unit) for unit in units for name in ("tiny-teacher", "tiny-attention")]
-
-
 def test_front_keeps_what_nothing_beats_at_both() -> None:
     assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]
-
-
-def test_labels_are_moved_apart_in_their_order() -> None:
-    assert spread_apart([1.0, 1.0], 2.0) == [0.0, 2.0]
-    assert spread_apart([5.0, 1.0], 2.0) == [5.0, 1.0]
 
 
 def test_p_values_by_level() -> None:
@@ -137,7 +115,3 @@ def test_a_large_table_has_a_panel_a_column() -> None:
     text = forest(*(line(70.0, 70.0, row=row, column=column) for row, column in places))
     assert [text.count(f">column {column}</text>") for column in range(6)] == [1] * 6
     assert text.count(">R8</text>") == 2  # labels at the left of both lines of panels
-
-
-def test_without_a_verdict_nothing_is_drawn() -> None:
-    assert "No point to draw: not run at this scale" in forest(line(None, 70.0, status=Status.NOT_RUN))

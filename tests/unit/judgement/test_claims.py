@@ -10,10 +10,8 @@ import pytest
 from retort.figures.layers import LayersFigure
 from retort.judgement.judge import ours, published, recomputed
 from retort.results.tidy import Line, Status
-from retort.specs.config import Config
 from retort.specs.paper import Statement
-from retort.study.load import open_study
-from retort.tables.claims import check_claims, judge_all, judge_one, judge_published
+from retort.tables.claims import check_claims, judge_one, judge_published
 from retort.tables.kinds.scores import ScoresTable
 
 from tests.tiny.printed import with_block
@@ -71,13 +69,6 @@ def test_the_spread_of_a_paper_counts_by_its_runs():
         assert (found.verdict, found.remark) == ("holds", remark)
 
 
-def test_our_spread_says_nothing_of_printed_numbers():
-    study = open_study(Config())
-    made = {"table1": [line(70.0, 70.0, std=50.0, row=label) for label in "ABC"], "table2": [], "table3": []}
-    with_ours = [item.published for item in judge_all(study, "pocket", made)]
-    assert with_ours == [item.published for item in judge_all(study, "pocket", {name: [] for name in made})]
-
-
 def size(mean: float) -> Line:
     """Return a line with a number of parameters."""
     return Line("p", "table1", "", "c", "s", "", "parameters", "M", mean=mean)
@@ -103,12 +94,6 @@ def test_on_ours_a_number_has_to_be_reached_and_one_of_parameters_met(
     assert found.numbers.endswith(f"; the text says {number}")
     if compare == "difference":
         assert f"{a - b:.1f}; the text says" in found.numbers
-
-
-def test_on_print_a_number_has_to_be_met():
-    for number, verdict in (("5.0", "holds"), ("4.0", "does not hold")):
-        found = judge_one(claim("difference", ["A"], ["B"], number=number), published({"table1": PRINTED}))
-        assert found.verdict == verdict
 
 
 # --- cells without a number
@@ -147,10 +132,6 @@ def test_parts_that_have_numbers_decide_where_they_suffice(
     found = on_ours(statement, **cells)
     assert (found.verdict, found.remark) == (verdict, remark)
     assert found.numbers.startswith(numbers)
-
-
-def test_a_printed_number_is_of_a_training_that_did_not_diverge():
-    assert judge_one(claim("diverges", ["C"], []), published({"table1": PRINTED})).verdict == "does not hold"
 
 
 @pytest.mark.parametrize(

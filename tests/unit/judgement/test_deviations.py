@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.plan import resolve
 from retort.specs.config import Config, read_config
 from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
@@ -76,64 +75,3 @@ def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: S
         for student in {cell.student for cell in cells} & set(study.students):
             of = [one for deviation in study.students[student].deviations for one in deviation.of]
             assert any(one.partition(": ")[0] == name for one in of), (student, name)
-
-
-def test_every_table_with_a_speed_up_has_it_in_batches_that_fill_a_gpu_beside_it(study: Study) -> None:
-    for paper in ("minilmv2", "mlkd2024"):
-        speeds = {(cell.student, cell.measurement.batch) for cell in timed(study)[paper, "table-speed"]}
-        students = {student for student, _ in speeds}
-        assert speeds == {(student, batch) for student in students for batch in (1, 64)}
-        shapes = {shape(study, student) for student in students}
-        for (slug, _), cells in timed(study).items():
-            shown = {cell.student for cell in cells if slug == paper and cell.metric == "speed-up"}
-            assert {shape(study, student) for student in shown} <= shapes
-
-
-def shape(study: Study, student: str) -> tuple[object, ...]:
-    """Return what of a model its speed follows from; vocabularies are looked up, whatever their size."""
-    found = resolve.profile(study, student).architecture
-    return found.layers, found.hidden, found.intermediate, found.embedding
-
-
-def test_sizes_without_the_pooler_are_a_choice_of_every_student_that_a_table_shows_so(study: Study) -> None:
-    for (paper, name), exhibit in study.exhibits.items():
-        for cell in exhibit.cells():
-            if cell.metric == "without_pooler" and cell.student:
-                of = [one for deviation in study.students[cell.student].deviations for one in deviation.of]
-                assert f"{name}: {cell.column}" in of, (paper, cell.student)
-
-
-OF_THE_GRID = ("finetuning.grid", "finetuning.epochs", "finetuning.weight_decay", "tasks.*.max_length")
-# a paper, one of whose students has each of these choices; or a student that has them all
-CHOICES: dict[str, tuple[str, ...]] = {
-    "minilmv2": (
-        "corpora.*.packing", "corpora.cc100-512.smoothing", "architecture.heads", "stages.1.schedule.max_grad_norm",
-    ),
-    "udagawa2023": (
-        "corpora.*.packing", "corpora.cc100-256", "tasks.*.max_length", "finetuning.max_grad_norm",
-        "stages.1.schedule.weight_decay",
-    ),
-    "wang2023": (
-        "corpora.*.packing", "tasks.*.max_length", "finetuning.max_grad_norm", "stages.*.schedule.weight_decay",
-    ),
-    "mlkd2024": ("architecture.heads", "stages.*.schedule.max_grad_norm"),
-    "wang2023-distilbert": OF_THE_GRID,
-    "wang2023-tinybert": OF_THE_GRID,
-    "wang2023-agnostic-kd": OF_THE_GRID,
-    "mlkd2024-distilbert-4": ("corpora.*.packing", "stages.1.data", "stages.1.schedule.max_grad_norm", "seeds"),
-    "mlkd2024-bert-tiny": ("stages.1.schedule.max_grad_norm", "stages.1.schedule.weight_decay", "seeds"),
-    "mlkd2024-4-3-heads-random": ("stages.1.terms.2.options.redraw", "stages.*.schedule.group_by_length"),
-    "mlkd2024-pkd-6": ("stages.1.terms.1.weight", "stages.1.terms.2.options.class_mean"),
-    "mlkd2024-emd-4": ("stages.1.teacher_dropout", "stages.1.terms.3.options.class_mean"),
-    "minilmv2-6x384-xlm-r-base": ("finetuning.warmup_ratio", "finetuning.weight_decay"),
-    "wang2023-agnostic-hid-cls": ("table2", "stages.1.data", "stages.1.teacher_dropout"),
-    "wang2023-hid-seq": ("teacher.schedule", "teacher.schedule.steps"),
-    "udagawa2023-hs-last-6l-distilbert-mono": ("stages.1.terms.1.objective",),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_choices_that_papers_leave_open_are_deviations(study: Study, name: str) -> None:
-    students = [one for key, one in study.students.items() if name in (key, study.paper_of(key))]
-    of = {each for student in students for one in student.deviations for each in one.of}
-    assert of >= {*CHOICES[name]}

@@ -9,13 +9,6 @@ from retort.results.tidy import Status
 MOOD, RATING, THIRD = ("", "mood"), ("", "rating"), ("", "third")
 
 
-def test_holm_by_hand():
-    # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
-    assert difference.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
-    assert difference.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert difference.holm([]) == []
-
-
 def test_pairs_by_hand():
     # differences 1, 2, 3: mean 2, std 1, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees of freedom
     test = difference.pairs({MOOD: [1.0, 2.0], RATING: [3.0]})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.cli import main
 from retort.errors import RetortError
 from retort.judgement.difference import TESTS as ALL
 from retort.judgement.paired_rows import compare_rows
@@ -55,35 +53,19 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
         compare_rows(study, "tiny/table1", "Teacher", "B")
 
 
-MISTAKES = [
-    (("tiny/table9", A, B), "no table of scores is called 'tiny/table9'; there are: tiny/table1"),
-    (("tiny/table2", A, B), "no table of scores is called 'tiny/table2'"),
-    (("tiny/table1", "Teachr", B), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
-    (("tiny/table1", A, "C"), "no row of tiny/table1 is called 'C'; there are: A & <b>_1, B, Teacher"),
-]
-
-
-@pytest.mark.parametrize(("given", "said"), MISTAKES)
-def test_a_mistake_gets_one_line(config: dict[str, Any], given: tuple[str, str, str], said: str) -> None:
-    with pytest.raises(RetortError) as caught:
-        compare_rows(open_study(read_config(config)), *given)
-    assert said in str(caught.value)
-
-
-def test_rows_without_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [*ROWS, {"label": "P", "planned": "tiny-p"}, {"label": "Q", "quoted": "Nobody (2020)"}]
+    rows = [*ROWS, {"label": "Q", "quoted": "Nobody (2020)"}]
     table = {name: content for name, content in TABLE.items() if name != "published"}
-    (tmp_path / "config.yaml").write_text(json.dumps(write_study(tmp_path / "study", table1={**table, "rows": rows})))
-    for row, said in (
-        ("B", "row 'B' of tiny/table1 has no scores here; run the study first"),
-        ("P", "row 'P' of tiny/table1 has no student yet; name a row that is run"),
-        ("Q", "row 'Q' of tiny/table1 is quoted (Nobody (2020)); name a row that is run"),
+    study = write_results(write_study(tmp_path / "study", table1={**table, "rows": rows}))
+    for given, said in (
+        (("tiny/table2", A, B), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
+        (("tiny/table1", "Teachr", B), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
+        (("tiny/table1", A, "Q"), "row 'Q' of tiny/table1 has no scores here; name a row that is run, and run it"),
     ):
-        assert main(["compare", "--config", "config.yaml", "tiny/table1", row, row]) == 2
-        assert said in capsys.readouterr().err
+        with pytest.raises(RetortError) as caught:
+            compare_rows(study, *given)
+        assert said in str(caught.value)
 
 
 # --- a paper's own tests
@@ -106,14 +88,6 @@ def test_a_diverged_run_is_named_below_the_tests(config: dict[str, Any]) -> None
     assert {line.note for line in lines} == {f"1 pair left out: {A} on mood, seed 2: diverged at step 42"}
     assert "1 pair left out" in out["md"]
     assert "<sup>a</sup>" in out["md"].split("1 pair left out")[0]
-
-
-def test_only_rows_of_one_group_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = {"table1": {"below": 0.05, "among": {"Both": [A, B], "Alone": [A]}}}
-    lines, out = made(write_study(tmp_path / "study", table3={**TESTS, "reported": said}), "table3")
-    assert {(line.row, line.column) for line in lines} == {(A, B)}
-    assert "**Table 1: Both, tasks fixed**" in out["md"]
 
 
 WRONG = [

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import scipy.stats
 from retort.judgement.difference import holm
-from retort.judgement.verdicts import HOPELESS, judge_lines, rule, size_verdict, spreads
+from retort.judgement.verdicts import HOPELESS, judge_lines, rule, size_verdict
 from retort.results.tidy import Line
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
@@ -45,15 +45,6 @@ def test_the_rounding_of_the_print_counts():
     assert (cell.high or 0) - 0.4 == pytest.approx(2.4469 * (0.25 / 3) ** 0.5, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("apart", "std", "verdict"),
-    [(0.0, 0.4, "agrees"), (0.9, 0.05, "agrees"), (0.0, 3.0, "inconclusive"), (1.5, 0.5, "differs"),
-     (0.9, 0.6, "inconclusive"), (-1.5, 0.5, "differs")],
-)  # fmt: skip
-def test_the_three_verdicts(apart: float, std: float, verdict: str):
-    assert one(line(70.0 + apart, 70.0, std=std, n=4)).verdict == verdict
-
-
 def test_a_table_is_a_family_of_tests():
     # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
     alone = line(71.3, 70.0, std=0.7, n=4)
@@ -61,13 +52,6 @@ def test_a_table_is_a_family_of_tests():
     many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
     assert many[0].verdict == "inconclusive"
     assert [cell.p_holm for cell in many] == pytest.approx(holm([cell.p or 0.0 for cell in many]))
-
-
-def test_no_other_cell_lends_its_spread():
-    wide = line(50.0, 50.0, std=30.0, row="wide")
-    near = line(70.1, 70.0, std=0.1)
-    cells = judge_lines([near, wide], lambda _: (1.0, 0.6))
-    assert (cells[0].low, cells[0].high) == (one(near).low, one(near).high)
 
 
 ASSUMED = [
@@ -86,16 +70,6 @@ ASSUMED = [
 @pytest.mark.parametrize(("cell", "assumes"), ASSUMED)
 def test_what_is_assumed_is_said(cell: Line, assumes: str):
     assert one(cell).assumes == assumes
-
-
-def test_a_deviation_that_is_lent_or_assumed_has_its_own_degrees_of_freedom():
-    (part,) = spreads(line(71.0, 70.0, n=1, std=0.4, published_n=4), 0.6).parts(1, 4)
-    assert (part.variance, part.freedom) == (pytest.approx(0.16 * 1.25), 3)
-    known = spreads(line(71.0, 70.0, n=1), 0.6)  # assumed: known as well as that of five runs
-    (part,) = known.parts(1, 1)
-    assert (part.variance, part.freedom) == (pytest.approx(0.36 * 2), 4)
-    (part,) = known.with_runs(9).parts(9, 1)  # nine runs of ours would have a deviation of their own
-    assert (part.variance, part.freedom) == (pytest.approx(0.36 * (1 / 9 + 1)), 8)
 
 
 def test_what_single_runs_can_show_and_what_not():
@@ -236,11 +210,3 @@ def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():
             assert column.assumed_std.points == round(root_mean_square, 1)
         *tasks_of, average = [column.assumed_std.points for column in columns]
         assert average == round(sum(std**2 for std in tasks_of) ** 0.5 / len(tasks_of), 1)
-
-
-def test_the_runs_of_a_published_mean():
-    table: Any = open_study(Config()).exhibits["pocket", "table1"]
-    runs = {cell.row: cell.runs for cell in table.published_cells()}
-    assert (runs["Teacher (6 layers)"], runs["Vanilla KD"], table.runs) == (1, 3, 3)
-    quoted: Any = open_study(Config(papers=["wang2023"], scale="paper")).exhibits["wang2023", "table2"]
-    assert {cell.row: cell.runs for cell in quoted.published_cells()}["TinyBERT†"] == 0

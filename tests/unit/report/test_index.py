@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.report.html import TEMPLATES
-from retort.report.index import INDEX, begin_index, entry_of, make_index, show_so_far
-from retort.report.outcome import ClaimCounts, Files, Tally, cell_parts, claim_parts, openings, tally
+from retort.report.index import ENTRIES, INDEX, begin_index, entry_of, make_index, show_so_far
+from retort.report.outcome import Files, openings, tally
 from retort.results.tidy import write as write_tidy
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 
-from tests.tiny.edit import CLAIMS, set_value, write
+from tests.tiny.edit import write
 from tests.tiny.results import collected, quiet
 from tests.unit.report.pages import Tags
 
@@ -83,7 +79,7 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
     study = opened(config)
-    Path("printed.json").write_text(json.dumps({"tiny": asdict(entry_of(study, "tiny", openings(study, "tiny")))}))
+    Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(study, "tiny", openings(study, "tiny"))}))
     for papers in ([], ["printed.json"]):  # a paper that is run, and the same as one that is only shown
         bars = again(config, papers).split("Recorded run, scale reduced</h4>")
         assert len(bars) == 2 + len(papers)
@@ -93,24 +89,6 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
             assert 'aria-label="Claims on the recorded run: 1 hold"' in bar
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", {**recording, "replacements": {"model": "half"}})
     assert "Recorded run, scale reduced, with other settings than the scale has now</h4>" in again(config)
-
-
-def test_the_index_counts_claims_of_which_some_cells_are_printed(config: dict[str, Any], tmp_path: Path) -> None:
-    for name, row in (("cells", "A & <b>_1"), ("than", "B")):
-        both = {"table": "table1", "columns": ["Acc. %", "Pearson"], "rows": [row]}
-        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=[both])
-    assert 'aria-label="Claims on the published numbers: 1 hold so far"' in again(config)
-
-
-def test_the_parts_of_a_bar_differ_in_more_than_their_colours() -> None:
-    css = (TEMPLATES / "page.css").read_text()
-    fills = dict(re.findall(r"^\.stack \.([a-z-]+), .*?--fill: (.*?);", css, re.MULTILINE))
-    parts = [*cell_parts(Tally(measured=4, agrees=1, differs=1, inconclusive=1, without=1, not_run=1))]
-    parts += claim_parts(ClaimCounts(1, 1, 1, 1, 1, 1))
-    assert {part.look for part in parts} == set(fills)
-    assert len({re.sub(r"var\(--[a-z]+\)", "", fill) for fill in fills.values()}) == len(fills)
-    assert "border: 1px solid var(--look)" in css
-    assert ".not-run { --look: var(--muted); --fill: none; }" in css
 
 
 @pytest.mark.parametrize(("paper", "name"), [("mlkd2024", "table9"), ("wang2023", "table5")])

@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.errors import RetortError
-from retort.figures.plot import plot_figure
-from retort.report.html import article
-from retort.report.page import make_page
-from retort.results.environments import Environments
 
-from tests.tiny.results import change_record, quiet, write_results
+from tests.tiny.results import change_record, write_results
 from tests.tiny.variant import STUDENT, write_study
 from tests.unit.report.pages import Tags, lost, report
 
@@ -30,32 +25,6 @@ def test_a_page_is_whole_and_alone_and_its_links_lead_somewhere(config: dict[str
     assert len(anchors) == text.count('class="anchor"') == len({label for _, label in anchors}) > 0
     assert dict(anchors)["tiny-table1"] == "Table 1"
     assert 'tabindex="-1"' not in text  # a keyboard reaches the link of each heading
-
-
-@pytest.mark.parametrize(
-    ("name", "heading"),
-    [("table1", '<span class="number">Table 1</span> Two | students'), ("claims", "Claims of A tiny study")],
-)
-def test_the_page_of_a_single_table_has_a_heading_and_a_main_part(page: str, name: str, heading: str) -> None:
-    text = Path(f"reports/tiny/{name}.html").read_text()
-    main = text[text.index("<main>") : text.index("</main>")]
-    assert re.findall("<h1>(.*?)</h1>", text) == [heading]
-    assert main.index("<h1>") < main.index("<article") < main.index("</article>")
-    assert Tags(text).open == []
-    assert page.count("<h1>") == page.count("<main") == 1  # the page of the paper takes the article alone
-
-
-def test_rules_of_style_that_readers_depend_on(page: str) -> None:
-    """Look for the rules, as tests have no browser."""
-    printed = [rules for rules in re.findall(r"@media print {\n(.*?)\n}", page, re.DOTALL) if "details" in rules]
-    hidden = [rule for rule in "".join(printed).split("}") if "display: none" in rule]
-    assert [rule for rule in hidden if "details" in rule] == []  # paper shows what is closed on a screen
-    assert "details:not(:has(pre))::details-content { content-visibility: visible; }" in printed[0]
-    assert ".anchor:focus-visible { opacity: 1; }" in page
-    assert "nav .number { flex: none; min-width: 6.2rem; }" in page  # a long label does not run into its title
-    # a plot of verdicts stands beside its table where both fit; the table's own width decides
-    assert re.search(r"@media screen {[^@]*\.pair { display: flex; flex-wrap: wrap;", page)
-    assert re.search(r"\.pair > article { flex: 1 1 min-content;", page)
 
 
 def test_a_cell_opens_its_runs(page: str) -> None:
@@ -110,13 +79,6 @@ def test_the_header_counts_and_dates(index: str, page: str) -> None:
         assert "Mixed results" not in text
 
 
-def test_a_figure_without_a_point_says_why_to_readers_who_cannot_see_it(config: dict[str, Any]) -> None:
-    csv, svg = "results/tables/tiny/figure1.csv", "reports/tiny/figure1.svg"
-    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], csv, {"svg": svg})
-    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
-    assert 'alt="No point to draw: missing (seeds 1, 2, 3 of 3)' in Path("reports/tiny/index.html").read_text()
-
-
 def test_the_cost_of_a_result_counts_once(page: str) -> None:
     rows = re.findall(r'#tiny-\w+">([^<]+)</a></th>((?:<td>[^<]*</td>)+)', page)
     took = {label: re.findall(r"<td>([^<]*)</td>", cells) for label, cells in rows}
@@ -158,14 +120,3 @@ def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatc
     assert '<span class="where">all 8 students</span>' in page
     assert "<summary>5 of 8 students</summary>" in page
     assert '<span class="where">tiny-kd</span>' in page
-
-
-def test_a_table_without_an_article(tmp_path: Path) -> None:
-    (tmp_path / "t.html").write_text("<p>half")
-    with pytest.raises(RetortError, match=r"t\.html holds no table; delete it"):
-        article(tmp_path / "t.html")
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(45.2, "45 s"), (125.0, "2 min 5 s"), (7260.0, "2 h 1 min")])
-def test_time_in_words(seconds: float, said: str) -> None:
-    assert Environments(seconds=seconds).took == said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.report.printed_pages import make_printed_pages
-from retort.results.tidy import read
-from retort.results.tidy import write as write_tidy
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.claims import check_claims
@@ -113,30 +110,6 @@ def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
     assert by_itself in top
     assert by_itself in index
-
-
-@pytest.mark.parametrize(
-    ("number", "remark"), [("1.5", "the text says 1.5; 128 runs of"), ("90.0", "the text says 90.0</span>")]
-)
-def test_a_claim_with_a_number_is_listed_with_it(
-    config: dict[str, Any], tmp_path: Path, number: str, remark: str
-) -> None:
-    compare(tmp_path / "study", compare="difference", number=number)
-    assert f'A beats B &amp; &lt;co&gt;.</a> <span class="where">{remark}' in top_of(page_again(config))
-
-
-def test_a_claim_on_a_time_of_one_run_is_undecided_and_says_why(config: dict[str, Any], tmp_path: Path) -> None:
-    columns = {"table1": "Acc. %", "table2": "Latency (ms)"}
-    cells, than = (
-        [{"table": name, "rows": [row], "columns": [column]} for name, column in columns.items()]
-        for row in ("Teacher", "B")
-    )
-    compare(tmp_path / "study", cells=cells, than=than)
-    csv = Path("results/tables/tiny/table2.csv")
-    write_tidy(csv, [replace(line, std=None, n=1) if line.unit == "ms" else line for line in read(csv)])
-    top = top_of(page_of(config))
-    assert "undecided, as other runs may turn them: 1." in top
-    assert '<span class="where">the deviation of one of its numbers is not known</span>' in top
 
 
 def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
-from retort.tables.render import characters, formats, is_wide
+from retort.tables.render import formats, is_wide
 
 from tests.printout import SIZES, needs_printing, printed
-from tests.unit.report.pages import without_copies
 
 
 def sheet(columns: int) -> Sheet:
@@ -21,16 +20,6 @@ def sheet(columns: int) -> Sheet:
     return Sheet("some", "table1", "pocket", "T", "Q?", "C.", [Grid(heads, [row] * 3)])
 
 
-def test_a_table_is_as_wide_as_its_longest_words() -> None:
-    grid = Grid(["Acc.", "(Multilingual) F1"], [PrintedRow("A", [Entry("71.0 ± 0.5"), Entry("1", mark="a,b")])])
-    assert characters(grid) == pytest.approx(20 + len("71.0 ± 0.5") + len("(Multilingual)") + 3 * 1.2)
-
-
-def test_what_stands_below_a_value_is_smaller() -> None:
-    grid = Grid(["F1"], [PrintedRow("A", [Entry("71.0", "70.0", "inconclusive")])])
-    assert characters(grid) == pytest.approx(20 + 0.8 * len("inconclusive") + 2 * 1.2)
-
-
 def test_a_wide_table_is_turned() -> None:
     assert [is_wide(sheet(columns)) for columns in (4, 12)] == [False, True]
     narrow, wide = (formats["html"](sheet(columns)) for columns in (4, 12))
@@ -38,11 +27,6 @@ def test_a_wide_table_is_turned() -> None:
     assert 'class="exhibit wide" id' in wide
     assert "@page wide { size: landscape; }" in wide
     assert ".exhibit.wide { page: wide; }" in wide
-
-
-def test_a_deviation_stays_on_the_line_of_its_mean() -> None:
-    assert ">78.3\u00a0±\u00a00.7<" in without_copies(formats["html"](sheet(1)))
-    assert "78.3 ± 0.7" in formats["md"](sheet(1))
 
 
 @pytest.mark.slow

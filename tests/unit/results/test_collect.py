@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.checksums import sha256
 from retort.errors import RetortError
-from retort.results.collect import difference, read_profiles, read_scores
+from retort.results.collect import read_profiles, read_scores
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import change_record, collected, paths, write_results
@@ -58,12 +58,3 @@ def test_results_of_other_settings_or_of_another_address_are_refused(config: dic
     for path in ("tiny-kd/rating/best.json", "tiny-kd/songs/seed-1.json", "x/rating/seed-1.json"):
         with pytest.raises(RetortError, match=f"{path} is not the address of a score of this study"):
             read_scores(study, [path])
-
-
-@pytest.mark.parametrize(
-    ("found", "expected", "at"),
-    [({"a": [1, 2]}, {"a": [1, 3]}, ("a.2", 2, 3)), ([1], [1, 2], ("", [1], [1, 2])), ({"a": 1}, {"a": 1}, None),
-     ({"a": 1, "b": 2}, {"a": 1}, ("b", 2, "absent"))],
-)  # fmt: skip
-def test_first_difference(found: Any, expected: Any, at: Any) -> None:
-    assert difference(found, expected) == at

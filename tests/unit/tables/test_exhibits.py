@@ -5,81 +5,27 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from retort import figures
-from retort.errors import RetortError
 from retort.figures.base import Figure
-from retort.figures.plot import plot_figure
-from retort.plan import exhibits
-from retort.plan.plan import Plan
-from retort.results.tidy import read as read_lines
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit, exhibit_type, figure_kinds, table_kinds
-from retort.study.cells import expand
-from retort.study.load import open_study, open_whole, read
+from retort.study.load import open_whole, read
 from retort.study.study import Study
 from retort.tables.base import Table
 
-from tests.tiny.results import quiet, write_results
-from tests.tiny.variant import LAYERS, PAPER, TABLE, write_study
+from tests.tiny.variant import LAYERS, TABLE, write_study
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
-
-# A kind of figure that shows one bar per student, as somebody would write it in `retort/figures/bars.py`.
-BARS = '''"""Figures of scores as bars."""
-
-from typing import Literal
-
-from retort.figures.base import Figure, Point, point_cell
-from retort.figures.style import figure, write_notes, save
-from retort.specs.exhibit import figure_kind
-from retort.specs.rows import Column
-
-
-@figure_kind
-class BarsFigure(Figure):
-    """A figure with a bar per student."""
-
-    kind: Literal["bars"]
-    task: str
-    metric: str
-    bars: list[Point]
-
-    def cells(self):
-        """Return a cell per bar."""
-        column = Column(label=self.metric, task=self.task, metric=self.metric)
-        return [point_cell(bar.label, bar.student, column) for bar in self.bars]
-
-    def draw(self, inputs, lines, renders):
-        """Draw and save the bars."""
-        with figure(4.0, 3.0) as drawn:
-            axes = drawn.subplots()
-            axes.bar([line.row for line in lines], [line.mean or 0.0 for line in lines])
-            write_notes(drawn, lines, inputs.remark)
-            save(drawn, renders)
-'''
 
 
 @pytest.fixture(scope="module")
 def papers() -> Study:
     return open_whole(Config(scale="paper"))
-
-
-@pytest.fixture
-def bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Write a kind of figure in one file, in a folder that is searched as that of the package is."""
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more/bars.py").write_text(BARS)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figures, "__path__", [*figures.__path__, str(tmp_path / "more")])
-    yield
-    sys.modules.pop("retort.figures.bars", None)
-    figure_kinds.pop("bars", None)
 
 
 # --- every kind
@@ -124,39 +70,6 @@ def test_no_module_asks_which_kind_an_exhibit_is() -> None:
 
 
 # --- a new kind
-
-
-def test_one_file_adds_a_kind_of_figure(tmp_path: Path, bars: None) -> None:
-    figure = {
-        "kind": "bars", "title": "Bars", "question": "Who?", "task": "mood", "metric": "accuracy",
-        "bars": [{"student": "tiny-kd", "label": "A"}, {"student": "tiny-attention", "label": "B"}],
-    }  # fmt: skip
-    paper = {**PAPER, "show": [*PAPER["show"], "figure4"]}
-    config = write_study(tmp_path / "study", figure4=figure, paper=paper)
-    study = write_results(config)
-    assert [cell.seed for cell in expand(study) if cell.table == "figure4" and cell.row == "A"] == [1, 2, 3]
-    scores = exhibits.scores(Plan(read_config(config)), "tiny", "figure4")
-    assert scores == [
-        f"results/scores/tiny-{name}/mood/seed-{seed}.json" for name in ("attention", "kd") for seed in (1, 2, 3)
-    ]
-    plot_figure(quiet(), config, "tiny", "figure4", scores, [], [], "out.csv", {"svg": "out.svg"})
-    assert [(line.row, round(line.mean or 0)) for line in read_lines("out.csv")] == [("A", 72), ("B", 70)]
-    assert "<svg" in Path("out.svg").read_text()
-
-
-def test_a_mistake_in_a_figure_of_a_new_kind_gets_one_line(tmp_path: Path, bars: None) -> None:
-    figure = {"kind": "bars", "title": "Bars", "question": "Who?", "task": "mood", "metric": "accuracy",
-              "bars": [{"student": "tiny-kdd", "label": "C"}]}  # fmt: skip
-    _, problems = read(read_config(write_study(tmp_path / "study", figure4=figure)))
-    assert problems == [
-        "study/papers/tiny/figure4.yaml: student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"
-    ]
-
-
-def test_a_file_that_forgets_a_part_is_told_when_a_study_is_read(tmp_path: Path, bars: None) -> None:
-    (tmp_path / "more/bars.py").write_text(BARS[: BARS.index("    def draw")])
-    with pytest.raises(RetortError, match="kind of figure 'bars' lacks draw; give them to BarsFigure"):
-        open_study(read_config(write_study(tmp_path / "study")))
 
 
 # --- mistakes

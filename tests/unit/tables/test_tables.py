@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.formatters import number, p_value, with_std
+from retort.formatters import number, with_std
 from retort.judgement.comparisons import Stated
 from retort.results.collect import read_scores
-from retort.results.tidy import HEADER
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
 from retort.tables import render
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
 
 from tests.conftest import ROOT
 from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
@@ -45,19 +43,6 @@ def test_golden_table(config: dict[str, Any]):
     assert r"Acc. \%" in out["tex"]
     assert "A &amp; &lt;b&gt;_1" in out["html"]
     assert "<i>one" not in out["html"]
-
-
-def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
-    made(config)
-    before = Path("results/tables/tiny/table1.csv").read_bytes()
-    made(config)
-    assert Path("results/tables/tiny/table1.csv").read_bytes() == before
-    header, first = list(csv.reader(before.decode().splitlines()))[:2]
-    assert header == HEADER
-    assert first == ["tiny", "table1", "Teacher", "Acc. %", "tiny-teacher", "mood", "accuracy", "x100",
-                     "", "", "80", "", "1", "ok", "", "pocket", "", "", "0", *[""] * 13]  # fmt: skip
-    kd = dict(zip(HEADER, list(csv.reader(before.decode().splitlines()))[3], strict=True))
-    assert (kd["published_n"], kd["margin"], kd["verdict"], kd["runs_needed"]) == ("3", "1", "inconclusive", "none")
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
@@ -141,12 +126,6 @@ def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
     text = render.formats[kind](sheet)
     for part in ("Title", "Question?", "Caption.", "pocket", "a note", "A remark.", "1.0", "2.0", "differs"):
         assert part in text
-
-
-def test_small_words():
-    assert [label_of(name) for name in ("table1", "table5-acl", "figure2")] == ["Table 1", "Table 5 (acl)", "Figure 2"]
-    assert (number(-1.25, 1), number(None, 1)) == ("−1.2", "–")
-    assert (p_value(0.0004, 3), p_value(0.001, 3), p_value(1.0, 3)) == ("<0.001", "0.001", "1.000")
 
 
 def test_a_sample_is_named_under_the_table(config: dict[str, Any]):

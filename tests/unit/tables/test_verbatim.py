@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from retort.audit import audit
 from retort.formatters import format_value
-from retort.plan.settings_cells import check_settings_cells, readable_settings, value_at
+from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read
@@ -103,17 +103,6 @@ def test_the_mappings_that_students_use(tmp_path: Path) -> None:
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     _, problems = read(read_config(study_config(tmp_path, settings([{"cells": "1", **row}]))), check_settings_cells)
     assert any(said in line for line in problems), problems
-
-
-def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path, settings([{"cells": "1"}]))))
-    known = readable_settings(study, "tiny-kd", "rating")
-    assert value_at(known, "architecture.head") == 8
-    assert value_at(known, "stages.1.schedule.steps") == 20
-    assert value_at(known, "stages.1.terms.soft-labels.options.temperature") == 1.0
-    assert value_at(known, "written.stages.1.terms.1.mapping") == "last"
-    assert value_at(known, "finetuning.grid.learning_rate") == [1e-5, 3e-5]
-    assert value_at(known, "stages.1.schedule.max_length") == 16
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,6 @@ class Point(Spec):
 
     student: StudentName = Field(description="a student or teacher")
     label: Label = Field(description="as printed")
-    group: str = Field(default="", description="as in the row of a table; not drawn")
-    baseline: bool = Field(default=False, description="as in the row of a table; not drawn")
 
 
 def point_cell(label: str, student: str, column: Column, planned: str = "") -> CellSpec:

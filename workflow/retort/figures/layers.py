@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -14,7 +13,6 @@ from retort.specs.base import Name, StudentName, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
-from retort.study.study import Study
 from retort.tables.base import Inputs
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ class LayersFigure(Figure):
         """
         layers = self.depths()
         good = [line for line in lines if line.student in layers and line.mean is not None]
-        deepest = self._teacher_layers(inputs.study)
+        deepest = max([*self.points, *self.planned])
         with figure(5.0, 3.1) as drawn:
             axes = drawn.subplots()
             x: list[float] = [layers[line.student] for line in good]
@@ -79,35 +77,12 @@ class LayersFigure(Figure):
             write_notes(drawn, lines, inputs.remark)
             save(drawn, renders)
 
-    def _teacher_layers(self, study: Study) -> int:
-        """Return the number of layers of the deepest teacher of the drawn students.
-
-        If all students are planned, return the highest layer of `planned`.
-        """
-        drawn = self.points.values()
-        teachers = {study.students[name].teacher if name in study.students else name for name in drawn}
-        depths = [study.model_of(teacher).architecture.layers for teacher in teachers]
-        return max(depths, default=max(self.planned, default=1))
-
-
-def spread_apart(values: list[float], least: float) -> list[float]:
-    """Move values apart so that neighbours differ by at least `least`; return them in the order given."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    moved = list(values)
-    for before, after in itertools.pairwise(order):
-        moved[after] = max(moved[after], moved[before] + least)
-    # Values were only moved up. Subtract the mean move, so that they stay near their places.
-    shift = sum(a - b for a, b in zip(moved, values, strict=True)) / max(1, len(values))
-    return [value - shift for value in moved]
-
 
 def _references(axes: Axes, lines: list[Line]) -> None:
     drawn = [(line, line.mean) for line in lines if line.mean is not None]
     for (line, mean), color in zip(drawn, SERIES, strict=False):
-        axes.axhline(mean, color=color, linewidth=1.5, linestyle=(0, (5, 2)), zorder=2)
+        axes.axhline(mean, color=color, linewidth=1.5, linestyle=(0, (5, 2)), zorder=2, label=line.row)
         if line.std is not None:
             axes.axhspan(mean - line.std, mean + line.std, color=color, alpha=0.13, linewidth=0, zorder=1)
-    low, high = axes.get_ylim()
-    heights = spread_apart([mean for _, mean in drawn], (high - low) * 0.07)
-    for (line, _), color, height in zip(drawn, SERIES, heights, strict=False):
-        axes.annotate(line.row, (1.015, height), xycoords=axes.get_yaxis_transform(), color=color, va="center")
+    if drawn:
+        axes.figure.legend(loc="outside upper right", ncols=len(SERIES), frameon=False, fontsize=9)

@@ -23,7 +23,6 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # pale
 SERIES = (ORANGE, GREEN, PURPLE, BLUE)
 # light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
-FORBIDDEN = r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # characters that no XML may hold
 STYLE = Path(__file__).with_name("style.mplstyle")
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
@@ -62,7 +61,6 @@ def svg(drawn: Figure) -> str:
     drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda match: match[1] + FONTS, text)
-    text = re.sub(FORBIDDEN, "", text)
     return text.replace("</style>", f"{_dark_rules()}</style>", 1)
 
 

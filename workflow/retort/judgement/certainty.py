@@ -26,13 +26,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from retort.formatters import number as formatted
 from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Coverage, Key, Side, comparison_of, coverage_of, decide, with_dev
+from retort.judgement.judge import SO_FAR, Coverage, Key, Kind, Side, comparison_of, coverage_of, decide, with_dev
 from retort.specs.paper import Recording, Statement
 from retort.specs.printed import Number
 from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
@@ -46,20 +45,6 @@ LEVEL = 0.05  # two-sided
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
 MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
-
-
-class Kind(StrEnum):
-    """What numbers say of a claim; so far: by the cells that have a number, while others have none."""
-
-    HOLDS = "hold"
-    FAILS = "fail"
-    UNDECIDED = "undecided"
-    HOLDS_SO_FAR = "so_far"
-    FAILS_SO_FAR = "not_so_far"
-    WITHOUT = "without"  # it cannot be decided, because a number is missing
-
-
-SO_FAR = {True: Kind.HOLDS_SO_FAR, False: Kind.FAILS_SO_FAR, None: Kind.WITHOUT}
 
 
 @dataclass(frozen=True)

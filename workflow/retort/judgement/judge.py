@@ -21,6 +21,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from retort.formatters import number as formatted
 from retort.judgement import groups
@@ -39,6 +40,20 @@ SHOWN = 3  # name at most so many rows without a number
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
+
+
+class Kind(StrEnum):
+    """What numbers say of a claim; so far: by the cells that have a number, while others have none."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided"  # other runs may turn it
+    HOLDS_SO_FAR = "holds so far"
+    FAILS_SO_FAR = "does not hold so far"
+    WITHOUT = "cannot be decided"  # because a number is missing
+
+
+SO_FAR = {True: Kind.HOLDS_SO_FAR, False: Kind.FAILS_SO_FAR, None: Kind.WITHOUT}
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from retort.errors import RetortError
 from retort.formatters import number
@@ -93,21 +93,15 @@ def left_out(rows: Mapping[str, RowScores]) -> str:
     return f"{len(without)} pair{'s' * (len(without) > 1)} left out: {'; '.join(named)}" if without else ""
 
 
-def _read(study: Study, table: Exhibit, row: str) -> Scores:
-    """Read the scores of a row from the files that exist."""
+def _scores(study: Study, table: Exhibit, address: str, row: str) -> RowScores:
+    """Return the scores of a row, from the files that exist."""
+    if row not in table.compared_rows():
+        raise unknown(f"row of {address}", row, table.compared_rows())
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
     addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
-    return read_scores(study, sorted(path for path in addresses if Path(path).is_file()))
-
-
-def _scores(study: Study, table: Exhibit, address: str, name: str) -> RowScores:
-    row = table.compared_rows()[name]
-    if not row.student:
-        why = f"is quoted ({row.quoted})" if row.quoted else "has no student yet"
-        raise RetortError(f"row '{name}' of {address} {why}", "name a row that is run")
-    scores = row_scores(study, table, name, _read(study, table, name))
+    scores = row_scores(study, table, row, read_scores(study, sorted(filter(os.path.isfile, addresses))))
     if not scores.values:
-        raise RetortError(f"row '{name}' of {address} has no scores here", "run the study first")
+        raise RetortError(f"row '{row}' of {address} has no scores here", "name a row that is run, and run it")
     return scores
 
 
@@ -144,15 +138,10 @@ def compare_rows(study: Study, address: str, first: str, second: str) -> list[st
     Raises:
         RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
     """
-    exhibits = {f"{paper}/{name}": exhibit for (paper, name), exhibit in study.exhibits.items()}
-    tables = {name: exhibit for name, exhibit in exhibits.items() if exhibit.compared_rows()}
+    tables = {"/".join(key): exhibit for key, exhibit in study.exhibits.items() if exhibit.compared_rows()}
     if address not in tables:
         raise unknown("table of scores", address, tables)
-    table = tables[address]
-    for row in (first, second):
-        if row not in table.compared_rows():
-            raise unknown(f"row of {address}", row, table.compared_rows())
-    scores = {row: _scores(study, table, address, row) for row in (first, second)}
+    scores = {row: _scores(study, tables[address], address, row) for row in (first, second)}
     differences = paired_differences(scores[first], scores[second])
     if not differences:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")

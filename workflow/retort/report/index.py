@@ -16,7 +16,7 @@ from retort.atomic import replacing
 from retort.audit import audit, condition_of
 from retort.engine.job import Job
 from retort.report.html import PageExhibit, article, heading, write_page
-from retort.report.outcome import RUN, ClaimCounts, Files, Opening, Tally, openings, tally
+from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
 from retort.results.environments import collect_runs, environments_of
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
@@ -29,20 +29,6 @@ LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older 
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """A recorded run of a paper: how many cells it has, and how many claims have each outcome on them.
-
-    Args:
-        outdated: whether it had other settings than the scale has now.
-    """
-
-    scale: str
-    cells: int
-    claims: ClaimCounts
-    outdated: bool
-
-
-@dataclass(frozen=True)
 class Entry:
     """One paper of the index.
 
@@ -51,7 +37,7 @@ class Entry:
         claims: whether it has claims.
         pending: the tables and figures that are still to come.
         page: whether its page exists.
-        recorded: its recorded runs.
+        recorded: the outcomes of its claims on its recorded runs.
     """
 
     slug: str
@@ -63,7 +49,10 @@ class Entry:
     claims: bool = False
     pending: list[PageExhibit] = field(default_factory=list)
     page: bool = True
-    recorded: list[Recorded] = field(default_factory=list)
+    recorded: list[Opening] = field(default_factory=list)
+
+
+ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
 
 
 def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True) -> Entry:
@@ -91,7 +80,7 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         claims=bool(study.claims.get(paper)),
         pending=[shown for name, shown in headings.items() if name not in there],
         page=finished,
-        recorded=[Recorded(one.scale, one.cells, one.counts, one.outdated) for one in found if one.run is not None],
+        recorded=[one for one in found if one.run is not None],
     )
 
 
@@ -106,7 +95,7 @@ def _read_printed(path: Path) -> list[Entry]:
     A file of older code, with other keys, counts as missing: the run makes it anew.
     """
     with contextlib.suppress(FileNotFoundError, ValidationError):
-        return list(TypeAdapter(dict[str, Entry]).validate_json(path.read_text(encoding="utf-8")).values())
+        return list(ENTRIES.validate_json(path.read_text(encoding="utf-8")).values())
     return []
 
 

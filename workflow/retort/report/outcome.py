@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.judgement.certainty import Kind, Outcome, outcomes, side_of_recording
-from retort.judgement.judge import Side, ours
+from retort.judgement.certainty import Outcome, outcomes, side_of_recording
+from retort.judgement.judge import Kind, Side, ours
 from retort.results.tidy import Line, Status, for_claims, read
 from retort.specs.paper import Statement
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
+from retort.tables.claims import judge_all
 from retort.tables.layout import SHAPE_UNITS, counts_of
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 
@@ -47,8 +47,7 @@ class Files:
 
 
 RUN = Files()  # the files of the run in the current folder
-# verdict on the published numbers -> its field of `ClaimCounts`; these are judged by means alone
-PUBLISHED = {HOLDS: "hold", FAILS: "fail", SO_FAR: "so_far", NOT_SO_FAR: "not_so_far", OPEN: "without"}
+ClaimCounts = Counter[Kind]  # outcome -> how many claims have it
 HEADINGS = {
     Kind.HOLDS: "Hold",
     Kind.FAILS: "Do not hold",
@@ -56,27 +55,6 @@ HEADINGS = {
     Kind.HOLDS_SO_FAR: "Hold so far",
     Kind.FAILS_SO_FAR: "Do not hold so far",
 }
-
-
-@dataclass(frozen=True)
-class ClaimCounts:
-    """How many claims of a paper, or of several, have each outcome; the names are those of `certainty.Kind`."""
-
-    hold: int = 0
-    fail: int = 0
-    undecided: int = 0
-    so_far: int = 0
-    not_so_far: int = 0
-    without: int = 0
-
-    def __add__(self, other: ClaimCounts) -> ClaimCounts:
-        """Return the sums of the counts of both."""
-        return ClaimCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-    @property
-    def claims(self) -> int:
-        """The number of claims."""
-        return sum(astuple(self))
 
 
 @dataclass(frozen=True)
@@ -121,7 +99,7 @@ class Opening:
     @property
     def shown(self) -> bool:
         """Whether the page opens with it: there are scores, and a claim has an outcome."""
-        return self.scored and self.counts.claims > self.counts.without
+        return self.scored and self.counts.total() > self.counts[Kind.WITHOUT]
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
@@ -148,7 +126,7 @@ def _opening(study: Study, paper: str, side: Side, **about: Any) -> Opening:
         heading: [_listed(name, claims[name], one) for name, one in found.items() if one.kind is kind]
         for kind, heading in HEADINGS.items()
     }
-    counts = ClaimCounts(**Counter(one.kind.value for one in found.values()))
+    counts = ClaimCounts(one.kind for one in found.values())
     return Opening(groups={heading: listed for heading, listed in groups.items() if listed}, counts=counts, **about)
 
 
@@ -210,7 +188,7 @@ class Tally:
     @property
     def claims(self) -> int:
         """The number of claims."""
-        return self.ours.claims
+        return self.ours.total()
 
     @property
     def judged(self) -> int:
@@ -247,12 +225,12 @@ def cell_parts(counted: Tally) -> list[Part]:
 def claim_parts(counted: ClaimCounts) -> list[Part]:
     """Return the parts of a bar of claims by outcome."""
     return _parts(
-        ("agrees", "hold", counted.hold),
-        ("so-far", "hold so far", counted.so_far),
-        ("inconclusive", "undecided", counted.undecided),
-        ("not-so-far", "do not hold so far", counted.not_so_far),
-        ("differs", "do not hold", counted.fail),
-        ("not-run", "cannot be decided", counted.without),
+        ("agrees", "hold", counted[Kind.HOLDS]),
+        ("so-far", "hold so far", counted[Kind.HOLDS_SO_FAR]),
+        ("inconclusive", "undecided", counted[Kind.UNDECIDED]),
+        ("not-so-far", "do not hold so far", counted[Kind.FAILS_SO_FAR]),
+        ("differs", "do not hold", counted[Kind.FAILS]),
+        ("not-run", "cannot be decided", counted[Kind.WITHOUT]),
     )
 
 
@@ -304,10 +282,10 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
 
 def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
     claims = study.claims.get(paper, {})
-    without = ClaimCounts(without=len(claims))
+    without = ClaimCounts({Kind.WITHOUT: len(claims)})
     ours = next((one.counts for one in found if one.run is None), without)
     tables = files.of_claims(study, paper)
     if not tables or any(name not in tables for claim in claims.values() for name in claim.tables):
         return Tally(published=without, ours=ours)
-    judged = Counter(one.published.verdict for one in judge_all(study, paper, for_claims(study, tables)))
-    return Tally(published=ClaimCounts(**{key: judged[verdict] for verdict, key in PUBLISHED.items()}), ours=ours)
+    judged = judge_all(study, paper, for_claims(study, tables))
+    return Tally(published=ClaimCounts(one.published.verdict for one in judged), ours=ours)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retort.atomic import write_json, write_text
+from retort.atomic import write_text
 from retort.cost.jobs import Jobs
 from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
@@ -19,7 +19,7 @@ from retort.engine.job import Job
 from retort.figures.base import figure_of
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
-from retort.report.index import entry_of
+from retort.report.index import ENTRIES, entry_of
 from retort.report.outcome import Files, openings
 from retort.report.page import Planned, settings_of, write_paper
 from retort.results.tidy import Line, read, write
@@ -58,9 +58,9 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
                 study, paper, found, path, files=files,
                 settings=settings_of(plan.study, paper, []), **_plan_and_cost(plan, jobs, paper),
             )  # fmt: skip
-            kept[paper] = asdict(entry_of(study, paper, found, files))
+            kept[paper] = entry_of(study, paper, found, files)
             job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")
-    write_json(entries, kept)
+    write_text(entries, ENTRIES.dump_json(kept, indent=1).decode())
 
 
 def _print_exhibits(study: Study, paper: str, files: Files) -> None:

@@ -59,11 +59,6 @@ class Environments:
         """A sentence that names the `mixed` fields; empty if there are none."""
         return f"Mixed results: different {', '.join(self.mixed)} stand behind these numbers." if self.mixed else ""
 
-    @property
-    def took(self) -> str:
-        """The summed time of all jobs, as '1 h 23 min' or '45 s'."""
-        return in_words(self.seconds)
-
 
 @dataclass(frozen=True)
 class Spent:
@@ -81,11 +76,6 @@ class Spent:
     existing: int
     shared: int
     seconds: float
-
-    @property
-    def took(self) -> str:
-        """The summed time of the existing results, as '1 h 23 min' or '45 s'."""
-        return in_words(self.seconds)
 
 
 def in_words(seconds: float) -> str:

@@ -169,10 +169,6 @@ class Answers:
         """Return the columns of the printed cells; empty if the paper prints no cells."""
         return []
 
-    def row_headings(self) -> list[str]:
-        """Return the headings over the row labels, one for each level of a label."""
-        return [""]
-
     def lines(self) -> list[TextRow]:
         """Return the rows of the printed cells."""
         return []

@@ -73,10 +73,6 @@ class TextTable(Exhibit):
         columns = [(column.heading, column.label) for column in self.headings()]
         return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
 
-    def row_headings(self) -> list[str]:
-        """Return the headings over the row labels, one for each level of a label."""
-        return list(self.stub) or [""]
-
     def check_cells(self) -> None:
         """Check that each row has one cell per column, names are unique, and no number is missing.
 

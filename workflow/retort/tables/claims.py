@@ -13,7 +13,7 @@ from retort.formatters import condition, number
 from retort.judgement.certainty import side_of_recording
 from retort.judgement.comparisons import Pair, Reached, Verdict
 from retort.judgement.difference import Part, welch
-from retort.judgement.judge import Side, coverage_of, decide, ours, published, recomputed
+from retort.judgement.judge import SO_FAR, Kind, Side, coverage_of, decide, ours, published, recomputed
 from retort.results.environments import mixed_warning
 from retort.results.tidy import Line, for_claims, read
 from retort.specs import catalogue
@@ -25,8 +25,6 @@ from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of
 from retort.tables.render import html_document, markdown_escape
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
-SO_FAR, NOT_SO_FAR = "holds so far", "does not hold so far"
 AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
 ON_DEV = "on dev"
@@ -39,7 +37,7 @@ RULE = (
     "need not repeat a number. Numbers of parameters must meet it on both sides. "
     f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells contains zero (Welch, by "
     "their own standard deviations and runs, published or ours), so that other seeds may turn the verdict. "
-    f"'{SO_FAR.capitalize()}', '{NOT_SO_FAR}': by the means of the cells that have a number; the others may turn it. "
+    "'Holds so far', 'does not hold so far': by the means of the cells that have a number; the others may turn it. "
     f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
     "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
     "Hours of ours are computed from settings, not measured. 'Recorded': a run of ours at that scale, which came with "
@@ -51,7 +49,7 @@ RULE = (
 class Judgement:
     """The judgement of a claim on one side (published, ours, recorded): verdict, remark, deciding numbers as text."""
 
-    verdict: str
+    verdict: Kind
     remark: str = ""
     numbers: str = ""
 
@@ -97,17 +95,14 @@ def _remark(pair: Pair | None) -> str:
     return WITHIN if low <= 0 <= high else ""
 
 
-_SO_FAR = {True: SO_FAR, False: NOT_SO_FAR, None: OPEN}
-
-
 def judge_one(statement: Statement, side: Side) -> Judgement:
     """Judge a claim on one side; if its cells cannot decide it, the judgement gives the reason in place of numbers."""
     verdict = decide(statement, side)
     if isinstance(verdict, str):
         at_scale = side.rule is Reached and not statement.undecided
-        return Judgement(OPEN, AT_THIS_SCALE if at_scale else "", verdict)
+        return Judgement(Kind.WITHOUT, AT_THIS_SCALE if at_scale else "", verdict)
     open_, on_dev = verdict.holds is None, not statement.test_alone and any(key in side.dev for key in statement.keys)
-    found = _SO_FAR[verdict.so_far] if open_ else HOLDS if verdict.holds else FAILS
+    found = SO_FAR[verdict.so_far] if open_ else Kind.HOLDS if verdict.holds else Kind.FAILS
     coverage = [str(coverage_of(statement, side, verdict.diverged))] if open_ else []
     remarks = [*coverage, _remark(verdict.pair), ON_DEV if on_dev else ""]
     return Judgement(found, ", ".join(filter(None, remarks)), _numbers(statement, verdict))
@@ -168,8 +163,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
 
 def _tally(judgements: list[Judgement]) -> str:
     verdicts = [judgement.verdict for judgement in judgements]
-    order = (HOLDS, FAILS, SO_FAR, NOT_SO_FAR, OPEN)
-    return ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in order if verdict in verdicts)
+    return ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in Kind if verdict in verdicts)
 
 
 def counts(claims: list[Judged]) -> str:
@@ -178,8 +172,9 @@ def counts(claims: list[Judged]) -> str:
         "the published numbers": [item.published for item in claims],
         f"ours, {AT_THIS_SCALE}": [item.ours for item in claims],
     }
+    without = Judgement(Kind.WITHOUT)
     for scale in dict.fromkeys(scale for item in claims for scale in item.recorded):
-        sides[f"the recorded ones, scale {scale}"] = [item.recorded.get(scale, Judgement(OPEN)) for item in claims]
+        sides[f"the recorded ones, scale {scale}"] = [item.recorded.get(scale, without) for item in claims]
     return " ".join([f"Claims: {len(claims)}.", *(f"On {side}: {_tally(found)}." for side, found in sides.items())])
 
 

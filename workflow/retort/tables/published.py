@@ -7,14 +7,14 @@ import io
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from retort.errors import RetortError
 from retort.plan.value_lines import values
 from retort.registry import unknown
 from retort.results.tidy import escape_formula
 from retort.specs.exhibit import Exhibit
-from retort.specs.printed import NOTHING
+from retort.specs.printed import NOTHING, row_names
 from retort.study.study import Study
-from retort.tables.render import markdown_escape
+from retort.tables.layout import Entry, Grid, PrintedRow
+from retort.tables.render import markdown_grid
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
@@ -58,45 +58,23 @@ def cells_csv(study: Study) -> str:
     return stream.getvalue()
 
 
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(map(markdown_escape, cells)) + " |"
-
-
 def show(study: Study, which: str) -> str:
     """Return one table as Markdown, as the paper prints it.
-
-    The name of a row group is printed in brackets above its rows, unless a row has this name as its label.
 
     Args:
         study: the study.
         which: 'paper/table'.
 
     Raises:
-        RetortError: no paper prints such a table, or a row label has more levels than `stub` has headings.
+        RetortError: no paper prints such a table.
     """
-    tables = printed_tables(study)
-    names = [f"{paper}/{name}" for paper, name in tables]
-    if not which:
-        raise RetortError("no table is named", f"show one of: {', '.join(names)}")
+    names = {f"{paper}/{name}": (paper, name) for paper, name in printed_tables(study)}
     if which not in names:
         raise unknown("printed table", which, names)
-    paper, _, name = which.partition("/")
-    table = tables[paper, name]
-    stub, headings = table.row_headings(), table.headings()
-    heads = [[*[""] * len(stub), *(column.heading for column in headings)]]
-    heads = heads if any(heads[0]) else []
-    first, *rest = [*heads, [*stub, *(column.label for column in headings)]]
-    lines = [_line(first), "|" + " --- |" * len(first), *map(_line, rest)]
-    group, labels = "", [row.label for row in table.lines()]
-    for row, texts in zip(table.lines(), table.texts, strict=True):
-        label = row.label.split(" / ") if len(stub) > 1 else [row.label]
-        if len(label) > len(stub):
-            raise RetortError(f"{which}: '{row.label}' has more levels than the stub", "give 'stub' a heading a level")
-        if row.group not in ("", group, *(above.split(" / ")[0] for above in labels)):
-            lines.append(_line([f"({row.group})", *[""] * (len(stub) + len(headings) - 1)]))
-        group = row.group
-        lines.append(_line([*label, *["-"] * (len(stub) - len(label)), *texts]))
-    return "\n".join(lines)
+    table = study.exhibits[names[which]]
+    rows = zip(row_names(table.lines()), table.texts, strict=True)
+    printed = [PrintedRow(name.removeprefix(": "), [Entry(text) for text in texts]) for name, texts in rows]
+    return "\n".join(markdown_grid(Grid([column.name for column in table.headings()], printed)))
 
 
 def unknown_names(study: Study) -> list[str]:

@@ -304,12 +304,9 @@ def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Rec
         if (cells := _addresses(rows) - _addresses(recording.tables.get(name, {})))
     }
     if lost:
-        tables = ", ".join(f"{name} ({count} cell{'s' * (count != 1)})" for name, count in lost.items())
-        pages = " ".join(f"reports/{paper}/{name}.html" for name in lost)
         raise RetortError(
-            f"{path} would lose its numbers of {tables}: this run has none",
-            f"run them first: snakemake --cores all --configfile {study.config.file} -- {pages}; "
-            "or, to keep only the new numbers, delete the file",
+            f"{path} would lose its numbers of {', '.join(f'{name} ({count})' for name, count in lost.items())}",
+            "run these tables first or, to keep only the new numbers, delete the file",
         )
 
 

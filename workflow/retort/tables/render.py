@@ -1,6 +1,6 @@
 """Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped.
 
-Paper cannot scroll: a wide table is printed in landscape, in smaller letters.
+Paper cannot scroll: a table with many columns is printed in landscape, in smaller letters.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ import csv as csv_module
 import functools
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from retort.registry import Registry
+from retort.results.environments import in_words
 from retort.results.tidy import escape_formula
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 
-PADDING = 1.2  # of a cell, in characters
-SMALL = 0.8  # size of the characters below our value, relative to it
-LABELS = 20  # characters of the column of labels; longer labels are broken into lines
-UPRIGHT = 112  # characters in a line of a portrait page, in a size that is easy to read
+UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
 
 
 def unbroken(text: str) -> str:
@@ -30,30 +28,9 @@ def unbroken(text: str) -> str:
     return text.replace(" ± ", "\u00a0±\u00a0")
 
 
-def characters(grid: Grid) -> float:
-    """Return the width of a grid in characters: the longest word of each column, plus padding."""
-    labels = max(LABELS, _longest_word(row.label for row in grid.rows))
-    columns = zip(*(row.entries for row in grid.rows), strict=True)
-    widths = (
-        max(_longest_word([head]), *map(_cell_width, column)) for head, column in zip(grid.head, columns, strict=True)
-    )
-    return sum(width + PADDING for width in (labels, *widths))
-
-
 def is_wide(sheet: Sheet) -> bool:
     """Return whether a grid of a sheet is too wide for a portrait page."""
-    return any(characters(grid) > UPRIGHT for grid in sheet.grids)
-
-
-def _cell_width(entry: Entry) -> float:
-    """Return the length of a cell's longest word; letters below our value are smaller, and count less."""
-    below = (entry.dev, entry.recorded, entry.published, entry.difference, entry.judgement)
-    return max(_longest_word([entry.text + entry.mark]), SMALL * _longest_word(below))
-
-
-def _longest_word(texts: Iterable[str]) -> int:
-    """Return the length of the longest word of some texts."""
-    return max((len(word) for text in texts for word in unbroken(text).split(" ")), default=0)
+    return any(len(grid.head) > UPRIGHT for grid in sheet.grids)
 
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -101,7 +78,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {"label": label_of, "characters": characters, "unbroken": unbroken}
+    jinja.filters |= {"label": label_of, "unbroken": unbroken, "in_words": in_words}
     jinja.globals["style"], jinja.globals["script"] = style(), script()
     return jinja
 
@@ -147,7 +124,8 @@ def _markdown_entry(entry: Entry) -> str:
     return "<br>".join(filter(None, [text, entry.dev, entry.recorded, published, entry.difference, entry.judgement]))
 
 
-def _markdown_grid(grid: Grid) -> list[str]:
+def markdown_grid(grid: Grid) -> list[str]:
+    """Return the lines of a grid as a Markdown table."""
     lines = [f"**{markdown_escape(grid.title)}**", ""] if grid.title else []
     lines.append("| " + " | ".join(["", *map(markdown_escape, grid.head)]) + " |")
     lines.append("| --- |" + " ---: |" * len(grid.head))
@@ -163,7 +141,7 @@ def markdown(sheet: Sheet) -> str:
     lines = [f"## {label_of(sheet.name)}. {title}", "", f"*{question}*", ""]
     lines += [f"**{markdown_escape(sheet.state)}**", ""] if sheet.state else []
     for grid in sheet.grids:
-        lines += _markdown_grid(grid)
+        lines += markdown_grid(grid)
     if has_published(sheet):
         below = "; below it the difference and the verdict" if is_compared(sheet) else ""
         lines += [f"First line of a cell: ours. In italics: published{below}.", ""]
