@@ -96,7 +96,7 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
 
 def test_resources_re_run_nothing(copied: Path) -> None:
     precision = read_config(json.loads((copied / "config.yaml").read_text())).resolved_precision()
-    slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "fork": 1, "threads": 1, "at": "y"}
+    slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "threads": 1, "at": "y"}
     measured = {**slow, "device": f"cpu: {processor()}", "precision": precision}
     (copied / "results/calibration.json").write_text(json.dumps(measured))
     assert "Nothing to be done" in snakemake(copied, "-n").stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from retort.cost import work
 from retort.cost.losses import NUMBER, RELATION_MOVES
 from retort.cost.speed import speed_of_device
 from retort.errors import RetortError
-from retort.machine import float32_products
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 
@@ -32,7 +30,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
     monkeypatch.setattr(measuring, "LEAST", 1)
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
-    monkeypatch.setattr(measuring, "_fork_seconds", lambda device: 1.0)
 
 
 def test_a_calibration_is_measured_kept_and_read() -> None:
@@ -54,22 +51,6 @@ def test_relations_take_what_is_left_of_the_time_of_their_loss(monkeypatch: pyte
     taken = 3 * counted + vectors + products
     assert measuring._relations("cpu", taken, achieved=1e12, bandwidth=1e9) == pytest.approx(3)
     assert measuring._relations("cpu", counted, achieved=1e6, bandwidth=1e9) == pytest.approx(0.5)  # at least half
-
-
-@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
-def test_steps_multiply_matrices_as_trainings_do(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def noted(precision: str) -> AbstractContextManager[None]:
-        asked.append(precision)
-        return float32_products(precision)
-
-    monkeypatch.setattr(measuring, "float32_products", noted)
-    measuring._step_seconds("cpu", precision, 0.0)
-    assert set(asked) == {precision}
-    asked.clear()
-    measuring._relation_seconds("cpu", precision, 0.0)
-    assert set(asked) == {precision}
 
 
 def test_a_machine_without_a_gpu_says_nothing_of_a_study_on_gpus(

@@ -12,15 +12,11 @@ ROOM = memory.GPU_RESERVED + 100 / memory.GPU_FRACTION  # a GPU with room for 10
 
 @pytest.mark.parametrize(
     ("rows", "expected"),
-    [(8, None), (9, 5), (16, 8), (17, 6), (1000, 8)],  # 17 rows: 9, then 6 a part; 1000: 8 in 125 parts
+    [(8, None), (9, 5), (17, 6), (1000, 8)],  # 17 rows: 9, then 6 a part; 1000: 8 in 125 parts
 )
 def test_a_batch_is_cut_into_the_fewest_parts_that_fit(rows: int, expected: int | None) -> None:
     step = Step(rows, state=20, gradients=0, row=10)  # 8 rows fit
     assert micro_batch(step, ROOM) == expected
-
-
-def test_one_row_is_the_least() -> None:
-    assert micro_batch(Step(4, state=200, gradients=0, row=10), ROOM) == 1
 
 
 def test_gradients_come_while_activations_go() -> None:
@@ -41,18 +37,9 @@ def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
     assert memory.host(step, 10, gpu=True, workers=0, written=50) == memory.PROCESS[True] + 40 + 50
 
 
-@pytest.mark.parametrize("gpu", [True, False])
-def test_each_process_that_prepares_batches_has_memory_of_its_own(gpu: bool) -> None:
-    none, three = (memory.host(None, 10, gpu, workers) for workers in (0, 3))
-    assert three - none == 3 * memory.WORKER_BYTES
-
-
 def test_companions_keep_their_states_and_take_turns() -> None:
     one = Step(8, state=100, gradients=30, row=10, teacher=50)
     other = Step(8, state=60, gradients=20, row=4, teacher=50)
     both = memory.together([other, one], kept=24)
     assert both == Step(8, state=160, gradients=30, row=10, teacher=50, kept=3)
     assert both.bytes(2) == 160 + 30 + 50 + 24  # micro-batches do not make less of what is kept of the whole batch
-
-
-# --- the cluster

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from retort.cli import main
-from retort.cost import overview
 from retort.cost.estimates import Estimates
 from retort.cost.jobs import Job, Jobs
 from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, with_models, work_of
@@ -121,28 +119,6 @@ def test_a_job_is_done_if_all_seeds_have_scores_of_the_present_settings(plan: Pl
     assert found == [False, True, False, False]
 
 
-def test_finished_jobs_stand_beside_their_estimates(plan: Plan) -> None:
-    assert list(overview.of_one_process(plan, [])) == []
-    write_score(plan, "tiny-kd", "mood", 1, seconds=360, max_rss_mb=900)
-    write_score(plan, "tiny-kd", "mood", 2, seconds=720, max_rss_mb=1200)
-    write_score(plan, "tiny-kd", "rating", 1, seconds=99)  # its second seed is not done
-    estimate = job_of(plan, SCORE.format("tiny-kd", "mood", 1)).estimate
-    for lines, start in ((overview.lines(plan.config, [], 1e6), 7), (overview.of_one_process(plan, []), 0)):
-        (row,) = [line.split() for line in lines if line.startswith("  distill_on_task ")]
-        assert row[:3] == ["distill_on_task", "1", "0.30"]
-        if start:
-            expected = (estimate.work.flops / 1e6 + estimate.work.traffic / 5e9 + start) / 3600
-            assert row[3:5] == [f"{expected:.2f}", f"{0.3 / expected:.2f}"]
-        assert row[5:] == ["1.3", "GB", f"{estimate.ram / 1e9:.1f}", "GB"]
-
-
-def test_a_record_without_memory_still_has_its_time(plan: Plan) -> None:
-    for seed in (1, 2):
-        write_score(plan, "tiny-kd", "mood", seed, seconds=36)
-    (row,) = [line.split() for line in overview.of_one_process(plan, []) if line.startswith("  distill_on_task ")]
-    assert (row[2], row[5]) == ("0.02", "-")
-
-
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.yaml").write_text(json.dumps(plan.config.model_dump(include={"papers", "study", "precision"})))
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
@@ -152,22 +128,8 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     largest = said[said.index("Largest jobs:") + 1 :][:5]
     assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
     assert "One device at 1e+09 FLOP/s and 5e+09 bytes/s: given with --flops." in "\n".join(said)
-    assert "mood 16" in "\n".join(said)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["tiny/tabel1"], "no table or figure of 'tiny' is called 'tabel1'; did you mean 'table1'?"),
-        (["tini"], "no paper is called 'tini'"),
-        (["tiny", "--flops", "-1"], "--flops -1 is no speed"),
-        (["tiny", "--scale", "huge"], "scale"),
-    ],
-)
-def test_a_call_that_cannot_be(
-    study_folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    config: dict[str, Any] = {"papers": ["tiny"], "study": str(study_folder)}
-    (study_folder.parent / "config.yaml").write_text(json.dumps(config))
-    assert main(["cost", "--config", str(study_folder.parent / "config.yaml"), *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert "mood 10,000 rows of 16 tokens" in said[-1]
+    assert main(["cost", "--config", "config.yaml", "--flops", "-1"]) == 2
+    assert "--flops -1 is no speed" in capsys.readouterr().err
+    assert main(["cost", "--config", "config.yaml", "tiny/tabel1"]) == 2
+    assert "no table or figure of 'tiny' is called 'tabel1'; did you mean 'table1'?" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from retort.cost import memory
-from retort.cost.estimates import Estimate, Estimates, step_on_corpus, step_together
+from retort.cost.estimates import Estimate, Estimates
 from retort.cost.jobs import Jobs
 from retort.cost.resources import JobResources, fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED, Work
@@ -29,7 +29,7 @@ FETCHED = Rule("fetch_source", {"folder": "results/sources/{source}"})
 LARGE = "udagawa2023-od-layer-12-6l-distilbert-mono"  # batches of 960 rows of 256 tokens: 82 GB on one GPU
 LONG = "minilmv2-6x384-xlm-r-large-layer-24"  # the student that takes longest
 GPUS_OF_8 = {"gpu": {"max_gpu": 8, "max_runtime": 600}}
-SLOW = {"flops": 1e9, "bandwidth": 1e9, "relations": 1, "start": 9, "fork": 1, "device": "cuda: a GPU",
+SLOW = {"flops": 1e9, "bandwidth": 1e9, "relations": 1, "start": 9, "device": "cuda: a GPU",
         "threads": 1, "precision": "bfloat16", "at": "2026-11-22"}  # fmt: skip
 
 
@@ -63,26 +63,25 @@ def plan_for(scale: str = "paper", **config: Any) -> Plan:
 def asking(student: str, scale: str = "paper", **config: Any) -> tuple[JobResources, Estimate]:
     """Return the resources of the papers' jobs, and the estimate of a job that distils one student."""
     asked = JobResources(plan_for(scale, **config))
-    return asked, asked.estimates.alone(student)
+    return asked, asked.estimates.distill_student(student)
 
 
 @pytest.mark.parametrize(("gigabytes", "rows"), [(None, 0), (141, 0), (80, 480), (40, 320), (24, 192)])
 def test_the_papers_largest_step_fits_any_gpu(here: Path, gigabytes: float | None, rows: int) -> None:
     asked, large = asking(LARGE, cluster=cluster(here, {"gpu_memory_gb": gigabytes}))
-    assert asked.micro_batch(large) == rows
-    assert asked.rows(large) == 960  # of which a job takes fewer at once after a GPU was too small
+    resources = asked.of_job(large)
+    assert resources["micro_batch"] == rows
+    assert resources["rows"] == 960  # of which a job takes fewer at once after a GPU was too small
 
 
 def test_a_job_that_is_tried_again_asks_for_more_ram_and_without_checkpoints_for_more_time(here: Path) -> None:
     path = cluster(here, {"gpu_memory_gb": 80}, cpu={"max_runtime": 80})
     asked, large = asking(LARGE, cluster=path)
-    first = asked.mem_mb(large, 1)
-    assert [asked.mem_mb(large, attempt) for attempt in range(1, 7)] == [first * times for times in (1, 2, 3, 4, 4, 4)]
-    for ask in (asked.gpu, asked.micro_batch, asked.rows, asked.runtime):
-        assert ask(large, 1) == ask(large, 5)
+    first, *others = (asked.of_job(large, attempt) for attempt in range(1, 7))
+    assert others == [{**first, "mem_mb": first["mem_mb"] * times} for times in (2, 3, 4, 4, 4)]
     rule = Rule("encode_task", {"folder": "results/encoded/{task}/{tokenizer}"})
     encoded = asked.estimates.of(rule, SimpleNamespace(task="mnli", tokenizer="bert-base-uncased"))
-    minutes = [asked.runtime(encoded, attempt) for attempt in range(1, 7)]
+    minutes = [asked.of_job(encoded, attempt)["runtime"] for attempt in range(1, 7)]
     assert minutes[:2] == [minutes[0], 2 * minutes[0]]
     assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
 
@@ -95,18 +94,10 @@ def test_a_gpu_and_its_type_are_asked_for_where_the_device_is_one(
     here: Path, device: str, gpu_model: str | None, expected: tuple[int, str | None]
 ) -> None:
     asked, large = asking(LARGE, device=device, cluster=cluster(here, {"gpu_model": gpu_model}))
-    assert (asked.gpu(large), asked.gpu_model(large)) == expected
-    fetched = asked.estimates.of(FETCHED, SimpleNamespace(source="cc100"))
-    assert (asked.gpu(fetched), asked.gpu_model(fetched)) == (0, None)
-
-
-def test_what_a_long_job_asks_for(here: Path) -> None:
-    limits = {"gpu": {**GPUS_OF_8["gpu"], "max_mem_mb": 15_000}}
-    alone, long = asking(LONG, cluster=cluster(here, **limits))
-    several = JobResources(plan_for(cluster=cluster(here, {"gpus_per_job": 4}, **limits)))
-    assert (alone.gpu(long), alone.runtime(long, 1)) == (1, 600)  # as long as the partition allows; it goes on then
-    assert (several.gpu(long), several.rows(long)) == (4, alone.rows(long) / 4)
-    assert alone.mem_mb(long, 1) * 2 > 15_000 == alone.mem_mb(long, 2)
+    resources = asked.of_job(large)
+    assert (resources["gpu"], resources["gpu_model"]) == expected
+    fetched = asked.of_job(asked.estimates.of(FETCHED, SimpleNamespace(source="cc100")))
+    assert (fetched["gpu"], fetched["gpu_model"]) == (0, None)
 
 
 @pytest.mark.parametrize(("attempt", "minutes"), [(1, 7 * 1440), (2, 240)])
@@ -114,7 +105,7 @@ def test_a_job_fits_one_partition(here: Path, attempt: int, minutes: int) -> Non
     short = {"max_gpu": 2, "max_runtime": "4h", "max_mem_mb": 500_000}
     path = cluster(here, short=short, long={"max_gpu": 2, "max_runtime": "7d", "max_mem_mb": 12_000})
     asked, long = asking(LONG, cluster=path)
-    resources = {name: getattr(asked, name)(long, attempt) for name in ("runtime", "mem_mb", "gpu")}
+    resources = {name: asked.of_job(long, attempt)[name] for name in ("runtime", "mem_mb", "gpu")}
     assert resources["runtime"] == minutes
     sent = SimpleNamespace(resources=resources, threads=1)
     assert [read.score_job_fit(sent) is not None for read in partitions.read_partition_file(Path(path))].count(True)
@@ -122,18 +113,13 @@ def test_a_job_fits_one_partition(here: Path, attempt: int, minutes: int) -> Non
 
 def test_each_gpu_has_a_process_with_ram_of_its_own(here: Path) -> None:
     one, long = asking(LONG, cluster=cluster(here, **GPUS_OF_8))
-    alone = one.mem_mb(long, 1)
-    asked = JobResources(plan_for(cluster=cluster(here, {"gpus_per_job": 4}, **GPUS_OF_8))).mem_mb(long, 1)
-    assert asked - 500 < memory.RAM_MARGIN * (4 * long.ram + memory.PROCESS[False]) / 1e6 <= asked
-    assert alone < asked / 4
-
-
-@pytest.mark.parametrize(("device", "by_default"), [("auto", 2), ("cpu", 0)])
-def test_a_job_asks_for_the_ram_of_what_prepares_its_batches(device: str, by_default: int) -> None:
-    workers = (None, by_default, 16)
-    default, same, many = (asking(LONG, device=device, dataloader_num_workers=count)[1] for count in workers)
-    assert default == same
-    assert many.ram >= default.ram + (16 - by_default) * memory.WORKER_BYTES
+    alone = one.of_job(long)
+    asked = JobResources(plan_for(cluster=cluster(here, {"gpus_per_job": 4}, **GPUS_OF_8))).of_job(long)
+    ram = memory.RAM_MARGIN * (4 * long.ram + memory.PROCESS[False]) / 1e6
+    assert asked["mem_mb"] - 500 < ram <= asked["mem_mb"]
+    assert alone["mem_mb"] < asked["mem_mb"] / 4
+    assert (alone["gpu"], alone["runtime"], asked["gpu"]) == (1, 600, 4)  # as long as the partition allows
+    assert asked["rows"] == alone["rows"] / 4
 
 
 def test_a_measured_speed_changes_minutes_alone(here: Path) -> None:
@@ -143,25 +129,26 @@ def test_a_measured_speed_changes_minutes_alone(here: Path) -> None:
     predicted = {pair: hours_of_a_seed(plan)(*pair) for pair in plan.pairs if pair[0] == "wang2023-kd"}
     calibrate(here)
     after = JobResources(plan_for(cluster=path))
-    assert after.runtime(job, 1) > before.runtime(job, 1)
-    for name in ("gpu", "micro_batch", "rows"):
-        assert getattr(after, name)(job) == getattr(before, name)(job)
+    slow, quick = after.of_job(job), before.of_job(job)
+    assert slow.pop("runtime") > quick.pop("runtime")
+    assert slow == quick
     assert {pair: hours_of_a_seed(plan)(*pair) for pair in predicted} == predicted
 
 
 def test_a_cpu_divides_only_if_it_is_told_to(here: Path) -> None:
     on_cpu, large = asking(LARGE, cluster=cluster(here, {"gpu_memory_gb": 24}), device="cpu")
-    assert (on_cpu.micro_batch(large), on_cpu.rows(large)) == (0, 0)
+    resources = on_cpu.of_job(large)
+    assert (resources["micro_batch"], resources["rows"]) == (0, 0)
     told = JobResources(plan_for("pocket", micro_batch=4))
-    job = told.estimates.of_seed("pocket-kd", "movies")
-    assert (told.micro_batch(job), told.gpu(job)) == (4, 0)
+    resources = told.of_job(told.estimates.of_seed("pocket-kd", "movies"))
+    assert (resources["micro_batch"], resources["gpu"]) == (4, 0)
 
 
 def test_the_teacher_of_companions_runs_once() -> None:
     estimates = Estimates(plan_for())
     names = ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")
     students = tuple(f"udagawa2023-{name}-6l-distilbert-mono" for name in names)
-    apart = sum((estimates.alone(student).work for student in students), Work())
+    apart = sum((estimates.distill_student(student).work for student in students), Work())
     beside = estimates.of(Rule("distill_together", {"folders": list(students)}, students=students), SimpleNamespace())
     # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
     # what a student of 6 layers takes, forward and backward
@@ -191,12 +178,12 @@ def companions(plan: Plan) -> list[list[str]]:
 @pytest.mark.slow
 def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(here: Path) -> None:
     plan, gigabytes = plan_for(cluster=cluster(here, {"gpu_memory_gb": 24})), 24e9
-    jobs = companions(plan)
+    jobs, estimates = companions(plan), Estimates(plan)
     assert 0 < sum(map(len, jobs)) < sum(map(len, jobs_of(plan, plan.task_agnostic)))
     for job in jobs:
-        known = [step for name in job if (step := step_on_corpus(plan.settings.students[name]))]
+        known = [step for name in job if (step := estimates.step_of(name))]
         alone = [memory.micro_batch(step, gigabytes) or step.rows for step in known]
-        shared = step_together([plan.settings.students[name] for name in job])
+        shared = estimates.step_together(job)
         assert shared is not None
         assert shared.kept > 0
         rows = memory.micro_batch(shared, gigabytes) or shared.rows

@@ -11,7 +11,7 @@ import pytest
 from retort.cost import speed
 from retort.cost.speed import GUESSED, Speed, Work, speed_of_device
 from retort.errors import RetortError
-from retort.specs.config import Config, read_config
+from retort.specs.config import read_config
 
 HERE, OTHER, GPU = "cpu: this one", "cpu: another one", "cuda: a GPU"
 ON_CLUSTER = {"cluster": "slurm/partitions.yaml"}
@@ -27,52 +27,38 @@ def on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FILE.parent.mkdir()
 
 
-def config_of(keys: dict[str, Any], precision: str = "bfloat16") -> Config:
-    """Return a configuration with some keys."""
-    return read_config({"precision": precision, **keys})
-
-
 def calibrated(device: str) -> None:
     """Write a calibration in bfloat16."""
-    kept = {"flops": 2e9, "bandwidth": 3e9, "relations": 0.5, "start": 4, "fork": 1, "device": device, "threads": 1}
+    kept = {"flops": 2e9, "bandwidth": 3e9, "relations": 0.5, "start": 4, "device": device, "threads": 1}
     FILE.write_text(json.dumps({**kept, "precision": "bfloat16", "at": "2026-11-22T09"}))
 
 
 @pytest.mark.parametrize(
-    ("device", "keys", "start"),
-    [(HERE, {}, 1), (HERE, ON_CLUSTER, 4), (OTHER, ON_CLUSTER, 4), (GPU, ON_GPU | ON_CLUSTER, 4), (GPU, ON_GPU, 1)],
-)
-def test_a_calibration_counts_and_the_origin_tells_on_what_it_was_measured(
-    device: str, keys: dict[str, Any], start: float
-) -> None:
-    calibrated(device)
-    config = config_of(keys)
-    read = speed_of_device(None, config.gpus > 0, config)
-    assert read == Speed(2e9, 3e9, start, f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22", 0.5)
-
-
-@pytest.mark.parametrize(
-    ("device", "config", "reason"),
+    ("device", "keys", "precision", "start"),
     [
-        (HERE, config_of({}, "float32"), "the study trains in float32"),
-        (GPU, config_of(ON_GPU | ON_CLUSTER, "tf32"), "the study trains in tf32"),
-        (HERE, config_of(ON_GPU), "jobs run on a GPU"),
-        (GPU, config_of({}), "jobs run on a CPU"),
-        (OTHER, config_of({}), "this machine has another CPU, this one"),
+        (HERE, {}, "bfloat16", speed.FORK),
+        (OTHER, ON_CLUSTER, "bfloat16", 4),
+        (GPU, ON_GPU | ON_CLUSTER, "bfloat16", 4),
+        (HERE, {}, "float32", None),
+        (GPU, ON_GPU, "tf32", None),
+        (HERE, ON_GPU, "bfloat16", None),
+        (GPU, {}, "bfloat16", None),
+        (OTHER, {}, "bfloat16", None),
     ],
 )
-def test_a_calibration_that_says_nothing_of_the_jobs_does_not_count(device: str, config: Config, reason: str) -> None:
+def test_a_calibration_counts_if_it_says_something_of_the_jobs(
+    device: str, keys: dict[str, Any], precision: str, start: float | None
+) -> None:
     calibrated(device)
-    guess = GUESSED[config.gpus > 0]
-    told = f"{FILE} was measured on {device}, 1 thread(s), bfloat16, 2026-11-22, but {reason}"
-    origin = f"{guess.origin}; {told}; measure it with --calibrate or give it with --flops"
-    assert speed_of_device(None, config.gpus > 0, config) == replace(guess, origin=origin)
+    config = read_config({"precision": precision, **keys})
+    origin = f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22"
+    expected = GUESSED[config.gpus > 0] if start is None else Speed(2e9, 3e9, start, origin, 0.5)
+    assert speed_of_device(None, config.gpus > 0, config) == expected
 
 
 def test_without_a_calibration_it_is_a_guess_or_what_the_user_says() -> None:
-    config = config_of({})
-    origin = f"{GUESSED[False].origin}; measure it with --calibrate or give it with --flops"
-    assert speed_of_device(None, gpu=False, config=config).origin == origin
+    config = read_config({"precision": "bfloat16"})
+    assert speed_of_device(None, gpu=False, config=config) == GUESSED[False]
     assert speed_of_device(2e9, gpu=False, config=config).flops == 2e9
     FILE.write_text('{"flops": "many"}')
     with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):

@@ -35,7 +35,7 @@ def jobs(plan: Plan, config: dict[str, Any]) -> Jobs:
     """Make all results, tables and pages of the study, and return its jobs."""
     write_results(config)
     jobs = Jobs(plan)
-    for job in jobs.in_order(INDEX):
+    for job in jobs.behind(INDEX):
         if job.rule.kind in PRINTING:
             assert run_job(job, config)
         else:

@@ -22,7 +22,7 @@ from tests.tiny.variant import write_study
 def test_every_file_that_a_job_reads_is_made_by_one_rule_or_is_of_the_study() -> None:
     plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "keep_weights": True}))
     jobs = Jobs(plan)
-    everything = jobs.in_order([*exhibits.pages(plan.study), "reports/index.html"])
+    everything = list(jobs.behind([*exhibits.pages(plan.study), "reports/index.html"]))
     places = {job.key: number for number, job in enumerate(everything)}
     assert len(everything) == len(places) > 2000
     for job in everything:

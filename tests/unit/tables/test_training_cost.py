@@ -40,7 +40,7 @@ def inputs() -> Inputs:
 
 def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     study = open_written(inputs.study.config)
-    done = work.work_of(study, "minilmv2-6x384-bert-base", "")
+    done = work.training_of(study, "minilmv2-6x384-bert-base", "")[1]
     student = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
     teacher = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
     rows = 400_000 * 256

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +15,6 @@ import torch
 
 from retort.atomic import write_json
 from retort.cost import losses, work
-from retort.engine import forkserver
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.models import build
@@ -88,11 +85,10 @@ def wait(device: str) -> None:
 SECONDS = 20.0  # for how long steps are measured
 LEAST = 3  # the fewest steps that are measured, however slow they are
 MOVED = {"cuda": 1 << 28, "cpu": 1 << 24}  # elements of a tensor that is larger than any cache
-# what runs before the first step: on a node, Snakemake; then the script, in a new process or in a fork
+# what runs on a node before the first step: Snakemake, then the script
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
 IMPORTED = """import torch, snakemake.script, transformers.models.bert.modeling_bert, retort.stages.distill
 torch.zeros(1, device='{device}')"""
-FORKED = "from retort.engine.forkserver import hand_over; hand_over()\n" + IMPORTED
 VOCABULARY = 1000
 # what is measured on a device: (architecture, rows per step, tokens per row)
 SHAPES = {
@@ -193,17 +189,10 @@ def _relations(device: str, taken: float, achieved: float, bandwidth: float) -> 
     """
     options: Options = {"pairs": ["v-v"], "heads": RELATION_HEADS}
     term = TermSettings(objective="relations", version=1, pairs=[(1, 1)], weight=1.0, options=options)
-    cost = losses.cost_of([term], SHAPES[device][0], TAUGHT, RELATION_LENGTH, outputs=0)
+    done = losses.cost_of([term], SHAPES[device][0], TAUGHT, RELATION_LENGTH, outputs=0).work
     rows = RELATION_ROWS[device]
-    others = rows * (cost.flops / achieved + (cost.traffic - cost.relation_traffic) / bandwidth)
-    return max(taken - others, taken / 2) * bandwidth / (rows * cost.relation_traffic)
-
-
-def _process_seconds(*arguments: str) -> float:
-    """Return the seconds that a Python process with these arguments takes."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], check=True)
-    return time.perf_counter() - start
+    others = rows * (done.flops / achieved + (done.traffic - done.relation_traffic) / bandwidth)
+    return max(taken - others, taken / 2) * bandwidth / (rows * done.relation_traffic)
 
 
 def _start_seconds(device: str) -> float:
@@ -212,22 +201,10 @@ def _start_seconds(device: str) -> float:
     They include the start of Snakemake, the start of the script's process with all imports, and the first use of the
     device. They do not include the reading of the study's and the model's files.
     """
-    return _process_seconds("-c", SNAKEMAKE) + _process_seconds("-c", IMPORTED.format(device=device))
-
-
-def _fork_seconds(device: str) -> float:
-    """Return the seconds that a job takes before it can train, if it is a fork of a server, as in a run on one machine.
-
-    The first fork waits for the imports of the server, which a run pays once; the second one is measured.
-    """
-    forkserver.start()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            script = Path(folder) / "script.py"
-            script.write_text(FORKED.format(device=device), encoding="utf-8")
-            return [_process_seconds(str(script)) for _ in range(2)][-1]
-    finally:
-        os.environ.pop(forkserver.ADDRESS, None)  # the server ends with this process
+    start = time.perf_counter()
+    for code in (SNAKEMAKE, IMPORTED.format(device=device)):
+        subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - start
 
 
 def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:
@@ -255,12 +232,14 @@ def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
     bandwidth = _bandwidth(device, seconds / 10)
     loss = _relation_seconds(device, precision, seconds / 10)
-    write_json(
-        output,
-        {
-            "flops": achieved, "bandwidth": bandwidth, "relations": _relations(device, loss, achieved, bandwidth),
-            "start": _start_seconds(device), "fork": _fork_seconds(device), "architecture": architecture.model_dump(),
-            "batch": batch, "length": length, "precision": precision, "seconds": step, **environment(device, threads),
-        },
-    )  # fmt: skip
+    result = {
+        "flops": achieved,
+        "bandwidth": bandwidth,
+        "relations": _relations(device, loss, achieved, bandwidth),
+        "start": _start_seconds(device),
+        "precision": precision,
+        "seconds": step,
+        **environment(device, threads),
+    }
+    write_json(output, result)
     return achieved

@@ -12,7 +12,6 @@ from typing import Any
 
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Jobs
-from retort.cost.overview import of_one_process
 from retort.cost.resources import fits_one_job
 from retort.engine.attempts import LOCKS, RUN
 from retort.engine.failures import print_what_there_is
@@ -86,7 +85,7 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     mark_scale(plan.study)
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
     jobs = Jobs(plan)
-    ordered = jobs.in_order(targets)
+    ordered = list(jobs.behind(targets))
     ran: list[Ran] = []
     try:
         for each in with_progress(run(ordered, content), len(ordered)):
@@ -98,7 +97,6 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     where = ""
     if not arguments.distinct:
         print_what_there_is(jobs, content, targets)
-        print("", *of_one_process(plan, arguments.papers), sep="\n")
         where = f"; the pages are in {Path('reports').absolute()}"
     failed = sum(each.failed for each in ran)
     print(f"{len(ran)} jobs, {failed} failed{where}")

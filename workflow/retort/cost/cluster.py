@@ -57,7 +57,8 @@ OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a pa
 class Partition(Spec):
     """What a partition allows; what is left out has no limit, but for GPUs.
 
-    The keys are those that snakemake-executor-plugin-slurm reads; it fails at others, and at most that have no value.
+    The keys are those that snakemake-executor-plugin-slurm reads, without those that say nothing of jobs of one task on
+    one node. The plugin fails at others, and at most that have no value.
     """
 
     max_runtime: Minutes = Field(default=math.inf, description="minutes of a job, or a text such as 2d or 12h")
@@ -65,18 +66,11 @@ class Partition(Spec):
     max_mem_mb_per_cpu: Megabytes = Field(default=math.inf, description="of a core")
     max_cpus_per_task: Count | None = Field(default=None, description="cores of a task")
     max_threads: Count | None = Field(default=None, description="threads of a job")
-    max_nodes: Count | None = Field(default=None, description="nodes of a job")
-    max_tasks: Count | None = Field(default=None, description="tasks of a job")
-    max_tasks_per_node: Count | None = Field(default=None, description="tasks of a job on a node")
     max_gpu: Whole = Field(default=0, ge=0, description="GPUs of a job")
     available_gpu_models: Distinct[OneWord] | None = Field(default=None, description="types of GPU; null: any")
     max_cpus_per_gpu: Count | None = Field(default=None, description="cores of a GPU")
-    supports_mpi: bool = Field(default=True, strict=True, description="whether jobs with MPI can run")
-    max_mpi_tasks: Count | None = Field(default=None, description="tasks of a job with MPI")
     available_constraints: Distinct[OneWord] | None = Field(default=None, description="features of nodes; null: any")
     slurm_cluster: OneWord | None = Field(default=None, description="the cluster, where there are several")
-    cluster: OneWord | None = Field(default=None, description="the same")
-    clusters: OneWord | None = Field(default=None, description="the same")
 
     @field_validator("*", mode="before")
     @classmethod

@@ -67,22 +67,16 @@ class Job:
     @property
     def done(self) -> bool:
         """Whether the results exist and were made with the settings of the study."""
-        if not self.rule.stamped:
-            return all(Path(path).exists() for path in self.results)
-        return len(self.records) == len(self.results)
+        return all(map(self._is_made, self.results))
 
-    @cached_property
-    def records(self) -> list[dict[str, Any]]:
-        """The contents of the results that hold the settings of the study."""
-        records, settings = list[dict[str, Any]](), self.settings
-        for path in self.results if settings else ():
-            try:
-                record = json.loads(Path(path).read_text(encoding="utf-8"))
-                if settings and difference(record["settings"], settings) is None:
-                    records.append(record)
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-        return records
+    def _is_made(self, path: str) -> bool:
+        if (settings := self.settings) is None:
+            return Path(path).exists()
+        try:
+            made = json.loads(Path(path).read_text(encoding="utf-8"))["settings"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return difference(made, settings) is None
 
 
 class Jobs:
@@ -108,41 +102,23 @@ class Jobs:
         made = self.rules.rule_of(path)
         if made is None:
             return None
-        rule, wildcards = made
-        key = rule.key(wildcards)
+        rule, of = made
+        key = rule.key(of)
         if key not in self.by_key:
-            self.by_key[key] = Job(
-                rule, wildcards, tuple(rule.input_paths(wildcards)), self.estimates.of(rule, wildcards)
-            )
+            self.by_key[key] = Job(rule, of, tuple(rule.input_paths(of)), self.estimates.of(rule, of))
         return self.by_key[key]
 
-    def behind(self, paths: Iterable[str], stop_at_done: bool = False) -> Iterator[Job]:
-        """Yield the jobs that make these files, and all jobs that those depend on, each once.
+    def behind(self, paths: Iterable[str], stop_at_done: bool = False, seen: set[str] | None = None) -> Iterator[Job]:
+        """Yield the jobs that make these files, each once, and after the jobs that it depends on.
 
         Args:
             paths: the paths of the files.
             stop_at_done: leave out jobs that are done, and jobs that only they depend on.
+            seen: the jobs that are left out; those that are yielded are added.
         """
-        seen, waiting = set[str](), list(reversed(list(paths)))
-        while waiting:
-            job = self.at(waiting.pop())
-            if job is None or job.key in seen or (stop_at_done and job.done):
-                continue
-            seen.add(job.key)
-            waiting += reversed(job.inputs)
-            yield job
-
-    def in_order(self, paths: Iterable[str]) -> list[Job]:
-        """Return the jobs behind these files, each after those that it depends on."""
-        ordered, open_jobs = dict[str, Job](), list[tuple[Job, bool]]()
-        open_jobs += [(job, False) for path in reversed(list(paths)) if (job := self.at(path))]
-        while open_jobs:
-            job, is_ready = open_jobs.pop()
-            if job.key in ordered:
-                continue
-            if is_ready:
-                ordered[job.key] = job
-            else:
-                open_jobs.append((job, True))
-                open_jobs += [(need, False) for path in reversed(job.inputs) if (need := self.at(path))]
-        return list(ordered.values())
+        seen = set() if seen is None else seen
+        for job in filter(None, map(self.at, paths)):
+            if job.key not in seen and not (stop_at_done and job.done):
+                seen.add(job.key)
+                yield from self.behind(job.inputs, stop_at_done, seen)
+                yield job

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from retort.cost.speed import Work
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import Entry
@@ -28,34 +29,27 @@ class LossCost:
     """What a loss takes for one row.
 
     Args:
-        flops: of matrix products.
-        traffic: bytes that it reads and writes.
+        work: what it computes and moves.
         held: bytes that are held until the backward pass.
         scratch: bytes that are held while one relation is computed.
         relation: the size of the largest relation, in numbers; 0 without relations.
         relation_heads: the heads of that relation; they are computed in chunks.
-        relation_traffic: the part of the traffic that relations cause.
     """
 
-    flops: float = 0.0
-    traffic: float = 0.0
+    work: Work = field(default_factory=Work)
     held: float = 0.0
     scratch: float = 0.0
     relation: float = 0.0
     relation_heads: int = 1
-    relation_traffic: float = 0.0
 
     def __add__(self, other: LossCost) -> LossCost:
         """Return the cost of two terms that are held together, and computed one after the other."""
         larger = max(self, other, key=lambda cost: cost.relation)
-        return LossCost(
-            self.flops + other.flops,
-            self.traffic + other.traffic,
-            self.held + other.held,
-            max(self.scratch, other.scratch),
-            larger.relation,
-            larger.relation_heads,
-            self.relation_traffic + other.relation_traffic,
+        return replace(
+            larger,
+            work=self.work + other.work,
+            held=self.held + other.held,
+            scratch=max(self.scratch, other.scratch),
         )
 
 
@@ -132,7 +126,7 @@ def _logits(terms: list[TermSettings], outputs: float) -> LossCost:
     """Return the cost of the logits, which the terms share."""
     sides = (last_layer(terms, side, 0) for side in (0, 1))
     numbers = sum(reads_logits for _, reads_logits in sides) * outputs
-    return LossCost(traffic=MOVES * NUMBER * numbers, held=HELD["logits"] * numbers)
+    return LossCost(Work(traffic=MOVES * NUMBER * numbers), held=HELD["logits"] * numbers)
 
 
 def _numbers(activation: str, model: Architecture, length: float) -> float:
@@ -157,32 +151,27 @@ def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: A
         for side, model in enumerate((student, teacher))
     ]
     held = sum(HELD.get(activation, HELD_OF_VECTORS) * numbers for activation, numbers in both[1].items())
-    return LossCost(traffic=pairs * MOVES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held)
+    moved = pairs * MOVES * NUMBER * sum(sum(numbers.values()) for numbers in both)
+    return LossCost(Work(traffic=moved), held=pairs * held)
 
 
 def _relations(
     term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float
 ) -> LossCost:
     """Return the cost of a term that compares relations, each of (heads, length, length) numbers on both sides."""
-    heads = relation_heads(term.options, entry, student, teacher)
+    sizes: dict[str, Any] = {**term.options, "student": student.heads, "teacher": teacher.heads}
+    sources = entry.facts.get("divides_widths") or ()  # of the number of heads that split vectors
+    heads = next((int(sizes[name]) for name in sources if sizes.get(name) is not None), 1)
     pairs = term.options.get("pairs")  # such as [q-q, k-k, v-v]; an objective without this option has one relation
     relations = (len(pairs) if isinstance(pairs, list) else 1) * (len(term.pairs) or 1)
     own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
     numbers = heads * length**2
     moved = relations * RELATION_MOVES * NUMBER * numbers
+    flops = relations * 2 * length * (both + 2 * own)  # the relations of both sides; the gradients of two vectors
     return LossCost(
-        flops=relations * 2 * length * (both + 2 * own),  # the relations of both sides; the gradients of two vectors
-        traffic=moved + relations * MOVES * NUMBER * both,
+        Work(flops, moved + relations * MOVES * NUMBER * both, relation_traffic=moved),
         held=relations * HELD_OF_RELATION * own,
         scratch=SCRATCH_OF_RELATION * both,
         relation=numbers,
         relation_heads=heads,
-        relation_traffic=moved,
     )
-
-
-def relation_heads(options: dict[str, Any], entry: Entry, student: Architecture, teacher: Architecture) -> int:
-    """Return the number of heads that a term splits vectors into; 1 if its objective does not split them."""
-    numbers = {**options, "student": student.heads, "teacher": teacher.heads}
-    sources = entry.facts.get("divides_widths") or ()
-    return next((int(numbers[name]) for name in sources if numbers.get(name) is not None), 1)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
 from retort.cost.speed import Speed, Work, speed_of_device
-from retort.cost.volume import Volume
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
 from retort.registry import unknown
 from retort.specs.config import Config
-from retort.specs.task_files import UNKNOWN
 from retort.study.study import Study
 
 COUNTED = (
@@ -25,7 +22,6 @@ COUNTED = (
 KERNELS = "; kernels that never write them are faster"
 LARGEST = 5  # jobs that are named
 PAGES = "pages and audit"
-MB = 1024**2
 
 
 @dataclass(frozen=True)
@@ -99,12 +95,10 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
     """
     seen, bills = set[str](), []
     for name, files in targets.items():
-        needed = list(jobs.behind(files))
         unfinished = {job.key for job in jobs.behind(files, stop_at_done=True)}
-        own = [job for job in needed if job.key not in seen]
-        shared, left = [job for job in needed if job.key in seen], [job for job in own if job.key in unfinished]
-        bills.append(Bill(name, own, shared, left))
-        seen |= {job.key for job in own}
+        shared = [job for job in jobs.behind(files) if job.key in seen]
+        own = list(jobs.behind(files, seen=seen))
+        bills.append(Bill(name, own, shared, [job for job in own if job.key in unfinished]))
     total = Bill("total", [job for bill in bills for job in bill.own], [], [job for bill in bills for job in bill.left])
     if not with_models(total.own):
         raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
@@ -112,7 +106,7 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
 
 
 def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """Yield the lines of the report: a table of bills, the largest jobs, what finished jobs took, the assumptions.
+    """Yield the lines of the report: a table of bills, the largest jobs, the assumptions.
 
     Args:
         config: the checked configuration.
@@ -126,26 +120,12 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     models = with_models(bills[-1].own)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
-    yield from _finished(models, speed)
-    yield (
-        f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
-        f"{speed.origin}."
-    )
+    at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
+    yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
     measured = f", times {speed.relations:.2g} as measured" if speed.relations != 1 else KERNELS
     yield COUNTED.format(start=speed.start, relations=measured)
-    yield from _lengths(jobs.estimates.volume)
-
-
-def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
-    """Yield a table of what jobs took that ran in one process, beside their estimates without the start of a job.
-
-    Args:
-        plan: the plan of the run.
-        papers: the papers; all of the plan if empty.
-    """
-    targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
-    speed = replace(speed_of_device(None, plan.config.gpus > 0, plan.config), start=0.0)
-    yield from _finished(with_models(Jobs(plan).behind(path for paths in targets.values() for path in paths)), speed)
+    if assumed := jobs.estimates.volume.assumed:
+        yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
@@ -171,31 +151,6 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
     return _align(rows)
 
 
-def _finished(jobs: list[Job], speed: Speed) -> Iterator[str]:
-    """Yield a table of what the finished jobs of each rule took beside their estimates; nothing if none is finished.
-
-    Unfinished jobs, those with other settings and those whose results record no time are left out.
-    """
-    by_kind = defaultdict[str, list[Job]](list)
-    for job in jobs:
-        if job.records and job.done and all(record.get("seconds") for record in job.records):
-            by_kind[job.rule.kind].append(job)
-    if not by_kind:
-        return
-    rows = [["  rule", "jobs", "hours", "estimated", "ratio", "most RAM", "estimated"]]
-    for kind, ended in by_kind.items():
-        records = [record for job in ended for record in job.records]
-        taken = sum(record["seconds"] for record in records) / 3600
-        expected = sum(speed.hours(job.estimate.work) for job in ended)
-        held = max((record["max_rss_mb"] * MB for record in records if "max_rss_mb" in record), default=0)
-        ram = [f"{held / 1e9:.1f} GB" if held else "-", f"{max(job.estimate.ram for job in ended) / 1e9:.1f} GB"]
-        hours = [f"{taken:,.2f}", f"{expected:,.2f}", f"{taken / expected:.2f}"]
-        rows.append([f"  {kind}", f"{len(ended):,}", *hours, *ram])
-    yield "Finished jobs, by their own clocks (slower where jobs share cores), beside their estimates:"
-    yield from _align(rows)
-    yield ""
-
-
 def _align(rows: list[list[str]]) -> list[str]:
     """Return rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -203,20 +158,3 @@ def _align(rows: list[list[str]]) -> list[str]:
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
         for row in rows
     ]
-
-
-def _lengths(volume: Volume) -> Iterator[str]:
-    """Yield a line for each assumption about the number and length of rows."""
-    if volume.longest:
-        tasks = ", ".join(f"{task} {tokens}" for task, tokens in sorted(volume.longest.items()))
-        yield f"Not encoded yet, so that every row has the most tokens that it may have: {tasks}."
-    if volume.uncounted:
-        yield f"Not read yet, so that {UNKNOWN:,} rows are assumed: {', '.join(sorted(volume.uncounted))}."
-    known = {corpus: tokens for corpus, tokens in sorted(volume.unread.items()) if tokens is not None}
-    if known:
-        sizes = ", ".join(f"{corpus} {tokens:,.0f}" for corpus, tokens in known.items())
-        yield f"Not packed yet, so that tokens are words of sources times tokens per word of models: {sizes}."
-    if no_size := sorted(volume.unread.keys() - known.keys()):
-        yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(no_size)}."
-    if volume.splits and not volume.longest:
-        yield "Rows are as many as were encoded, and as long as their batches pad them."

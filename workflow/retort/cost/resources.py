@@ -13,7 +13,7 @@ from typing import Any
 
 from retort.cost import memory
 from retort.cost.cluster import read_cluster
-from retort.cost.estimates import Estimate, Estimates, step_on_corpus, step_together
+from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
@@ -26,6 +26,9 @@ MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
 MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice, up to this
+# the GPUs and their type, minutes, MB of RAM, the rows of a batch that go through a GPU at once (0 for all), and those
+# that a GPU has of each batch (0 without a GPU or a training)
+ASKED = ("gpu", "gpu_model", "runtime", "mem_mb", "micro_batch", "rows")
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
@@ -51,7 +54,7 @@ def fits_one_job(plan: Plan) -> Fits:
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
-    config, students, cluster = plan.config, plan.settings.students, read_cluster(plan.config.cluster)
+    config, cluster = plan.config, read_cluster(plan.config.cluster)
     gpu_bytes, ram_bytes = cluster.gpu_memory, cluster.limits(0, math.inf)[1] * 1e6
     estimates, speed = Estimates(plan), GUESSED[config.gpus > 0]
 
@@ -63,11 +66,11 @@ def fits_one_job(plan: Plan) -> Fits:
         most = config.hours_together
         if most is not None and speed.hours(estimates.work_together(names)) > most:
             return False
-        together = step_together([students[name] for name in names])
+        together = estimates.step_together(names)
         assert together is not None  # students without stages have no companions
         if not config.gpus:
             return RAM_MARGIN * (PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
-        rows, steps = at_once(together), [step for name in names if (step := step_on_corpus(students[name]))]
+        rows, steps = at_once(together), [step for name in names if (step := estimates.step_of(name))]
         return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
 
     return fits
@@ -90,22 +93,38 @@ class JobResources:
         self.common = self.cluster.of_every_job(self.config.workers(gpu=True))
 
     def of(self, rule: Rule) -> dict[str, Any]:
-        """Return name -> value, or function of wildcards, of the resources that the jobs of a rule ask for."""
+        """Return name -> value, or function of wildcards and attempt, of what the jobs of a rule ask for."""
 
-        def ask(give: Callable[..., Any]) -> Callable[..., Any]:
-            return lambda wildcards, attempt: give(self.estimates.of(rule, wildcards), attempt)
+        def ask(name: str) -> Callable[..., Any]:
+            return lambda wildcards, attempt: self.of_job(self.estimates.of(rule, wildcards), attempt)[name]
 
-        resources: dict[str, Callable[[Estimate, int], Any]] = {
-            "gpu": self.gpu,
-            "gpu_model": self.gpu_model,
-            "runtime": self.runtime,
-            "mem_mb": self.mem_mb,
-            "micro_batch": self.micro_batch,
-            "rows": self.rows,
+        return self.common | {name: ask(name) for name in ASKED}
+
+    def of_job(self, estimate: Estimate, attempt: int = 1) -> dict[str, Any]:
+        """Return what an attempt (from 1) at a job asks for: a value for each name of `ASKED`.
+
+        A training that is cut off at the time limit of its partition goes on later. A job without checkpoints may have
+        run out of time, and any job out of memory, so they get more when they are tried again.
+        """
+        times = min(attempt, MOST_TIMES)
+        gpus = self._gpus(estimate)
+        step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus)) if gpus and estimate.step else None
+        at_once = micro_batch(step, self.cluster.gpu_memory) if step and self.cluster.gpu_memory else None
+        faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
+        minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
+        ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
+        mem_mb = _round_up(RAM_MARGIN * ram / 1e6, STEP_MB) * times
+        most_minutes, most_mb = self.cluster.limits(gpus, mem_mb)
+        return {
+            "gpu": gpus,
+            "gpu_model": self.cluster.gpu_model if gpus else None,
+            "runtime": int(min(_round_up(minutes, STEP_MINUTES) * (1 if estimate.step else times), most_minutes)),
+            "mem_mb": int(min(mem_mb, most_mb)),
+            "micro_batch": (at_once or 0) if self.config.micro_batch is None else self.config.micro_batch,
+            "rows": step.rows if step else 0,
         }
-        return {**self.common, **{name: ask(give) for name, give in resources.items()}}
 
-    def gpu(self, estimate: Estimate, attempt: int = 1) -> int:
+    def _gpus(self, estimate: Estimate) -> int:
         """Return the GPUs of a job: several if one GPU would take longer than a job may last."""
         if not (self.config.gpus and estimate.runs_model):
             return 0
@@ -113,52 +132,6 @@ class JobResources:
             return self.config.gpus
         parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
-
-    def gpu_model(self, estimate: Estimate, attempt: int = 1) -> str | None:
-        """Return the type of the GPUs of a job; None without a GPU, or for any type."""
-        return self.cluster.gpu_model if self.gpu(estimate) else None
-
-    def runtime(self, estimate: Estimate, attempt: int) -> int:
-        """Return the minutes of a job, at most those of its partition: a training that is cut off goes on later.
-
-        A job without checkpoints may have run out of time, so it gets more when it is tried again.
-        """
-        gpus = self.gpu(estimate)
-        faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
-        minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
-        times = 1 if estimate.step else min(attempt, MOST_TIMES)
-        allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
-        return int(min(_round_up(minutes, STEP_MINUTES) * times, allowed))
-
-    def mem_mb(self, estimate: Estimate, attempt: int) -> int:
-        """Return the megabytes of RAM of a job; more if it is tried again, as it may have run out of memory."""
-        needed = self._needed_mb(estimate, attempt)
-        _, allowed = self.cluster.limits(self.gpu(estimate), needed)
-        return int(min(needed, allowed))
-
-    def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
-        gpus = self.gpu(estimate)
-        ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _round_up(RAM_MARGIN * ram / 1e6, STEP_MB) * min(attempt, MOST_TIMES)
-
-    def micro_batch(self, estimate: Estimate, attempt: int = 1) -> int:
-        """Return how many rows of a batch go through a device at once; 0 for all."""
-        if self.config.micro_batch is not None:
-            return self.config.micro_batch
-        step, memory = self._step(estimate), self.cluster.gpu_memory
-        return (micro_batch(step, memory) if step and memory else None) or 0
-
-    def rows(self, estimate: Estimate, attempt: int = 1) -> int:
-        """Return the rows of a batch on each GPU of a job; 0 without a GPU or a training."""
-        step = self._step(estimate)
-        return step.rows if step else 0
-
-    def _step(self, estimate: Estimate) -> Step | None:
-        """Return the memory of a training step on each GPU of a job; None without a GPU or a training."""
-        gpus = self.gpu(estimate)
-        if not gpus or estimate.step is None:
-            return None
-        return replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
 
 
 def _round_up(value: float, multiple: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from retort.provenance import processor
 from retort.specs.config import Config
 
 STORED = Path("results/calibration.json")
+HINT = "measure it with --calibrate or give it with --flops"
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,11 @@ class Work:
 
     def __add__(self, other: Work) -> Work:
         """Return the sum of two jobs' work."""
-        return Work(
-            self.flops + other.flops,
-            self.traffic + other.traffic,
-            self.seconds + other.seconds,
-            self.relation_traffic + other.relation_traffic,
-        )
+        return Work(*map(operator.add, vars(self).values(), vars(other).values()))
 
     def times(self, number: float) -> Work:
         """Return this work times a number."""
-        return Work(self.flops * number, self.traffic * number, self.seconds * number, self.relation_traffic * number)
+        return Work(*(number * part for part in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,11 @@ class Speed:
         return seconds / 3600
 
 
+FORK = 1.0  # seconds to start a job as a fork of a process that has imported all that it needs
 # first guesses if jobs run on a GPU (True) or not
 GUESSED = {
-    True: Speed(60e12, 1.3e12, 15.0, "a guess for a GPU of the A100 class at a fifth of its peak in bfloat16"),
-    False: Speed(1e11, 5e9, 7.0, "a guess for one core of a server CPU with bfloat16 instructions"),
+    True: Speed(60e12, 1.3e12, 15.0, f"a guess for a GPU of the A100 class at a fifth of its peak in bfloat16; {HINT}"),
+    False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU with bfloat16 instructions; {HINT}"),
 }
 
 
@@ -87,18 +85,16 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     Raises:
         RetortError: the stated speed is not positive, or a file holds no calibration.
     """
-    measured, problem = _measured(gpu, config)
+    speed = _measured(gpu, config) or GUESSED[gpu]
     if flops is None:
-        guess = GUESSED[gpu]
-        hint = "measure it with --calibrate or give it with --flops"
-        return measured or replace(guess, origin="; ".join(filter(None, [guess.origin, problem, hint])))
+        return speed
     if not flops > 0:
         raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
-    return replace(measured or GUESSED[gpu], flops=flops, origin="given with --flops")
+    return replace(speed, flops=flops, origin="given with --flops")
 
 
-def _measured(gpu: bool, config: Config) -> tuple[Speed | None, str]:
-    """Return the speed that `retort cost --calibrate` measured or None, and why a measurement does not count.
+def _measured(gpu: bool, config: Config) -> Speed | None:
+    """Return the speed that `retort cost --calibrate` measured; None if nothing that counts was measured.
 
     It counts for jobs on the same type of device (CPU or GPU) and in the same precision. Where jobs run on the CPU of
     this machine, it must be the same CPU. The devices of a cluster's nodes are not known here, so any name counts.
@@ -107,23 +103,16 @@ def _measured(gpu: bool, config: Config) -> tuple[Speed | None, str]:
         RetortError: the file holds no calibration.
     """
     if not STORED.is_file():
-        return None, ""
+        return None
     try:
         kept = json.loads(STORED.read_text(encoding="utf-8"))
-        keys = ("flops", "bandwidth", "start" if config.cluster else "fork", "relations")
-        flops, bandwidth, start, relations = (float(kept[key]) for key in keys)
+        flops, bandwidth, start, relations = (float(kept[key]) for key in ("flops", "bandwidth", "start", "relations"))
         device, precision = kept["device"], kept["precision"]
         origin = f"measured on {device}, {kept['threads']} thread(s), {precision}, {kept['at'][:10]}"
-        speed = Speed(flops, bandwidth, start, origin, relations)
-        on_cpu, name = device.startswith("cpu: "), device.removeprefix("cpu: ")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RetortError(
             f"{STORED} holds no calibration", "measure again with `retort cost --calibrate`, or delete it"
         ) from None
-    reasons = {
-        f"jobs run on a {'GPU' if gpu else 'CPU'}": on_cpu == gpu,
-        f"the study trains in {config.resolved_precision()}": precision != config.resolved_precision(),
-        f"this machine has another CPU, {processor()}": not (gpu or config.cluster) and name != processor(),
-    }
-    problem = next((reason for reason, holds in reasons.items() if holds), "")
-    return (None, f"{STORED} was {origin}, but {problem}") if problem else (speed, "")
+    known = gpu or config.cluster or device == f"cpu: {processor()}"
+    counts = known and gpu != device.startswith("cpu: ") and precision == config.resolved_precision()
+    return Speed(flops, bandwidth, start if config.cluster else FORK, origin, relations) if counts else None

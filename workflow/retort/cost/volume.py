@@ -33,31 +33,21 @@ class Volume:
         results: the folder of results whose encoded data is counted; None to use the study's files alone.
 
     Attributes:
-        longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
-        uncounted: tasks whose number of rows is assumed, because only reading them tells it.
-        unread: corpus -> the tokens that it is assumed to have, None without any information; only for corpora whose
-            size matters, because a schedule counts epochs.
-        splits: (task, split, model) -> its rows, for splits that were asked for.
-        padded: (task, model, batch size, grouping, maximum length) -> padded rows, for schedules that were asked for.
+        assumed: task or corpus -> what is assumed of it until it is encoded or packed.
+        padded: (task, model, batch size, grouping, maximum length) -> mean tokens of a padded row, None if unknown.
     """
 
     def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
         self.study, self.results = study, results
-        self.longest: dict[str, int] = {}
-        self.uncounted: set[str] = set()
-        self.unread: dict[str, float | None] = {}
-        self.splits: dict[tuple[str, str, str], Rows] = {}
-        self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
+        self.assumed: dict[str, str] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None], float | None] = {}
 
     def split(self, task: str, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
 
         Where the task is not encoded yet, every row is assumed to have the maximum length.
         """
-        key = (task, split, model)
-        if key not in self.splits:
-            self.splits[key] = self._count_encoded(task, split, model) or self._expected(task, split)
-        return self.splits[key]
+        return self._count_encoded(task, split, model) or self._expected(task, split)
 
     def batches(self, task: str, model: str, schedule: Schedule) -> Rows:
         """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
@@ -68,16 +58,14 @@ class Volume:
             schedule: the schedule, which says how rows are put into batches.
         """
         spec = self.study.tasks[task]
+        rows, file = self.split(task, spec.train_split, model), self._rows_file(task, model)
         if full := schedule.padded_to(spec.max_length):
-            return Rows(self.split(task, spec.train_split, model).count, full)
+            return Rows(rows.count, full)
         key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
-        if key not in self.padded:
-            split = spec.train_split
-            rows, file = self.split(task, split, model), self._rows_file(task, model)
-            padded = padded_length(file.parent, split, schedule) if file else None
-            length = min(rows.length, schedule.max_length or rows.length)
-            self.padded[key] = Rows(rows.count, length if padded is None else padded)
-        return self.padded[key]
+        if file and key not in self.padded:
+            self.padded[key] = padded_length(file.parent, spec.train_split, schedule)
+        length = min(rows.length, schedule.max_length or rows.length)
+        return Rows(rows.count, self.padded.get(key) or length)
 
     def _file(self, address: str) -> Path | None:
         """Return the path of a file of results; None if it is not there, or if results are not read."""
@@ -99,12 +87,12 @@ class Volume:
 
     def _expected(self, task: str, split: str) -> Rows:
         spec = self.study.tasks[task]
-        self.longest[task] = spec.max_length
-        if spec.split:
-            drawn = {"dev": spec.split.dev, "test": spec.split.test}
-            self.uncounted |= set() if split in drawn else {task}
-            return Rows(drawn.get(split, UNKNOWN), spec.max_length)
-        return Rows(spec.splits[split].most(spec.subsets), spec.max_length)
+        drawn = {"dev": spec.split.dev, "test": spec.split.test} if spec.split else {}
+        self.assumed[task] = (
+            f"{UNKNOWN:,} rows of {spec.max_length} tokens" if spec.split else f"rows of {spec.max_length} tokens"
+        )
+        count = drawn.get(split, UNKNOWN) if spec.split else spec.splits[split].most(spec.subsets)
+        return Rows(count, spec.max_length)
 
     def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
@@ -116,7 +104,7 @@ class Volume:
             return Rows(spec.blocks, spec.block)
         tokens = self._tokens(corpus, model)
         if schedule.epochs is not None:
-            self.unread[corpus] = tokens
+            self.assumed[corpus] = f"{UNKNOWN:,} blocks" if tokens is None else f"{tokens:,.0f} tokens"
         return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
 
     def tokens(self, corpus: str, model: str) -> float:

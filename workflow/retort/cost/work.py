@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from retort.cost import losses
 from retort.cost.speed import GUESSED, Work
@@ -19,6 +20,8 @@ from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.study.study import Study
+
+Distillation = TaskDistillationSettings | CorpusDistillationSettings
 
 POSITIONS = 516  # rows of the position and token type embeddings, and of a norm
 TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
@@ -94,14 +97,14 @@ def span(length: float) -> Head:
     return Head(lambda size: 2 * size.hidden * 2 * length, 2 * length)
 
 
-def masked_lm(vocabulary: int, positions: float) -> Head:
-    """Return a masked-LM head at the masked positions of a row: a dense layer and the decoder."""
+def masked_lm(vocabulary: int, masked: float, length: float) -> Head:
+    """Return a masked-LM head, a dense layer and the decoder, at a fraction of the positions of a row."""
 
     def flops(size: Architecture) -> float:
         width = size.embedding or size.hidden
-        return 2 * width * (size.hidden + vocabulary) * positions
+        return 2 * width * (size.hidden + vocabulary) * masked * length
 
-    return Head(flops, positions * vocabulary)
+    return Head(flops, masked * length * vocabulary)
 
 
 def head_of(task: TaskSettings, length: float) -> Head:
@@ -145,66 +148,66 @@ def stage(
         passes.append(through + (head.flops(model) if logits else 0) if layers or logits else 0.0)
     loss = losses.cost_of(stage.terms, student, teacher, rows.length, head.outputs)
     seen = examples(stage.schedule, rows.count)
-    own = Work(TRAINED * passes[0] + loss.flops, loss.traffic, relation_traffic=loss.relation_traffic)
+    own = Work(TRAINED * passes[0]) + loss.work
     return own.times(seen), Work(passes[1]).times(seen)
 
 
-def fine_tunings(
-    architecture: Architecture,
-    vocabulary: int,
-    task: TaskSettings,
-    schedules: Sequence[Schedule],
-    batches: Callable[[Schedule], Rows],
-    scored: Rows,
-) -> list[Work]:
-    """Return the work of a fine-tuning with each of several schedules, each scored once.
+@dataclass(frozen=True)
+class Trained:
+    """A stage of a student, and what it is trained on.
 
     Args:
-        architecture: the sizes of the encoder.
-        vocabulary: the number of tokens in its vocabulary.
-        task: the task.
-        schedules: the schedules.
-        batches: returns the rows that a schedule is trained on.
-        scored: the rows of the split that is scored.
+        stage: its terms and schedule.
+        rows: the rows or blocks; their mean length includes padding.
+        longest: tokens of the longest of them.
+        head: returns the head of student and teacher for rows of a length.
     """
-    scoring, works = scored.count * head_of(task, scored.length).pass_over(architecture, scored.length), []
-    for schedule in schedules:
-        rows = batches(schedule)
-        once = head_of(task, rows.length).pass_over(architecture, rows.length)
-        training = examples(schedule, rows.count) * TRAINED * once
-        works.append(Work(training + scoring) + updates(architecture, vocabulary, schedule, rows.count))
-    return works
+
+    stage: StageSettings
+    rows: Rows
+    longest: int
+    head: Callable[[float], Head]
 
 
-def distillation_on_task(
-    settings: TaskDistillationSettings, task: str, volume: Volume, model: str, teacher_runs: bool
-) -> Work:
-    """Return the work of all stages of a student on a task.
+def stages_of(settings: Distillation, volume: Volume, model: str, task: str = "") -> list[Trained]:
+    """Return the stages of a student with what each is trained on.
 
     Args:
         settings: the settings of the distillation.
-        task: the name of the task.
         volume: the rows of the study.
-        model: the model whose tokenizer encodes the task.
-        teacher_runs: whether the teacher runs on every batch; if not, its stored activations are read.
+        model: the model whose tokenizer encodes them.
+        task: the task that the student is distilled on; empty for a task-agnostic student.
     """
-    student, teacher, total = settings.architecture, settings.teacher.model, Work()
-    for each in settings.stages:
-        rows = volume.batches(task, model, each.schedule)
-        own, taught = stage(each, rows, student, teacher.architecture, head_of(settings.task, rows.length))
-        updated = updates(student, teacher.vocabulary, each.schedule, rows.count)
-        total += own + updated + (taught if teacher_runs else Work())
-    return total
+    if isinstance(settings, TaskDistillationSettings):
+        head = partial(head_of, settings.task)
+        return [
+            Trained(each, volume.batches(task, model, each.schedule), longest(settings.task, each.schedule), head)
+            for each in settings.stages
+        ]
+    stages = [(each, settings.corpora[each.data]) for each in settings.stages]
+    vocabulary = settings.teacher.model.vocabulary
+    return [
+        Trained(
+            each,
+            volume.blocks(each.data, each.schedule, model),
+            corpus.block,
+            partial(masked_lm, vocabulary, corpus.masking.probability),
+        )
+        for each, corpus in stages
+    ]
 
 
-def distillation_on_corpora(settings: CorpusDistillationSettings, volume: Volume, model: str) -> tuple[Work, Work]:
-    """Return the work of distilling a task-agnostic student: its own, and that of its teacher on every batch."""
+def longest(task: TaskSettings, schedule: Schedule) -> int:
+    """Return the most tokens that a training row of a task can have."""
+    return min(task.max_length, schedule.max_length or task.max_length)
+
+
+def distillation(settings: Distillation, stages: list[Trained]) -> tuple[Work, Work]:
+    """Return the work of all stages of a student: its own, and that of its teacher on every batch."""
     student, teacher, own, taught = settings.architecture, settings.teacher.model, Work(), Work()
-    for each in settings.stages:
-        blocks = volume.blocks(each.data, each.schedule, model)
-        head = masked_lm(teacher.vocabulary, settings.corpora[each.data].masking.probability * blocks.length)
-        first, second = stage(each, blocks, student, teacher.architecture, head)
-        own += first + updates(student, teacher.vocabulary, each.schedule, blocks.count)
+    for each in stages:
+        first, second = stage(each.stage, each.rows, student, teacher.architecture, each.head(each.rows.length))
+        own += first + updates(student, teacher.vocabulary, each.stage.schedule, each.rows.count)
         taught += second
     return own, taught
 
@@ -222,35 +225,39 @@ COUNTED = (
 )
 
 
-def work_of(study: Study, student: str, task: str) -> Work:
-    """Return the work of training a student, by the files of the study alone.
+def training_of(study: Study, student: str, task: str) -> tuple[list[Trained], Work]:
+    """Return the stages of a student and the work of training it, by the files of the study alone.
 
     Args:
         study: the study.
         student: the name of the student.
         task: the task that it is distilled on; empty for a task-agnostic student.
     """
-    volume, model = Volume(study, None), study.teachers[study.teacher_of(student)].model
-    if task:
-        settings = resolve.task_distillation(study, student, task)
-        return distillation_on_task(settings, task, volume, model, teacher_runs=True)
-    own, taught = distillation_on_corpora(resolve.corpus_distillation(study, student), volume, model)
-    return own + taught
+    model = study.teachers[study.teacher_of(student)].model
+    settings = resolve.task_distillation(study, student, task) if task else resolve.corpus_distillation(study, student)
+    stages = stages_of(settings, Volume(study, None), model, task)
+    own, taught = distillation(settings, stages)
+    return stages, own + taught
 
 
-def _stages(study: Study, student: str, task: str) -> list[tuple[Schedule, int]]:
-    """Return the schedule of each stage, and the rows or blocks that it is trained on."""
-    volume, model = Volume(study, None), study.teachers[study.teacher_of(student)].model
-    if task:
-        schedules = [stage.schedule for stage in resolve.task_distillation(study, student, task).stages]
-        return [(each, volume.batches(task, model, each).count) for each in schedules]
-    stages = resolve.corpus_distillation(study, student).stages
-    return [(stage.schedule, volume.blocks(stage.data, stage.schedule, model).count) for stage in stages]
+def hours(study: Study, student: str, task: str) -> float:
+    """Return the hours of training a student on one GPU."""
+    return DEVICE.hours(training_of(study, student, task)[1], jobs=0)
+
+
+def batch_size(study: Study, student: str, task: str) -> float:
+    """Return the rows of a student's largest batch."""
+    return max(each.stage.schedule.batch_size for each in training_of(study, student, task)[0])
+
+
+def steps(study: Study, student: str, task: str) -> float:
+    """Return the steps of all stages of a student."""
+    return sum(each.stage.schedule.steps_on(each.rows.count) for each in training_of(study, student, task)[0])
 
 
 # column -> its unit, and the function of a study, a student and a task that computes it
 COSTS: dict[str, tuple[str, Callable[[Study, str, str], float]]] = {
-    "hours": ("h", lambda *training: DEVICE.hours(work_of(*training), jobs=0)),  # on one GPU
-    "batch_size": ("rows", lambda *training: max(each.batch_size for each, _ in _stages(*training))),  # the largest
-    "steps": ("steps", lambda *training: sum(each.steps_on(rows) for each, rows in _stages(*training))),
+    "hours": ("h", hours),
+    "batch_size": ("rows", batch_size),
+    "steps": ("steps", steps),
 }

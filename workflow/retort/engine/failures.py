@@ -31,7 +31,7 @@ def failed_jobs(jobs: Jobs, targets: Iterable[str]) -> dict[str, str]:
         targets: the files that the run was asked for.
     """
     reasons = dict[str, str]()
-    for job in jobs.in_order(targets):
+    for job in jobs.behind(targets):
         if why := failure(job.key):
             reasons[job.key] = printable(f"{job.key}: {why}")
         elif waits := [reasons[need.key] for path in job.inputs if (need := jobs.at(path)) and need.key in reasons]:
@@ -67,7 +67,7 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     run_sources = {**jobs.rules.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
     config = {**config, "companions": {}, "run_sources": run_sources}
     here = Jobs(rest := Plan(read_config(config)), rules_of(rest))
-    for job in here.in_order(targets):
+    for job in here.behind(targets):
         if job.rule.kind in PRINTING and job.key in waiting and not _make(job, config):
             _say(f"{job.key}: it could not be made, see there")
 
