@@ -110,6 +110,19 @@ def test_the_files_are_those_of_students_alone(
     assert same_as_alone(students)
 
 
+def test_a_student_that_reads_the_first_position_alone_gets_the_bytes_of_all_positions(
+    students: Students, published: Path, corpus: Path
+) -> None:
+    hidden = students["hidden"].stages[0].terms[0]  # of the teacher's last layer
+    first = hidden.model_copy(update={"objective": "hidden-cls", "options": {"map": "widths-differ"}})
+    for name, term in (("logits", first), ("hidden", hidden)):  # one student of [CLS], and one of all positions
+        stage = students[name].stages[0].model_copy(update={"terms": [term]})
+        students[name] = students[name].model_copy(update={"stages": [stage]})
+    each_alone(students, published, corpus, micro_batch=1)
+    distilled(students, published, corpus, micro_batch=1)
+    assert same_as_alone(students)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked_processes")
 def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(

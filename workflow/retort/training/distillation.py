@@ -211,9 +211,15 @@ def task_agnostic(
     settings: CorpusDistillationSettings, corpus_folders: dict[str, str], activations: Teacher
 ) -> TeacherAndData:
     """Return a task-agnostic teacher, with batches of masked blocks from the corpus of each stage."""
+
+    def at_all_positions(keys: set[Key], dropout: bool) -> Activations:
+        # a layer of which a student reads [CLS] alone runs at all positions, as it does where companions read more of it:
+        # the products of one position a row are rounded otherwise
+        return activations(keys | {("hidden", layer) for name, layer in keys if name == "cls"}, dropout)
+
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, settings.teacher.model.vocabulary),
-        activations=activations,
+        activations=at_all_positions,
         rows=lambda stage: len(Blocks(corpus_folders[stage.data])),
         batches=lambda number, stage: MaskedBatches(
             corpus_folders[stage.data],
