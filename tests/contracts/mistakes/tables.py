@@ -128,5 +128,15 @@ MISTAKES = [
          "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
         ("of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
     ]),
+    Edits("papers/tiny/table1.yaml", "columns:\n  - {task: mood, metric: accuracy, label: Mood, average: true}\n"
+          "  - {task: rating, metric: pearson, label: Rating, average: true}\n", [
+        ("columns: mood-and-rating\n",
+         "columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
+        ("columns: true\n", "columns: give a list, not True"),
+        ("columns: []\n", "columns: List should have at least 1 item after validation, not 0"),
+    ]),
+    Edits("papers/columns.yaml", "metric: pearson", [
+        ("metrik: pearson", "mood-and-ratings.2.metrik: no key is called 'metrik'; did you mean 'metric'?"),
+    ]),
 ]
 # fmt: on

@@ -53,6 +53,12 @@ def test_a_study_without_problems_and_an_unknown_paper(study: Path, capsys: pyte
         ("papers/wang2023/table1.yaml", "kind: scores", "kind: score", "kind: no kind is called 'score'"),
         ("papers/udagawa2023/claims.yaml", "compare: ", "compared: ", ".compared: no key is called 'compared'"),
         ("papers/minilmv2/figure2a.yaml", "kind: layers", "kind: layer", "kind: no kind is called 'layer'"),
+        (
+            "papers/columns.yaml",
+            "metric: f1",
+            "metrik: f1",
+            ".metrik: no key is called 'metrik'; did you mean 'metric'?",
+        ),
         ("scales/reduced.yaml", "model: all-", "model: al-", "replacements.model: no model is called 'al-minilm-l6'"),
         ("scales/paper.yaml", "papers: printed", "papers: print", "papers: Input should be 'ours' or 'printed'"),
         ("protocols/mlkd2024.yaml", "title: ", "titel: ", "titel: no key is called 'titel'; did you mean 'title'?"),
@@ -98,7 +104,7 @@ def test_what_is_checked_later(
 def test_files_that_nothing_reads(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hints = {
         "fact.yaml": "did you mean 'facts.yaml'?",
-        "papers/notes.yaml": "move it",
+        "papers/notes.yaml": "did you mean 'columns.yaml'?",
         "papers/pocket/old/table7.yaml": "move it",
         "papers/pocket/tabel7.yaml": "did you mean a name such as 'table1.yaml'?",
         "papers/pocket/table7.yml": "rename it to 'table7.yaml'",

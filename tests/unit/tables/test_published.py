@@ -15,6 +15,7 @@ from retort.specs.loading import Problems, one
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
+from retort.study.yaml_files import enter_columns
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
 from tests.tiny.edit import write
@@ -85,7 +86,8 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
 @pytest.mark.parametrize(("paper", "table"), FILES)
 def test_a_file_by_itself(study: Study, paper: str, table: str) -> None:
     problems = Problems(PAPERS)
-    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems)
+    change = enter_columns(study, problems)
+    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems, change=change)
     assert problems.lines == []
     numbers = [cell.number for cell in found.printed_cells() if cell.number]
     deviations = sum(number.std is not None for number in numbers)

@@ -28,7 +28,7 @@ from retort.study.cells import (
 )
 from retort.study.load import open_written
 from retort.study.study import Study
-from retort.study.yaml_files import is_ours
+from retort.study.yaml_files import COLUMNS, is_ours
 
 Wildcards = Any
 
@@ -59,7 +59,7 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
             "html": _shown(f"{PRINTED}{{table}}.html", "tables", "table"),
         },
         {
-            "table": _of(plan, "table", file_of),
+            "table": _of(plan, "table", files_of_table),
             "scores": _of(plan, "table", scores),
             "profiles": _of(plan, "table", profiles),
             "submissions": _of(plan, "table", submissions),
@@ -131,6 +131,12 @@ def file_of(plan: Plan, paper: str, name: str) -> str:
         there = ", ".join(study.exhibits_of(paper))
         raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
     return relative_to_here(study.files["exhibits", f"{paper}/{name}"])
+
+
+def files_of_table(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the YAML file of a table, and the file of shared columns if the table names a list of them."""
+    shared = [relative_to_here(plan.study.folder / COLUMNS)] if (paper, name) in plan.study.with_columns else []
+    return [file_of(plan, paper, name), *shared]
 
 
 def scores(plan: Plan, paper: str, name: str) -> list[str]:
@@ -293,6 +299,7 @@ def audited_files(study: Study) -> list[str]:
     folders = [study.folder / "papers" / paper for paper in printed_papers(study)]
     patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
+    files += study.folder.glob(COLUMNS)
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
     return list(map(relative_to_here, [*study.folder.glob("facts.yaml"), *scales, *files])) if files else []
 

@@ -190,6 +190,23 @@ class FieldsOf:
         return {"type": "object", "properties": fields, "additionalProperties": False}
 
 
+@dataclass(frozen=True)
+class OrName:
+    """An annotation of a value, for its JSON schema: a file may give the name of an entry in place of the value.
+
+    Args:
+        where: where the entries stand.
+    """
+
+    where: str
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return a schema that accepts the value or a name."""
+        return {"anyOf": [handler(schema), {"type": "string", "description": f"an entry of {self.where}"}]}
+
+
 # A deviation: what was chosen where a paper is silent, or where a study differs from it, and what it decides.
 
 

@@ -194,6 +194,7 @@ TEXTS: dict[str, Callable[[ErrorDetails], str]] = {
 
 Result = TypeVar("Result")
 Change = Callable[[Path, Any], Any]
+UNREAD = object()  # a change returns it in place of a content that needs an entry with a problem of its own
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -294,10 +295,8 @@ def one(path: Path, model: Any, problems: Problems, context: object = None, chan
     """
     before = len(problems.lines)
     content = problems.attempt(path, "", read_yaml, path)
-    if len(problems.lines) == before:
-        value = problems.validate(path, "", model, change(path, content), context)
-    else:
-        value = None
+    content = change(path, content) if len(problems.lines) == before else UNREAD
+    value = None if content is UNREAD else problems.validate(path, "", model, content, context)
     if value is None:
         problems.unread.add(path.stem)
     return value

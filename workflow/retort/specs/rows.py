@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Real, Spec, StudentName, Text
+from retort.specs.base import Distinct, Name, OrName, Real, Spec, StudentName, Text
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
@@ -70,6 +71,10 @@ class Column(Judging, Measure, Heading):
         if bool(self.metric) + bool(self.mean_of) + bool(self.tasks) + bool(self.change_from) > 1:
             raise ValueError("only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds")
         return self
+
+
+Columns = Annotated[list[Column], Field(min_length=1, description="from left to right")]  # of papers/columns.yaml
+NamedColumns = Annotated[Columns, OrName("workflow/papers/columns.yaml")]  # of a table
 
 
 class Row(Measure, TextRow):

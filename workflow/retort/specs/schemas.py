@@ -24,6 +24,7 @@ from retort.specs.exhibit import exhibit_type
 from retort.specs.model import Model
 from retort.specs.paper import Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
+from retort.specs.rows import Columns
 from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.student import Student
@@ -74,10 +75,11 @@ def one_entry(schema: JsonSchemaValue) -> JsonSchemaValue:
 def by_name(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return the schema of a file that maps names to entries; a key that starts with '_' only holds YAML anchors."""
     entry = {key: value for key, value in schema.items() if key != "$defs"}
+    title = entry.get("title", "Entry")
     return {
-        "$defs": {**schema.get("$defs", {}), entry["title"]: entry},
+        "$defs": {**schema.get("$defs", {}), title: entry},
         "type": "object",
-        "patternProperties": {NAME: _ref(entry["title"]), "^_": ANCHORS},
+        "patternProperties": {NAME: _ref(title), "^_": ANCHORS},
         "additionalProperties": False,
     }
 
@@ -183,6 +185,7 @@ FILES: dict[str, File] = {
     "paper": File("workflow/papers/*/paper.yaml", Paper),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
     "students": File("workflow/papers/*/students.yaml", Student, with_families),
+    "columns": File("workflow/papers/columns.yaml", Columns, by_name),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),
     "claims": File("workflow/papers/*/claims.yaml", Statement, by_name),

@@ -30,7 +30,7 @@ from retort.specs.printed import (
     row_names,
     timing,
 )
-from retort.specs.rows import CellSpec, Column, Judging, Row, with_variant
+from retort.specs.rows import CellSpec, Column, Judging, NamedColumns, Row, with_variant
 
 UNREAD = 5  # the most cells that a message lists
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
@@ -105,7 +105,7 @@ class MeasuredTable(Judging, TextTable):
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
     """
 
-    columns: list[Column] = Field(description="from left to right")
+    columns: NamedColumns
     rows: list[Row] = Field(min_length=1, description="from top to bottom")
     split: Literal["", "dev", "test"] = Field(
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"

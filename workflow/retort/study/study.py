@@ -16,6 +16,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.model import MadeSource, Model
 from retort.specs.paper import Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
+from retort.specs.rows import Column
 from retort.specs.scale import Scale
 from retort.specs.source import HubSource, Source
 from retort.specs.student import Student, Teacher
@@ -49,6 +50,8 @@ class Study:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     recordings: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (paper, scale) -> a run of ours
     facts: dict[str, Facts] = field(default_factory=dict)
+    columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
+    with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)

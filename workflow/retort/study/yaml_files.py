@@ -18,6 +18,7 @@ from retort.specs.loading import Problems
 from retort.specs.model import Model
 from retort.specs.paper import Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
+from retort.specs.rows import Columns
 from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.student import Student
@@ -33,6 +34,7 @@ FOLDERS: dict[str, Any] = {
     "corpora": Corpus,
     "protocols": Protocol,
 }
+COLUMNS = "papers/columns.yaml"
 PAPER_FILES = ("paper.yaml", "students.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml")
 
 
@@ -57,6 +59,8 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     if loading.is_there(path := config.folder / "facts.yaml"):
         study.facts = loading.named(path, Facts, problems)
         study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
+    if loading.is_there(path := config.folder / COLUMNS):
+        study.columns = loading.named(path, Columns, problems)
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
@@ -94,6 +98,23 @@ def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
     return enter
 
 
+def enter_columns(study: Study, problems: Problems) -> loading.Change:
+    """Return a change of tables: where `columns` is a name, the list of columns of that name stands in its place."""
+
+    def enter(path: Path, content: Any) -> Any:
+        name = content.get("columns") if isinstance(content, dict) else None
+        if not isinstance(name, str):
+            return content
+        study.with_columns.add((path.parent.name, path.stem))
+        if name not in study.columns:
+            lines = study.wrong_name("columns", "list of columns", name, study.columns)
+            problems.add_all((path, line) for line in lines)
+            return loading.UNREAD
+        return {**content, "columns": [column.model_dump(exclude_unset=True) for column in study.columns[name]]}
+
+    return enter
+
+
 def read_scales(config: Config, problems: Problems) -> dict[str, Scale]:
     """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
     own = config.folder / "scales"
@@ -117,7 +138,7 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
     for paper in (folder / "papers" / paper for paper in papers):
         places |= {paper: PAPER_FILES, paper / "recorded": scales}
     below = [path for place in places for path in place.glob("**/*.y*ml")]
-    places[folder] = ("facts.yaml",)
+    places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml",)}
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
@@ -195,7 +216,7 @@ def _read_students(
 def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
     for noun in ("table", "figure"):
         for file in sorted(path.glob(f"{noun}*.yaml")):
-            exhibit = loading.one(file, exhibit_type(noun), problems, names)
+            exhibit = loading.one(file, exhibit_type(noun), problems, names, enter_columns(study, problems))
             problems.attempt(file, "file name", loading.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit

@@ -13,7 +13,7 @@ from retort.judgement.verdicts import judge_lines, limits_of, rule
 from retort.results.collect import mean_of
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status
 from retort.specs.exhibit import table_kind
-from retort.specs.rows import Column, Row
+from retort.specs.rows import Column, NamedColumns, Row
 from retort.specs.table import Decimals, MeasuredTable
 from retort.study.study import Study
 from retort.tables.base import Inputs, Recorded, Table
@@ -63,7 +63,6 @@ class ScoresTable(ModelsTable):
     """A table of scores, students x tasks: mean and standard deviation over seeds."""
 
     kind: Literal["scores"] = Field(description="which kind of table this is")
-    columns: list[Column] = Field(min_length=1, description="from left to right")
     decimals: Decimals = 1
 
     def compared_rows(self) -> dict[str, Row]:
@@ -155,7 +154,7 @@ class ProfilesTable(ModelsTable):
     """A table of model profiles: parameters and latency; if it gives no columns, it has `COLUMNS`."""
 
     kind: Literal["profiles"] = Field(description="which kind of table this is")
-    columns: list[Column] = Field(default=COLUMNS, description="from left to right")
+    columns: NamedColumns = COLUMNS
     decimals: Decimals = 2
 
     def collect(self, inputs: Inputs) -> list[Line]:
