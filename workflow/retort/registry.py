@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from retort.errors import RetortError
 
 Entry = TypeVar("Entry")
-MANY = 60  # the most names that a message lists in full
+MANY = 60  # the most names that a message lists
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
@@ -30,16 +30,9 @@ def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = nearest(name, names)
-    hint = f"did you mean '{near}'?" if near else f"there are: {_join_names(str(name), names) or 'none'}"
+    listed = ", ".join([*map(quote_commas, names[:MANY]), *["..."] * (len(names) > MANY)])
+    hint = f"did you mean '{near}'?" if near else f"there are: {listed or 'none'}"
     return RetortError(f"no {noun} is called '{name}'", hint)
-
-
-def _join_names(name: str, names: list[str]) -> str:
-    """Return the names joined by commas; if there are more than `MANY`, only those most similar to `name`."""
-    if len(names) <= MANY:
-        return ", ".join(map(quote_commas, names))
-    near = difflib.get_close_matches(name, names, n=8, cutoff=0)
-    return f"{', '.join(map(quote_commas, near))} and {len(names) - len(near)} others"
 
 
 def quote_commas(name: str) -> str:

@@ -123,8 +123,6 @@ TEXTS: list[tuple[str, str, bytes, str]] = [
     ("text", "a.txt.bz2", cut(bz2.compress(LINES)), "a.txt.bz2: damaged or cut"),
     ("text", "a.txt.xz", cut(lzma.compress(LINES)), "a.txt.xz: damaged or cut"),
     ("text", "a.txt.xz", b"no xz", "a.txt.xz: damaged or cut"),
-    ("mediawiki", "a.xml.bz2", bz2.compress(b"<mediawiki><page>"), "a.xml.bz2: not a MediaWiki dump"),
-    ("mediawiki", "a.xml.bz2", bz2.compress(b""), "a.xml.bz2: not a MediaWiki dump"),
     ("parquet", "a.parquet", b"no Parquet", "a.parquet: not a whole Parquet file"),
     ("parquet", "a.parquet", cut(PARQUET), "a.parquet: not a whole Parquet file"),
     ("parquet", "a.parquet", flipped(PARQUET, 4), "a.parquet: not a whole Parquet file"),

@@ -55,14 +55,6 @@ def test_labels_are_the_published_shares() -> None:
     }
 
 
-def test_quotes_stay_and_the_columns_are_the_right_ones() -> None:
-    mrpc, cola = read("mrpc")["dev"].records, read("cola")["dev"].records
-    assert mrpc[0].pair == '" The foodservice pie business does not fit our long-term growth strategy .'
-    assert mrpc[0].label == 1
-    assert (cola[0].text, cola[0].label) == ("The sailors rode the breeze clear of the rocks.", 1)
-    assert read("stsb")["dev"].records[0].label == 5.0
-
-
 @pytest.mark.parametrize(("name", "rows"), [("qnli", 8000), ("qqp", 20000), ("mnli", 12500)])
 def test_a_sample_is_an_error_unless_the_configuration_says_so(name: str, rows: int) -> None:
     with pytest.raises(

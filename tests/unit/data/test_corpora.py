@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +10,8 @@ import numpy as np
 import pytest
 from datasets import load_from_disk
 from retort.checksums import sha256
-from retort.data import corpora, corpus_parts, texts
-from retort.data.blocks import Blocks, CorpusInfo, write_blocks
+from retort.data import blocks, corpus_parts, texts
+from retort.data.blocks import Blocks
 from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import read_shard, tokenize_part
 from retort.data.corpus_texts import CorpusTexts, apportion
@@ -48,9 +42,9 @@ def corpus(components: list[dict[str, Any]] | None = None, **more: Any) -> Corpu
     return corpus_settings(components=components or BOTH, block=16, **more)
 
 
-def whole(blocks: Blocks) -> np.ndarray:
+def whole(of: Blocks) -> np.ndarray:
     """Return all blocks."""
-    return blocks[np.arange(len(blocks))]
+    return of[np.arange(len(of))]
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -60,32 +54,29 @@ def digests(folder: Path) -> dict[str, str]:
 
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
     (tmp_path / "state" / "0123456789abcdef").mkdir(parents=True)  # of other settings: it is thrown away
-    blocks = build_blocks(tmp_path, folder, encoder, corpus())
-    info = blocks.info
+    made = build_blocks(tmp_path, folder, encoder, corpus())
+    info = made.info
     assert [component["documents"] for component in info.components] == [300, 100]
-    assert sum(component["blocks"] for component in info.components) == len(blocks) == info.blocks
-    assert whole(blocks).shape == (len(blocks), 16)
-    assert (whole(blocks)[:, 0] == 2).all()
+    assert sum(component["blocks"] for component in info.components) == len(made) == info.blocks
+    assert whole(made).shape == (len(made), 16)
+    assert (whole(made)[:, 0] == 2).all()
     for name, digest in info.sha256.items():
         assert sha256(tmp_path / "to" / name) == digest
     opened = load_from_disk(str(tmp_path / "to"))
     assert str(opened.features["input_ids"].feature) == "Value('uint16')"
-    assert np.array_equal(np.stack(opened.to_pandas()["input_ids"]), whole(blocks))
+    assert np.array_equal(np.stack(opened.to_pandas()["input_ids"]), whole(made))
 
 
-SMALL = {"CHUNK": (corpus_parts, 500), "SHARD": (corpus_parts, 100), "SECTION": (texts, 900), "PIECE": (corpora, 70)}
+SMALL = {"CHUNK": (corpus_parts, 500), "SHARD": (corpus_parts, 100), "SECTION": (texts, 900), "BATCH": (blocks, 100)}
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        {},
         {"packing": "sentences"},
         {"blocks": 50},
-        {"blocks": 50, "packing": "sentences"},
         {"shares": (0.2, 0.8)},
         {"cleaning": {"minimum": 60, "drop_duplicates": True}, "blocks": 70},
-        {"cleaning": {"minimum": 60, "drop_duplicates": True}},
     ],
 )
 def test_parts_shards_and_sections_do_not_show_in_the_blocks(
@@ -100,20 +91,21 @@ def test_parts_shards_and_sections_do_not_show_in_the_blocks(
     components = [
         {**each, **rule} | ({"share": share} if share else {}) for each, share in zip(BOTH, shares, strict=True)
     ]
-    build_blocks(tmp_path / "a", twice, encoder, corpus(components, **more))
+    expected = whole(build_blocks(tmp_path / "a", twice, encoder, corpus(components, **more)))
     for name, (module, value) in SMALL.items():
         monkeypatch.setattr(module, name, value)
-    for parts in (1, 2, 5):
-        build_blocks(tmp_path / f"{parts}", twice, encoder, corpus(components, **more), parts)
-        assert digests(tmp_path / f"{parts}/to") == digests(tmp_path / "a/to")
+    for parts in (1, 5):
+        made = build_blocks(tmp_path / f"{parts}", twice, encoder, corpus(components, **more), parts)
+        assert np.array_equal(whole(made), expected)
+    assert digests(tmp_path / "1/to") == digests(tmp_path / "5/to")
     assert len(list((tmp_path / "5/3").glob("*.safetensors"))) > 5
 
 
 def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "share": share} for component, share in zip(BOTH, (0.2, 0.8), strict=True)]
-    blocks = build_blocks(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
-    assert [component["blocks"] for component in blocks.info.components] == [10, 40]
-    assert len(blocks) == 50
+    made = build_blocks(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
+    assert [component["blocks"] for component in made.info.components] == [10, 40]
+    assert len(made) == 50
     most = build_blocks(tmp_path / "b", folder, encoder, corpus(components))
     english, swahili = most.info.components
     assert swahili["blocks"] >= swahili["blocks_made"] - 1
@@ -128,10 +120,21 @@ def test_no_more_text_is_read_than_the_share_needs(
 ) -> None:
     monkeypatch.setattr(corpus_parts, "CHUNK", 500)
     monkeypatch.setattr(corpus_parts, "SHARD", 100)
-    blocks = build_blocks(tmp_path, folder, encoder, corpus(blocks=20))
-    assert all(component["documents"] < 100 for component in blocks.info.components)
+    made = build_blocks(tmp_path, folder, encoder, corpus(blocks=20))
+    assert all(component["documents"] < 100 for component in made.info.components)
     shards = [read_shard(path) for path in (tmp_path / "1").glob("000-*.safetensors")]
     assert max(shard.consumed for shard in shards) < 100
+
+
+def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    from retort.data.batches import MaskedBatches
+
+    made = build_blocks(tmp_path, folder, encoder, corpus(packing="sentences"))
+    assert (whole(made) == 0).any()
+    batch = MaskedBatches(tmp_path / "to", 0.9, 8, 1)[0]
+    assert (batch.input_ids[~batch.attention_mask] == 0).all()
+    assert not batch.attention_mask.all()
+    assert batch.attention_mask.flatten()[batch.positions].all()
 
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
@@ -141,86 +144,11 @@ def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Pa
     assert (whole(one) == whole(two)).all()
 
 
-def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    from retort.data.batches import MaskedBatches
-
-    blocks = build_blocks(tmp_path, folder, encoder, corpus(packing="sentences"))
-    assert (whole(blocks) == 0).any()
-    batch = MaskedBatches(tmp_path / "to", 0.9, 8, 1)[0]
-    assert (batch.input_ids[~batch.attention_mask] == 0).all()
-    assert not batch.attention_mask.all()
-    assert batch.attention_mask.flatten()[batch.positions].all()
-
-
 def test_words_of_a_text_never_become_special_tokens(tmp_path: Path, folder: Path, encoder: Path) -> None:
     (tmp_path / "odd.txt").write_text("glad [MASK] [SEP] " * 40)
     component = {"source": "texts", "files": ["odd.txt"], "format": "text"}
-    blocks = build_blocks(tmp_path, tmp_path, encoder, corpus([component]))
-    assert not (whole(blocks) == 4).any()
-
-
-BUILD = """
-import json, sys
-from pathlib import Path
-from retort.data import corpus_parts
-from retort.data.corpus_texts import CorpusTexts
-from retort.settings.inputs import CorpusSettings
-corpus_parts.SHARD, corpus_parts.CHUNK = 400, 500
-given = json.loads(sys.argv[1])
-corpus = CorpusSettings.model_validate(given["corpus"])
-texts = CorpusTexts.open(corpus, {"texts": Path(given["folder"])}, Path(given["model"]))
-corpus_parts.tokenize_part(texts, (1, 1), Path(given["to"]), Path(given["state"]), lambda line: print(line, flush=True))
-"""
-
-
-def test_a_part_that_was_killed_goes_on_from_its_shards(
-    tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpus_parts, "SHARD", 400)
-    monkeypatch.setattr(corpus_parts, "CHUNK", 500)
-    build_blocks(tmp_path / "whole", folder, encoder, corpus())
-    given = {"corpus": corpus().as_json(), "folder": str(folder), "model": str(encoder), "to": str(tmp_path / "1"),
-             "state": str(tmp_path / "state")}  # fmt: skip
-    running = subprocess.Popen(
-        [sys.executable, "-c", BUILD, json.dumps(given)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
-    )
-    assert running.stdout
-    for _ in range(4):
-        running.stdout.readline()
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    kept = {path: path.stat().st_mtime_ns for path in sorted((tmp_path / "state").rglob("*.safetensors"))}
-    assert len(kept) >= 4
-    time.sleep(0.01)
-    damaged = list(kept)[2]
-    damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
-    corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
-    tokenize_part(corpus_texts, (1, 1), tmp_path / "1", tmp_path / "state")
-    changed = [path.name for path, time in kept.items() if (tmp_path / "1" / path.name).stat().st_mtime_ns != time]
-    assert changed[0] == damaged.name  # the first two shards are kept, the third is made again
-    build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "to")
-    assert digests(tmp_path / "to") == digests(tmp_path / "whole/to")
-
-
-MEMORY = """
-import resource, sys
-from pathlib import Path
-from retort.data.texts import Section, texts
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-count = sum(1 for _ in texts[sys.argv[2]](Section(Path(sys.argv[1]))))
-print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-"""
-
-
-def test_a_text_is_never_read_whole(tmp_path: Path) -> None:
-    with (tmp_path / "long.txt").open("w") as stream:
-        for number in range(22_000):
-            stream.write(f"{number} " + "one word after another " * 40 + "\n")
-    assert (tmp_path / "long.txt").stat().st_size > 20_000_000
-    command = [sys.executable, "-c", MEMORY, str(tmp_path / "long.txt"), "text"]
-    count, grown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert int(count) > 90  # there is no blank line: it is cut
-    assert int(grown) < 12
+    made = build_blocks(tmp_path, tmp_path, encoder, corpus([component]))
+    assert not (whole(made) == 4).any()
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -> None:
@@ -229,26 +157,28 @@ def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -
         build_blocks(tmp_path, folder, encoder, corpus([component]))
 
 
-def test_damaged_files_are_told(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    build_blocks(tmp_path, folder, encoder, corpus())
-    shard, file = next((tmp_path / "1").glob("*.safetensors")), next((tmp_path / "to").glob("data-*"))
-    content = bytearray(shard.read_bytes())
-    content[-3] ^= 1
-    shard.write_bytes(content)
-    corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
-    with pytest.raises(RetortError, match=r"safetensors is damaged; delete .*/1 and run again"):
-        build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "again")
+def test_a_part_that_was_ended_goes_on_from_its_shards(
+    tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_parts, "SHARD", 400)
+    monkeypatch.setattr(corpus_parts, "CHUNK", 500)
+    build_blocks(tmp_path / "whole", folder, encoder, corpus())
+    corpus_texts, said = CorpusTexts.open(corpus(), {"texts": folder}, encoder), list[str]()
+
+    def end_at_the_fourth(line: str) -> None:
+        said.append(line)
+        if len(said) == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tokenize_part(corpus_texts, (1, 1), tmp_path / "1", tmp_path / "state", end_at_the_fourth)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "state").rglob("*.safetensors")}
+    tokenize_part(corpus_texts, (1, 1), tmp_path / "1", tmp_path / "state")
+    assert len(kept) == 4
+    assert all((tmp_path / "1" / name).stat().st_mtime_ns == time for name, time in kept.items())
+    build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "to")
+    assert digests(tmp_path / "to") == digests(tmp_path / "whole/to")
+    (file,) = (tmp_path / "to").glob("data-*")
     file.write_bytes(file.read_bytes()[:40])
     with pytest.raises(RetortError, match="is not a whole Arrow file .* delete the folder of the encoded"):
         Blocks(tmp_path / "to")
-
-
-def test_blocks_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retort.data.blocks.FILE", 100)
-    monkeypatch.setattr("retort.data.blocks.BATCH", 40)
-    rows = np.arange(37 * 8).reshape(37, 8)
-    written = write_blocks(tmp_path, iter([rows[:3], rows[3:3], rows[3:30], rows[30:]]), 8, np.int32)
-    assert list(written) == [f"data-{number:05}-of-00003.arrow" for number in range(3)]
-    CorpusInfo(blocks=37, mask=0, pad=0, special=[], vocabulary=300, components=[], sha256=written).write(tmp_path)
-    blocks, numbers = Blocks(tmp_path), np.random.default_rng(0).permutation(37)
-    assert (blocks[numbers] == rows[numbers]).all()

@@ -84,16 +84,7 @@ def test_rows_of_a_parquet_file(tmp_path: Path) -> None:
     assert list(formats["parquet"](tmp_path / "f.parquet", refused)) == [("row 1", OBJECTS[0]), ("row 2", OBJECTS[1])]
 
 
-def test_a_broken_line_is_told_and_the_next_one_is_read(tmp_path: Path) -> None:
-    (tmp_path / "f.jsonl").write_text('{"a": 1}\n[2]\n{"a": 3}\n')
-    told: list[str] = []
-    rows = list(formats["jsonl"](tmp_path / "f.jsonl", lambda place, what: told.append(f"{place}: {what}")))
-    assert rows == [("line 1", {"a": 1}), ("line 3", {"a": 3})]
-    assert told == ["line 2: not a JSON object: '[2]'"]
-
-
-@pytest.mark.parametrize("form", ["csv", "json", "tsv", "jsonl", "squad"])
-@pytest.mark.parametrize("place", [20, -4])
+@pytest.mark.parametrize(("form", "place"), [("tsv", 20), ("json", -4)])
 def test_a_gzip_with_a_wrong_byte_is_told(form: str, place: int, tmp_path: Path) -> None:
     content = bytearray(gzip.compress("".join(f"text {number},1\n" for number in range(50)).encode()))
     content[place] ^= 0xFF
@@ -134,54 +125,34 @@ PLACE = "question q1 (data[0].paragraphs[0].qas[0])"
 NO: dict[str, Any] = {"answers": []}
 MISTAKES: list[tuple[str, str | bytes, dict[str, Any], str]] = [
     ("dev.tsv", "0\ta\tb\tyes\n", {}, "1 rows, and the whole set has 2; give the whole file, or name the task under"),
-    ("dev.tsv", "0\ta\tb\tyes\n1\tc\td\tmaybe\n", {}, "dev.tsv, line 3: label 'maybe' is not one of no, yes"),
     ("dev.tsv", "0\ta\tb\tyes\n1\tc\tno\n", {}, "dev.tsv, line 3: 3 fields, and line 1 has 4: '1\\tc\\tno'"),
     ("dev.tsv", "0\ta\tb\tyes\n0\tc\td\tno\n", {}, "dev.tsv, line 3: id '0' stands in line 2 already"),
     ("dev.tsv", "0\ta\t \tyes\n1\tc\td\tno\n", {}, "dev.tsv, line 2: pair (two) is empty"),
-    ("dev.tsv", "", {}, "dev.tsv holds no rows"),
     ("dev.tsv", GOOD, {"columns": {"text": "uno", "label": "label"}},
      "dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
     ("dev.tsv", GOOD, {"columns": {"text": "one", "label": "gold"}},
      "line 2: no column 'gold' for 'label'; there are index, one, two, label; a split without labels says"),
     ("dev.tsv", GOOD, SCORES, "dev.tsv, line 2: score 'yes' is not a number from 0 to 5"),
-    ("dev.tsv", "0\ta\tb\t7\n", SCORES, "dev.tsv, line 2: score '7' is not a number from 0 to 5"),
     ("dev.tsv", GOOD, {"label_names": []}, "label 'yes' is not one of 0, 1"),
     ("dev.tsv", HEADER.encode() + b"0\tcaf\xe9\tb\tyes\n", {}, "dev.tsv:2: not UTF-8 text"),
     ("dev.csv", CSV + "1,c,d,no,x\n", {}, "dev.csv, row 2: more fields than the header has; are quotes missing?"),
     ("dev.csv", CSV + "1,c,d\n", {}, "dev.csv, row 2: label '' is not one of no, yes"),
     ("dev.csv", CSV + '1,"c,d,no\n', {}, "dev.csv:3: not valid CSV (unexpected end of data); are quotes missing?"),
     ("dev.csv", CSV + '1,"c" and,d,no\n', {}, "dev.csv:3: not valid CSV (',' expected after '\"')"),
-    ("dev.csv", CSV + "1,,d,no\n", {}, "dev.csv, row 2: text (one) is empty"),
-    ("dev.csv", CSV + "0,c,d,no\n", {}, "dev.csv, row 2: id '0' stands in row 1 already"),
-    ("dev.csv", CSV.replace("two", "zwei"), {}, "no column 'two' for 'pair'; there are index, one, zwei, label"),
-    ("dev.csv", CSV.encode() + b"1,caf\xe9,d,no\n", {}, "dev.csv:3: not UTF-8 text (invalid continuation byte)"),
     ("dev.csv", CSV, {"options": {"encoding": "utf-9"}}, "dev.csv: unknown encoding: utf-9"),
-    ("dev.csv", "", {}, "dev.csv holds no rows"),
     ("dev.json", '[{"index": 0, "one": "a"', {}, "dev.json:1: not valid JSON (Expecting ',' delimiter)"),
-    ("dev.json", "", {}, "dev.json:1: not valid JSON (Expecting value)"),
     ("dev.json", "[5]", {}, "dev.json, row 1: not a JSON object: '5'"),
-    ("dev.json", f"{FULL}\n5", {}, "dev.json, line 2: not a JSON object: '5'"),
     ("dev.json", FULL, {"options": {"field": "rows"}}, "dev.json: no list of objects under 'rows'"),
     ("dev.json", FULL.replace('"a"', "5"), {}, "row 1: text (one) is 5, not a text"),
-    ("dev.json", FULL.replace('"b"', "null"), {}, "dev.json, row 1: pair (two) is empty"),
-    ("dev.parquet", b"PAR1 and no more", {}, "dev.parquet: not a whole Parquet file (Parquet magic bytes"),
     ("f.json", '{"data": [\n{"paragraphs": [', SQUAD, "f.json:2: not valid JSON"),
     ("f.json", '{"version": "1.1"}', SQUAD, "f.json: no 'data'; the file does not have SQuAD's format"),
-    ("f.json", '{"data": [{"paragraphs": {}}]}', SQUAD, "f.json, data[0]: 'paragraphs' is not a list"),
-    ("f.json", '{"data": [{"paragraphs": [{"qas": []}]}]}', SQUAD, "f.json, data[0].paragraphs[0]: no 'context'"),
-    ("f.json", article({**asked(), "id": 7}), SQUAD, "f.json, data[0].paragraphs[0].qas[0]: 'id' is not a text"),
     ("f.json", article({**asked(), "answers": [{"text": "x"}]}), SQUAD, f"f.json, {PLACE}: no 'answer_start'"),
     ("f.json", article(asked(start=True)), SQUAD, f"f.json, {PLACE}: 'answer_start' is not a whole number"),
     ("f.json", article(asked(), asked()), SQUAD, "qas[1]): id 'q1' stands in question q1 (data[0].paragraphs[0].qas[0"),
     ("f.json", article(asked(start=23)), SQUAD, f"{PLACE}: answer 'Oban' does not stand at character 23 of its"),
-    ("f.json", article(asked(start=-4)), SQUAD, f"{PLACE}: answer 'Oban' does not stand at character -4"),
-    ("f.json", article(asked(start=900)), SQUAD, f"{PLACE}: answer 'Oban' does not stand at character 900"),
     ("f.json", article(asked(answer=" ", start=3)), SQUAD, f"{PLACE}: an answer is empty"),
-    ("f.json", article({**asked(), "question": " "}), SQUAD, f"{PLACE}: question (question) is empty"),
     ("f.json", article({**asked(), **NO}), SQUAD, f"{PLACE}: no answer; only tasks of type 'span-or-none'"),
     ("f.json", article(asked(is_impossible=True)), NONE, f"{PLACE}: is_impossible is true, and it has 1 answers"),
-    ("f.json", article({**asked(is_impossible=False), **NO}), NONE, f"{PLACE}: is_impossible is false, and it has 0"),
-    ("f.json", article(asked(is_impossible=1)), NONE, f"{PLACE}: 'is_impossible' is not true or false"),
     ("f.json", article(asked()), {**SQUAD, "options": {"leave_out": ["q9"]}}, "leave_out: there is no question q9"),
 ]  # fmt: skip
 
@@ -244,13 +215,10 @@ def test_a_sample_is_fewer_rows_and_says_so(tmp_path: Path) -> None:
 def test_a_sample_may_lack_its_labels_where_the_split_says_so(tmp_path: Path) -> None:
     columns, numbered = {"text": "one", "label": "gold"}, {"text": 2, "label": 5}
     rows = read(tmp_path, GOOD, sample=True, columns=numbered, unlabelled_sample=True)
-    assert not rows.labelled
-    assert [row.label for row in rows.records] == [0, 0]
+    assert (rows.labelled, [row.label for row in rows.records]) == (False, [0, 0])
     for more in ({"sample": True}, {"unlabelled_sample": True}):
         with pytest.raises(RetortError, match="line 2: no column 'gold' for 'label'; there are index, one, two, label"):
             read(tmp_path, GOOD, columns=columns, **more)
-    with pytest.raises(RetortError, match="no column 'uno'"):
-        read(tmp_path, GOOD, sample=True, columns={"text": "uno", "label": 5}, unlabelled_sample=True)
     some = '{"one": "a"}\n{"one": "b", "label": "yes"}\n'
     more = {"sample": True, "columns": {"text": "one", "label": "label"}, "unlabelled_sample": True}
     with pytest.raises(RetortError, match="dev.jsonl, line 2: has a label, and the rows before have none"):

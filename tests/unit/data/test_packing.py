@@ -39,25 +39,9 @@ def packed(packing: str, documents: list[list[list[int]]], block: int, step: int
     return [row for each in arrays for row in each.blocks.tolist()]
 
 
-def test_continuous_packing_fills_blocks_and_loses_only_the_tail() -> None:
-    blocks = packed("continuous", [[[10, 11, 12]], [[13]], [[14, 15, 16, 17]]], block=4)
-    assert blocks == [[1, 10, 11, 12], [1, 2, 13, 2], [1, 14, 15, 16]]
-
-
-def test_whole_sentences_are_packed_and_documents_are_parted() -> None:
-    documents = [[[10, 11], [12]], [[13, 14]], [[15, 16, 17, 18, 19, 20, 21]]]
-    assert packed("sentences", documents, block=6) == [
-        [1, 10, 11, 12, 2, 0],  # a sentence that does not fit starts the next block
-        [1, 13, 14, 2, 0, 0],
-        [1, 15, 16, 17, 18, 2],  # a sentence longer than a block is cut
-        [1, 19, 20, 21, 2, 0],
-    ]
-    assert packed("sentences", [[[10]], [[11]]], block=6) == [[1, 10, 2, 11, 2, 0]]
-
-
 @pytest.mark.parametrize("packing", sorted(REFERENCES))
 def test_blocks_are_those_of_the_slow_packer(packing: str) -> None:
-    for seed in range(60):
+    for seed in range(40):
         draw = random.Random(seed)
         documents = [
             [[draw.randrange(5, 90) for _ in range(draw.choice([0, 1, 3, 12, 40]))] for _ in range(draw.randint(0, 6))]

@@ -30,13 +30,6 @@ def test_split_keeps_groups_whole_and_follows_its_seed() -> None:
     assert splits != split_groups(records, seed=2, test=10, dev=5)
 
 
-def test_equal_texts_stay_on_one_side() -> None:
-    records = [Record("Same  Text", None, 0.0, "same text") for _ in range(5)]
-    records += [Record(str(i), None, 0.0, str(i)) for i in range(30)]
-    splits = split_groups(records, seed=1, test=5, dev=5)
-    assert sum(any(r.group == "same text" for r in rows) for rows in splits.values()) == 1
-
-
 def hub_task(split: str = "validation", name: str = "plain") -> TaskSettings:
     """Return the settings of a task whose split is one of a configuration of a data set of the hub."""
     return setting(format="parquet", files={"dev": {"file": split, "rows": [4], "name": name}}, **COLUMNS)

@@ -68,6 +68,8 @@ def test_a_checkpoint_knows_all_code_that_trained_it(tmp_path: Path) -> None:
     assert again.makers == [OLD, NEW]
     again.write(1, 6, {"weight": torch.arange(4.0)})
     assert Checkpoint(tmp_path, "settings", 0.0, NEW).makers == [OLD, NEW]
+    others = Checkpoint(tmp_path, "other settings", 0.0, NEW)
+    assert (others.state, others.notes(), others.makers) == (None, [], [NEW])
 
 
 def test_a_training_that_goes_on_under_other_code_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from retort.errors import Diverged, RetortError
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
-from retort.models.recorder import MODULES, Key, Recorder
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
 from safetensors.torch import load_file, save_file
@@ -28,29 +27,15 @@ from tests.tiny.make import family_config, make_encoder, make_family
 VOCABULARY = {"bert": 30522, "roberta": 50265, "xlm-roberta": 250002}
 BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
-HALF = BASE.model_copy(update={"layers": 6})
-SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
-DEEP = SMALL.model_copy(update={"layers": 12})
+DEEP = Architecture(layers=12, heads=12, hidden=384, intermediate=1536)
 NARROW = DEEP.model_copy(update={"embedding": 128})
-FOUR = Architecture(layers=4, heads=12, hidden=576, intermediate=768)
 
-# family, architecture, exact parameters with the pooler
+# family, architecture, exact parameters with the pooler; the audit computes the sizes of all printed models
 TEACHERS = [
-    ("bert", BASE, 109_482_240),
-    ("bert", LARGE, 335_141_888),
-    ("roberta", BASE, 124_645_632),
-    ("roberta", LARGE, 355_359_744),
-    ("xlm-roberta", BASE, 278_043_648),
-    ("xlm-roberta", LARGE, 559_890_432),
-]
-# family, architecture, millions of parameters as printed, where; the audit computes the sizes of all printed models
-PRINTED = [
-    ("bert", NARROW, (25,), "MiniLMv2 table 9, 12x384 with embeddings of 128"),
-    ("bert", FOUR, (27,), "Udagawa et al. table 1, 4L"),
-    ("roberta", HALF, (81,), "MiniLMv2 table 1"),
-    ("xlm-roberta", HALF, (234,), "Udagawa et al. table 1, 6L-DistilBERT"),
-    ("xlm-roberta", SMALL, (107, 106), "MiniLMv2 table 5; Udagawa et al. table 1, 6L"),
-]
+    ("bert", BASE, 109_482_240), ("bert", LARGE, 335_141_888),
+    ("roberta", BASE, 124_645_632), ("roberta", LARGE, 355_359_744),
+    ("xlm-roberta", BASE, 278_043_648), ("xlm-roberta", LARGE, 559_890_432),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -74,26 +59,6 @@ def test_teachers_have_the_published_size(
     published: Path, family: str, architecture: Architecture, parameters: int
 ) -> None:
     assert sum(weight.numel() for weight in built(published / family, architecture).parameters()) == parameters
-
-
-@pytest.mark.parametrize(("family", "architecture", "printed", "where"), PRINTED)
-def test_parameters_are_those_that_the_papers_print(
-    published: Path, family: str, architecture: Architecture, printed: tuple[float, ...], where: str
-) -> None:
-    """The numbers match the printed millions, which are rounded or truncated, with or without the pooler."""
-    sizes = {name: weight.numel() for name, weight in built(published / family, architecture).named_parameters()}
-    without_pooler = sum(size for name, size in sizes.items() if not name.startswith("pooler"))
-    for millions in printed:
-        assert without_pooler // 10**6 <= millions <= -(-sum(sizes.values()) // 10**6), where
-
-
-@pytest.mark.parametrize("architecture", [DEEP, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("family", VOCABULARY)
-def test_every_activation_has_a_module(published: Path, family: str, architecture: Architecture) -> None:
-    keys: set[Key] = {("embeddings", None), ("hidden", 0)}
-    keys |= {(activation, layer) for activation in (*MODULES, "scores", "cls") for layer in range(1, 13)}
-    recorder = Recorder(built(published / family, architecture), keys)
-    assert len(recorder.handles) == 1 + len(MODULES) * 12  # the embeddings are layer 0
 
 
 @pytest.mark.parametrize(("architecture", "first"), [(DEEP, 2), (NARROW, 0)], ids=["wide", "narrow"])
@@ -124,9 +89,7 @@ def test_the_described_model_is_right(family: str, vocabulary: int, tmp_path: Pa
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"architecture": {**SHAPE, "layers": 6}}, "num_hidden_layers is 4; the study says layers: 6"),
         ({"architecture": {**SHAPE, "heads": 7}}, "num_attention_heads is 3; the study says heads: 7"),
-        ({"architecture": {**SHAPE, "hidden": 24}}, "hidden_size is 21; the study says hidden: 24"),
         ({"architecture": {**SHAPE, "intermediate": 51}}, "intermediate_size is 50; the study says intermediate: 51"),
         ({"vocabulary": 91}, "vocab_size is 90; the study says vocabulary: 91"),
         ({"positions": 64}, "it takes 32 tokens; the study says positions: 64"),
@@ -144,7 +107,6 @@ def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str,
     [
         (None, "holds no config.json; a model is config.json, model.safetensors, tokenizer.json"),
         ("{", "config.json cannot be read"),
-        ("[]", "config.json cannot be read"),
         (json.dumps({"model_type": "nothing"}), "config.json cannot be read"),
         (json.dumps({"hidden_size": 21}), "config.json cannot be read"),
         (json.dumps({"model_type": "gpt2"}), "no family of encoders is called 'gpt2'; there are: bert, electra"),
@@ -157,17 +119,6 @@ def test_a_config_that_cannot_be_read(content: str | None, line: str, tmp_path: 
         check_published(tmp_path, described())
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_the_usual_number_of_positions_changes_no_settings() -> None:
-    assert "positions" not in described(positions=512).as_json()
-    assert described(positions=32).as_json()["positions"] == 32
-
-
-def test_weights_that_are_not_safetensors_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(RetortError, match="weights are read as safetensors only"):
-        build.load(tmp_path)
 
 
 Weights = dict[str, Tensor]
@@ -219,13 +170,13 @@ def line_of(folder: Path, head: str = "classification") -> str:
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("head", list(build.HEADS))
-def test_a_layer_or_the_embeddings_are_never_random(family: str, head: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("part", "words"), [(".layer.1.", "16 weights"), ("position_embeddings", "1 weight")])
+def test_a_layer_or_the_embeddings_are_never_random(
+    family: str, head: str, part: str, words: str, tmp_path: Path
+) -> None:
     make_family(tmp_path, family)
-    rewrite(tmp_path, without(".layer.1."))
-    assert "model.safetensors lacks 16 weights of the encoder, such as " in line_of(tmp_path, head)
-    make_family(tmp_path, family)
-    rewrite(tmp_path, without("position_embeddings"))
-    assert "lacks 1 weight of the encoder" in line_of(tmp_path, head)
+    rewrite(tmp_path, without(part))
+    assert f"model.safetensors lacks {words} of the encoder, such as " in line_of(tmp_path, head)
 
 
 WHOLE: dict[str, Change] = {
@@ -262,7 +213,7 @@ def test_damaged_weights(damage: str, tmp_path: Path) -> None:
     assert words in line_of(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff" * 64, None])
+@pytest.mark.parametrize("content", [b"", b"\xff" * 64, None])
 def test_a_file_that_holds_no_weights(content: bytes | None, tmp_path: Path) -> None:
     make_encoder(tmp_path)
     path = tmp_path / "model.safetensors"
@@ -270,6 +221,9 @@ def test_a_file_that_holds_no_weights(content: bytes | None, tmp_path: Path) -> 
     assert "model.safetensors cannot be read (" in line_of(tmp_path)
     with pytest.raises(RetortError, match=r"model\.safetensors cannot be read"):
         build.has_masked_lm(tmp_path)
+    path.rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(RetortError, match="weights are read as safetensors only"):
+        build.load(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -299,15 +253,8 @@ def test_weights_of_a_training_that_diverged_may_be_anything(tmp_path: Path) -> 
     assert "lacks" in line_of(tmp_path)
 
 
-TOKENIZER_FILES = {
-    "tokenizer.json": ["[]", "", "{", "null", '{"model": 3}', "\udcff"],
-    "special_tokens_map.json": ["[3]", "", "{", "3", "\udcff"],
-}
-
-
-@pytest.mark.parametrize(
-    ("file", "content"), [(name, text) for name, texts in TOKENIZER_FILES.items() for text in texts]
-)
+@pytest.mark.parametrize("file", ["tokenizer.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("content", ["[3]", "", "{", "3", "\udcff"])
 def test_a_damaged_tokenizer(file: str, content: str, tmp_path: Path) -> None:
     make_encoder(tmp_path)
     CorpusTokenizer.load(tmp_path)

@@ -14,8 +14,6 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import DistilBertConfig, DistilBertForMaskedLM, DistilBertModel
 
-from tests.tiny.make import make_family
-
 ROWS, HEADS, SIZE = 3, 4, 8
 
 
@@ -55,15 +53,6 @@ def test_the_plain_form_equals_the_fused_one(length: int, padded: bool, scaling:
         torch.testing.assert_close(own, expected, atol=1e-12, rtol=1e-12)
 
 
-def test_in_bfloat16_the_plain_form_differs_by_rounding_alone() -> None:
-    """Its scores are rounded to bfloat16, whose numbers are 2^-7 apart, relative to their size."""
-    inputs, mask = draw(33, torch.bfloat16), mask_of(33)
-    exact = output_and_gradients(fused, tuple(x.detach().double().requires_grad_() for x in inputs), mask)
-    found = output_and_gradients(encoders.plain, inputs, mask)
-    for own, right in zip(found, exact, strict=True):
-        assert float((own.detach().double() - right.detach()).norm() / right.detach().norm()) < 2**-7
-
-
 def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     query, key, _ = draw(16, torch.float64)
     identity = torch.eye(16, dtype=torch.float64).expand(ROWS, HEADS, 16, 16)  # as values: the output is the weights
@@ -93,19 +82,6 @@ def test_which_form_runs(
     with mock.patch.object(encoders, "plain", wraps=encoders.plain) as plain:
         encoders.context_of(*inputs, None, dropout)
     assert plain.called == expected
-
-
-def test_a_model_trains_with_the_plain_form_and_predicts_with_the_fused_one(tmp_path: Path) -> None:
-    make_family(tmp_path, "bert")
-    model: Any = build.load(tmp_path)
-    ids = torch.arange(5, 13)[None]
-    with mock.patch.object(encoders, "plain", wraps=encoders.plain) as plain:
-        with torch.autocast("cpu", torch.bfloat16):
-            model.train()(input_ids=ids)
-        assert plain.call_count == model.config.num_hidden_layers
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            model.eval()(input_ids=ids)
-        assert plain.call_count == model.config.num_hidden_layers
 
 
 @pytest.mark.parametrize("published", [DistilBertModel, DistilBertForMaskedLM])

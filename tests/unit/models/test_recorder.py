@@ -101,12 +101,8 @@ def test_words_and_attention_outputs_have_no_dropout(folders: dict[str, Path], k
     given = batch()
     model: Any = build.load(folders[kind])
     embeddings, real = model.embeddings, given.attention_mask
-    words = embeddings.word_embeddings.weight[given.input_ids]
-    centred = words - words.mean(-1, keepdim=True)
-    scaled = centred / (words.var(-1, correction=0, keepdim=True) + embeddings.LayerNorm.eps).sqrt()
-    expected = scaled * embeddings.LayerNorm.weight + embeddings.LayerNorm.bias
+    expected = embeddings.LayerNorm(embeddings.word_embeddings.weight[given.input_ids])
     build.prepare(model.train(), dropout=0.5)
-    torch.manual_seed(5)
     found = Recorder(model, {("context", 1), ("undropped-context", 1), ("words", None)})(given)
     assert not torch.allclose(found["context", 1][real], found["undropped-context", 1][real], atol=1e-3)
     for words in (found["words", None], Recorder(model, {("words", None)})(given)["words", None]):
@@ -183,11 +179,6 @@ def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], ki
     torch.testing.assert_close(found[batch(length).attention_mask], short[batch().attention_mask], **CLOSE)
 
 
-def ends_in_embeddings(model: Any) -> bool:
-    """Return whether a masked-LM head is tied to the word embeddings."""
-    return model.get_output_embeddings().weight is model.get_input_embeddings().weight
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str, tmp_path: Path) -> None:
     from tokenizers import Tokenizer
@@ -206,7 +197,6 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
             )
         assert torch.equal(mine, theirs)
         assert ATTENTION not in (tmp_path / head / "config.json").read_text()  # transformers loads it without us
-        assert head != "masked-lm" or (ends_in_embeddings(student) and ends_in_embeddings(loaded))
         own = Tokenizer.from_file(str(folders[kind] / "tokenizer.json")).encode("glad day", "song").ids
         assert AutoTokenizer.from_pretrained(tmp_path / head)("glad day", "song")["input_ids"] == own
 

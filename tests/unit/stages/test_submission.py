@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.checksums import Maker
 from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.models import build, weights
@@ -71,20 +70,6 @@ def test_files_that_are_missing_are_named(tmp_path: Path) -> None:
     job = quiet()
     assert list(zipped(job, {"rte": ANSWERS["rte"]}, tmp_path)) == ["RTE.tsv"]
     assert "1 files; the server also takes AX.tsv, CoLA.tsv," in job.log.getvalue()  # type: ignore[attr-defined]
-
-
-def test_a_note_beside_the_zip_says_that_its_answers_are_mixed(tmp_path: Path) -> None:
-    job, note = quiet(), tmp_path / "x" / "all.mixed.txt"
-    job.ancestors = {Maker(commit="abc", code="1")}
-    files = zipped(job, ANSWERS, tmp_path)
-    assert not note.exists()
-    job.ancestors.add(Maker(commit="def", code="2"))
-    assert zipped(job, ANSWERS, tmp_path) == files  # the server takes no other file
-    words = "ixed results: the answers in all.zip were made by different code"
-    assert note.read_text() == f"M{words}: commit abc (code 1); commit def (code 2).\n"
-    assert f"m{words}, see {note}\n" in job.log.getvalue()  # type: ignore[attr-defined]
-    zipped(quiet(), ANSWERS, tmp_path)
-    assert not note.exists()
 
 
 def test_an_answer_that_is_no_number() -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import io
-import itertools
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import yaml
 from retort.data.encoded import Encoded, RowCounts
 from retort.data.encoding import SplitWriter, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.data.tokenizers import Tokeniser
 from retort.engine.job import Job
-from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve_data
 from retort.settings.inputs import TaskSettings
@@ -59,15 +55,7 @@ def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[
     return settings, dict(read_task(settings, task_type_of(settings), where))
 
 
-@pytest.mark.parametrize("name", FILED)
-def test_the_files_of_each_location_are_read(name: str, tmp_path: Path) -> None:
-    for location in BOOK.tasks[name].read:
-        _, rows = read_sample(name, location, tmp_path / location)
-        assert list(rows) == list(BOOK.tasks[name].encoded_splits)
-
-
 @pytest.mark.parametrize("name", TWICE)
-@pytest.mark.slow
 def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
     _, local = read_sample(name, "local", tmp_path / "local")
     _, hub = read_sample(name, "hub", tmp_path / "hub")
@@ -111,50 +99,11 @@ def encode_sample(spec: Task, task: TaskSettings, encoder: Path, to: Path) -> No
 
     task_type = task_type_of(task)
     records = [task_type.record(row, task, spec.labels, True) for row in spec.sample]
-    tokenise = Tokeniser.of(Tokenizer.from_file(str(encoder / "tokenizer.json")), print)
+    tokenise = Tokeniser.of(Tokenizer.from_file(str(encoder / "tokenizer.json")))
     writer = SplitWriter(to, task.labels)
     for split in spec.used:
         writer.write(split, task_type.encode(task, records, tokenise))
     RowCounts().write(to)
-
-
-def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:
-    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    content = yaml.safe_load(guide.split("Write `workflow/tasks/boolq.yaml`:\n\n```yaml\n")[1].split("```")[0])
-    (study_folder / "tasks/boolq.yaml").write_text(
-        json.dumps({**content, "source": {"title": "BoolQ", "path": str(tmp_path)}})
-    )
-    for name in ("train", "dev"):
-        (tmp_path / f"{name}.jsonl").write_text(
-            "".join(
-                f'{{"question": "is a {word} warm", "passage": "a \\"{word}\\" day", "answer": {answer}}}\n'
-                for word, answer in (("glad", "true"), ("sad", "false"), ("good", "true"), ("cold", "false"))
-            )
-        )
-    study = open_study(Config(papers=["tiny"], study=str(study_folder), sample=True))
-    task = resolve_data.task(study, "boolq")
-    encode_task(task, task_type_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
-    assert Encoded.load(tmp_path / "to", "train").labels.tolist() == [1, 0, 1, 0]
-    (tmp_path / "dev.jsonl").write_text('{"question": "q", "passage": "p", "answer": "maybe"}\n')
-    with pytest.raises(RetortError, match=r"dev.jsonl, line 1: label 'maybe' is not one of false, true"):
-        list(read_task(task, task_type_of(task), {"boolq": tmp_path}))
-
-
-def test_the_guide_names_every_key() -> None:
-    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    for name in (
-        "broken",
-        "empty",
-        "exclude_labels",
-        "changes",
-        "label_names",
-        "columns",
-        "subsets",
-        "metric_for_best_model",
-        "submission",
-    ):
-        assert f"`{name}`" in guide
-    assert all(f"`{name}`" in guide for name in formats)
 
 
 @pytest.mark.parametrize("name", FILED)
@@ -165,9 +114,6 @@ def test_a_choice_and_a_score_are_of_labelled_splits_and_the_dev_set_is_reported
     assert spec.evaluation_split == ("test" if name in ("xnli", "xnli-128", "mlqa") else "dev")
 
 
-def test_the_server_is_given_every_file_once() -> None:
-    files = itertools.chain(*(task.submission.files.values() for task in BOOK.tasks.values() if task.submission))
-    assert sorted(files) == sorted(
-        ["CoLA.tsv", "SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "QNLI.tsv",
-         "RTE.tsv", "WNLI.tsv", "AX.tsv"]
-    )  # fmt: skip
+def test_the_guide_names_every_format() -> None:
+    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
+    assert all(f"`{name}`" in guide for name in formats)

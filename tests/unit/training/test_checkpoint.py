@@ -11,8 +11,6 @@ import torch
 from retort.training import checkpoint as module
 from retort.training.checkpoint import Checkpoint, RandomState, are_due, pack, write_interval
 
-from tests.unit.training.runs import Dropped, run_of, train
-
 STATE = {"weight.a": torch.ones(3)}
 
 
@@ -27,12 +25,7 @@ def test_the_next_write_waits_sixty_times_as_long_as_those_of_a_job_take(
     assert 6.0 <= write_interval([checkpoint]) < 20.0
     assert not are_due([checkpoint])
     assert write_interval([checkpoint, beside]) == write_interval([checkpoint]) + write_interval([beside])
-
-
-def test_the_setting_is_the_least_wait(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path, {}, 1e6)
-    checkpoint.write(1, 1, STATE)
-    assert write_interval([checkpoint] * 8) == 1e6
+    assert write_interval([Checkpoint(tmp_path, {}, 1e6)] * 8) == 1e6
     assert are_due([Checkpoint(tmp_path, {}, 0.0)])
 
 
@@ -56,23 +49,6 @@ def test_a_state_is_written_in_groups_and_a_lost_one_makes_it_useless(
     assert [file.name for file in state.files] == [f"run-1-step-4.{number}.safetensors" for number in (1, 2, 3)]
     state.files[1].unlink()
     assert Checkpoint(tmp_path, {}, 0.0).state is None
-
-
-def test_state_of_other_settings_or_damaged_state_is_not_used(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        train(run_of(Dropped(), stop=5), Checkpoint(tmp_path, {"a": 1}, 0.0))
-    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is not None
-    assert Checkpoint(tmp_path, {"a": 2}, 1.0).state is None
-    next(tmp_path.glob("*.safetensors")).write_bytes(b"half a file")
-    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is None
-
-
-def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
-    Checkpoint(tmp_path, "mine", 1.0).note({"dev": 0.5})
-    with (tmp_path / "notes.jsonl").open("a") as stream:
-        stream.write('{"key": "half a line')
-    assert Checkpoint(tmp_path, "mine", 1.0).notes() == [{"dev": 0.5}]
-    assert Checkpoint(tmp_path, "others", 1.0).notes() == []
 
 
 def test_a_training_on_the_cpu_leaves_the_gpu_of_the_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:

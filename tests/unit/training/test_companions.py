@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
 from pathlib import Path
 
 import pytest
@@ -55,29 +54,6 @@ def goes_on_as_alone(folder: Path, alone: list[TrainingRun]) -> bool:
     return all(same(each.run, other) for each, other in zip(trainings, alone, strict=True))
 
 
-def test_each_run_ends_in_the_bytes_of_a_run_alone(alone: list[TrainingRun], tmp_path: Path) -> None:
-    assert goes_on_as_alone(tmp_path, alone)
-    assert not same(alone[0], run_of(0))
-
-
-def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path) -> None:
-    def steps_after_kill() -> list[int]:
-        """Return the steps of the states that are left of a job that is killed at its fourth step."""
-        cut = [run_of(0), run_of(1), run_of(2, stop=4)]
-        with pytest.raises(KeyboardInterrupt):
-            train([training(tmp_path, number, run, 0.0) for number, run in enumerate(cut)], "cpu")
-        return steps_in(tmp_path)
-
-    assert steps_after_kill() == [3, 3, 3]
-    shutil.copytree(tmp_path / "2", tmp_path / "older")
-    assert steps_after_kill() == [6, 4, 6]  # the second run has ended, without a state after its last step
-    shutil.rmtree(tmp_path / "1")
-    shutil.rmtree(tmp_path / "2")
-    (tmp_path / "older").rename(tmp_path / "2")
-    assert steps_in(tmp_path) == [6, 0, 3]
-    assert goes_on_as_alone(tmp_path, alone)
-
-
 def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], tmp_path: Path) -> None:
     trainings = [training(tmp_path, 0), training(tmp_path, 1, run_of(1, bad=3)), training(tmp_path, 2)]
     train(trainings, "cpu")
@@ -112,22 +88,6 @@ def test_a_divergence_is_seen_ahead_of_a_limit(stop: int, tmp_path: Path) -> Non
         train(trainings, "cpu", clock=short_after(stop))
     assert [each.diverged and each.diverged.step for each in trainings] == [None, 3]
     assert Checkpoint(tmp_path / "2", {"run": 2}, 0.0).state is None
-
-
-def test_batches_that_no_run_needs_are_not_made(tmp_path: Path) -> None:
-    asked: list[int] = []
-
-    class Noted(Numbered):
-        def __getitem__(self, number: int) -> Batch:
-            asked.append(number)
-            return super().__getitem__(number)
-
-    with pytest.raises(Interrupted):
-        train([training(tmp_path, 0)], "cpu", clock=short_after(8))
-    late = run_of(0)
-    late.batches = Noted()
-    train([training(tmp_path, 0, late), training(tmp_path, 1)], "cpu")
-    assert asked == [*range(5), *range(8, 12)]
 
 
 def test_a_teacher_makes_one_pass_over_a_batch_and_its_activations_go_with_it() -> None:

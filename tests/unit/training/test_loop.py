@@ -11,10 +11,8 @@ import torch
 from retort.batch import Batch
 from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.errors import Diverged
-from retort.specs.protocol import Protocol
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint
-from torch.utils.data import DataLoader
 
 from tests.job_settings import schedule
 from tests.unit.training.runs import SCHEDULE, Dropped, run_of, same, short_after, train
@@ -27,6 +25,14 @@ def test_rate_rises_and_falls() -> None:
     assert all(rate > 0 for rate in rates)
 
 
+def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -> None:
+    model = Dropped()
+    model.unused.requires_grad_(False)
+    optimiser = optim.adamw(model.parameters(), SCHEDULE)
+    decays = {tuple(p.shape): group["weight_decay"] for group in optimiser.param_groups for p in group["params"]}
+    assert decays == {(3, 5): 0.1, (3,): 0.0}
+
+
 def test_a_rate_may_stay_or_fall_towards_a_later_step() -> None:
     constant = schedule(steps=12, batch_size=4, warmup_ratio=0, lr_scheduler_type="constant_with_warmup")
     assert {optim.rate(step, 12, constant) for step in range(1, 13)} == {constant.learning_rate}
@@ -35,14 +41,6 @@ def test_a_rate_may_stay_or_fall_towards_a_later_step() -> None:
     assert rates[:3] == [optim.rate(step, 12, SCHEDULE) for step in range(1, 4)]
     assert rates[3:] == pytest.approx([0.01 * (19 - k) / 19 for k in range(1, 10)])  # zero after step 21
     assert later.scaled(2).decay_steps == 42
-
-
-def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -> None:
-    model = Dropped()
-    model.unused.requires_grad_(False)
-    optimiser = optim.adamw(model.parameters(), SCHEDULE)
-    decays = {tuple(p.shape): group["weight_decay"] for group in optimiser.param_groups for p in group["params"]}
-    assert decays == {(3, 5): 0.1, (3,): 0.0}
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -97,8 +95,8 @@ def job(folder: Path, clock: Clock, workers: int = 0) -> Any:
     return run
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize(("questions", "step"), [(5, 5), (12, 1), (17, 5)])  # in a stage, at its end, in the next
+# in a stage, at its end, in the next
+@pytest.mark.parametrize(("questions", "step", "workers"), [(5, 5, 2), (12, 1, 0), (17, 5, 0)])
 def test_a_job_ahead_of_its_limit_writes_its_state_and_goes_on(
     questions: int, step: int, workers: int, tmp_path: Path
 ) -> None:
@@ -107,14 +105,9 @@ def test_a_job_ahead_of_its_limit_writes_its_state_and_goes_on(
     state = Checkpoint(tmp_path / "cut", {}, 1e9).state
     assert state is not None
     assert (state.run, state.step) == (1 if questions < 12 else 2, step)
+    with pytest.raises(Interrupted):
+        job(tmp_path / "cut", Clock(end=0.0))  # it begins ahead of its limit, and takes a step
     assert same(job(tmp_path / "cut", NEVER), job(tmp_path / "whole", NEVER))
-
-
-def test_a_job_that_begins_ahead_of_its_limit_takes_a_step_each_time(tmp_path: Path) -> None:
-    for step in [*range(1, 12), *range(1, 12)]:
-        with pytest.raises(Interrupted, match=f"after step {step};"):
-            job(tmp_path / "cut", Clock(end=0.0))
-    assert same(job(tmp_path / "cut", Clock(end=0.0)), job(tmp_path / "whole", NEVER))
 
 
 def test_the_log_holds_the_terms_by_name_and_the_terminal_the_time_left(
@@ -129,30 +122,11 @@ def test_the_log_holds_the_terms_by_name_and_the_terminal_the_time_left(
     assert line.endswith("s left")
 
 
-@pytest.mark.parametrize("rows", [1, 5, 63, 64, 65, 2490])
-def test_an_epoch_has_as_many_steps_as_with_the_dataloader_of_torch(rows: int) -> None:
-    expected = len(DataLoader(range(rows), batch_size=32, drop_last=False))  # type: ignore[arg-type]
-    assert schedule(epochs=1, batch_size=32).steps_on(rows) == expected
-    assert schedule(epochs=3, batch_size=32).steps_on(rows) == 3 * expected
-
-
 @pytest.mark.parametrize(
     ("length", "rows", "steps"),
-    [({"epochs": 0.5, "batch_size": 4}, 100, 13), ({"epochs": 0.1, "batch_size": 4}, 120, 3),
+    [({"epochs": 3, "batch_size": 32}, 65, 9), ({"epochs": 3, "batch_size": 32}, 64, 6),
+     ({"epochs": 0.5, "batch_size": 4}, 100, 13), ({"epochs": 0.1, "batch_size": 4}, 120, 3),
      ({"epochs": 0.01, "batch_size": 32}, 5, 1), ({"steps": 7, "batch_size": 32}, 5, 7)],
 )  # fmt: skip
-def test_parts_of_epochs_are_rounded_up(length: dict[str, Any], rows: int, steps: int) -> None:
+def test_epochs_and_parts_of_epochs_are_rounded_up(length: dict[str, Any], rows: int, steps: int) -> None:
     assert schedule(**length).steps_on(rows) == steps
-
-
-def test_a_grid_over_epochs() -> None:
-    protocol = Protocol.model_validate({
-        "title": "t", "seeds": [1], "schedule": {"epochs": 3, "batch_size": 8, "learning_rate": 0.1},
-        "grid": {"learning_rate": [0.1, 0.2], "batch_size": [8], "epochs": [2, 3]}, "tasks": {"short": {"steps": 5}},
-    })  # fmt: skip
-    assert protocol.grid is not None
-    assert [tuple(point.values()) for point in protocol.grid.points()] == [
-        (0.1, 8, 2), (0.1, 8, 3), (0.2, 8, 2), (0.2, 8, 3)
-    ]  # fmt: skip
-    assert (protocol.for_task("short").steps, protocol.for_task("short").epochs) == (5, None)
-    assert (protocol.for_task("long").steps, protocol.for_task("long").epochs) == (None, 3)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import json
 import os
 import signal
 import subprocess
@@ -27,7 +25,6 @@ from retort.training.how.launch import on_every_gpu
 from retort.training.how.micro_batches import Division
 from retort.training.training_run import TrainingRun
 from safetensors.torch import load_file, save_file
-from torch.utils.data import Dataset
 
 from tests.conftest import ROOT
 from tests.unit.training.runs import state_of, train
@@ -37,7 +34,6 @@ from tests.unit.training.test_micro_batches import MASKED, MIXED, SHORT, Texts, 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 
 MANY = 4
-VALUES = ["über", 0.1, None, [True, 1e-9], "x" * (processes.WIDTH - 2)]
 SCRIPT = """
 from pathlib import Path
 from retort.training.how import launch
@@ -45,20 +41,6 @@ launch.START = "fork"
 from tests.unit.training.test_processes import job_of, sleep
 sleep(job_of(Path({folder!r})), {folder!r})
 """
-
-
-class Few(Dataset[Batch]):
-    """Batches of three rows: too few for four processes."""
-
-    def __getitem__(self, number: int) -> Batch:
-        return Texts(False)[number].part(0, 3)
-
-
-def few(terms: list[dict[str, Any]]) -> TrainingRun:
-    """Return a distillation on batches of three rows."""
-    run = distillation(terms)
-    run.batches = Few()
-    return run
 
 
 def cut(numbers: range) -> TrainingRun:
@@ -72,7 +54,6 @@ RUNS = {
     "mixed": lambda: distillation(MIXED),
     "short": lambda: distillation(SHORT),
     "masked": lambda: distillation(MASKED, masked=True),
-    "few": lambda: few(MIXED),
     "resumed": lambda: distillation(MIXED),
 }
 
@@ -91,24 +72,28 @@ def trained(
     return state_of(run), log
 
 
+def open_ports() -> list[str]:
+    """Return the ports of this process and its parent on which everybody who reaches the machine may connect."""
+    both = [Path("/proc", str(number)) for number in (os.getpid(), os.getppid())]
+    opened = {file.stat().st_ino for process in both for file in (process / "fd").glob("*") if file.exists()}
+    lines = [line for table in ("tcp", "tcp6") for line in Path("/proc/self/net", table).read_text().splitlines()[1:]]
+    ports = [(fields[1], fields[3], int(fields[9])) for fields in map(str.split, lines)]  # address, state, inode
+    listening = [address for address, state, inode in ports if state == "0A" and inode in opened]
+    return [address for address in listening if not address.split(":")[0].strip("0")]
+
+
 @on_every_gpu
 def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
     """Train all runs in this process, one of several; the first writes the weights."""
     torch.set_num_threads(1)
+    assert processes.gather(["über", job.rank]) == [["über", rank] for rank in range(job.processes)]
+    assert not Path("/proc/self/net").exists() or not open_ports()
     job.micro_batch = micro_batch
     for name, make in RUNS.items():
         weights, log = trained(make(), Path(folder) / f"state-{name}", job)
         if job.writes:
             save_file({key: x.clone() for key, x in weights.items()}, f"{folder}/{name}.safetensors")  # some are tied
             job.log.write(log)
-
-
-@on_every_gpu
-def train_on(job: Job, folder: str, numbers: range) -> None:
-    """Train a run on these batches in this process, one of several; the first writes a checkpoint after each."""
-    torch.set_num_threads(1)
-    with contextlib.suppress(KeyError):
-        trained(cut(numbers), Path(folder), job, 0.0)
 
 
 @on_every_gpu
@@ -145,15 +130,6 @@ def train_to_the_limit(job: Job, folder: str) -> None:
 
 
 @on_every_gpu
-def exchange(job: Job, folder: str) -> None:
-    """Gather values in this process, one of several, and write what it received."""
-    gathered = [processes.gather(value if job.rank else job.rank) for value in VALUES]
-    (Path(folder) / f"process-{job.rank}").write_text(json.dumps(gathered))
-    with pytest.raises(ValueError, match="1025 bytes for another process; 1024 is the most"):
-        processes.gather("x" * (processes.WIDTH - 1))
-
-
-@on_every_gpu
 def die(job: Job) -> None:
     """Be killed in the last process alone; the others wait for it."""
     if job.rank == job.processes - 1:
@@ -177,19 +153,6 @@ def fail(job: Job) -> None:
     torch.distributed.barrier()
 
 
-@on_every_gpu
-def list_open_ports(job: Job, folder: str) -> None:
-    """Write down the ports of this process and its parent on which everybody who reaches the machine may connect."""
-    processes = [Path("/proc", str(number)) for number in (os.getpid(), os.getppid())]
-    opened = {file.stat().st_ino for process in processes for file in (process / "fd").glob("*") if file.exists()}
-    lines = [line for table in ("tcp", "tcp6") for line in Path("/proc/self/net", table).read_text().splitlines()[1:]]
-    ports = [(fields[1], fields[3], int(fields[9])) for fields in map(str.split, lines)]  # address, state, inode
-    listening = [address for address, state, inode in ports if state == "0A" and inode in opened]
-    every = [address for address in listening if not address.split(":")[0].strip("0")]
-    Path(folder, f"ports-{job.rank}").write_text("\n".join(every))
-    torch.distributed.barrier()
-
-
 def job_of(folder: Path, gpus: int = 2, clock: Clock = NEVER) -> Job:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
     folder.mkdir(exist_ok=True)
@@ -207,19 +170,7 @@ def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, 
     assert_close(expected["mixed"][0], load_file(tmp_path / "resumed.safetensors"))
     log = (tmp_path / "log").read_text()
     assert log.startswith(expected["mixed"][1])  # the loss that is told is that of the whole batch
-    assert "4 steps, resumed at step 2" in log
-
-
-def test_fewer_processes_go_on_from_the_checkpoint_of_more(tmp_path: Path) -> None:
-    whole, _ = trained(distillation(MIXED), tmp_path / "whole")
-    for gpus, numbers in ((MANY, range(1)), (2, range(1, 3))):
-        train_on(job_of(tmp_path, gpus), str(tmp_path / "state"), numbers)
-        state = Checkpoint(tmp_path / "state", {}, 0.0).state
-        assert state is not None
-        assert state.step == numbers.stop
-    last, log = trained(distillation(MIXED), tmp_path / "state")
-    assert_close(whole, last)
-    assert "4 steps, resumed at step 3" in log
+    assert "4 steps, resumed at step 2" in log  # one process had taken two
 
 
 def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:
@@ -236,25 +187,6 @@ def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_pa
     assert kept is not None
     assert kept.reason == reason
     assert "in fail\n" in (tmp_path / "log").read_text()
-
-
-@pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="this system has no /proc")
-def test_processes_open_no_port_for_everybody(tmp_path: Path) -> None:
-    list_open_ports(job_of(tmp_path), str(tmp_path))
-    assert [(tmp_path / f"ports-{rank}").read_text() for rank in range(2)] == ["", ""]
-
-
-def test_a_job_with_one_gpu_runs_in_its_own_process() -> None:
-    ran = []
-    for gpus in (0, 1):
-        on_every_gpu(lambda job: ran.append(job.gpus))(Job("job", io.StringIO(), gpus=gpus))  # type: ignore[arg-type]
-    assert ran == [0, 1]
-
-
-def test_buckets_hold_tensors_of_one_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "BUCKET", 10)
-    tensors = [torch.zeros(size) for size in (4, 6, 1, 30, 2)] + [torch.zeros(3).double()]
-    assert [[len(x) for x in bucket] for bucket in processes.buckets(tensors)] == [[4, 6], [1], [30], [2], [3]]
 
 
 def test_a_process_that_is_killed_is_told_and_the_others_are_ended(tmp_path: Path) -> None:
@@ -280,13 +212,6 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-
-
-def test_processes_receive_the_values_of_all_by_rank(tmp_path: Path) -> None:
-    exchange(job_of(tmp_path), str(tmp_path))
-    for rank in range(2):
-        assert json.loads((tmp_path / f"process-{rank}").read_text()) == [[0, value] for value in VALUES]
-    assert processes.gather("alone") == ["alone"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from retort.checksums import sealed
 from retort.engine.job import Job
 from retort.errors import Diverged
-from retort.models.weights import trained
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.in_pytorch import plain
 from retort.provenance import device_name
@@ -64,41 +62,21 @@ def test_a_form_is_told_when_it_is_chosen_and_a_resumed_training_keeps_it(tmp_pa
     assert ways(tmp_path) == [{**CPU, "relations": FASTER}]
 
 
-def test_another_form_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
-    begun(tmp_path)
-    monkeypatch.setattr(choice, "CHOICES", {torch.device("meta"): choice.Choice(plain, *NO_TRITON.split(": "))})
-    assert begun(tmp_path) == f"relations computed by {NO_TRITON}; before, by {FASTER}\n"
-    assert setup.forms(ways(tmp_path)) == [FASTER, NO_TRITON]
-
-
 def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
     monkeypatch.setattr(setup, "gather", lambda own: [own, NO_TRITON])
     assert begun(tmp_path) == f"relations computed by {NO_TRITON}\n"
     assert str(choice.CHOICES[torch.device("meta")]) == NO_TRITON
+    monkeypatch.setattr(setup, "gather", lambda own: [FASTER])
+    monkeypatch.setattr(setup, "agree", lambda device, form, forms: FASTER)
+    assert begun(tmp_path) == f"relations computed by {FASTER}; before, by {NO_TRITON}\n"
+    assert setup.forms(ways(tmp_path)) == [NO_TRITON, FASTER]
 
 
-def test_nothing_is_chosen_where_no_relation_is_compared(tmp_path: Path, forms: list[str]) -> None:
-    assert begun(tmp_path, relations=False) == ""
-    assert choice.CHOICES == {}
-    assert ways(tmp_path) == [CPU]
-
-
-def test_each_way_stands_once_and_the_last_one_last(tmp_path: Path) -> None:
+def test_nothing_is_chosen_without_relations_and_each_way_stands_once(tmp_path: Path, forms: list[str]) -> None:
     for rows in (8, 4, 8):
-        begun(tmp_path, relations=False, micro_batch=rows, gpus=2, processes=2)
+        assert begun(tmp_path, relations=False, micro_batch=rows, gpus=2, processes=2) == ""
+    assert choice.CHOICES == {}
     assert ways(tmp_path) == [{**CPU, "micro_batch": rows, "gpus": 2} for rows in (4, 8)]
-
-
-def test_an_older_state_says_nothing_of_it(tmp_path: Path, forms: list[str]) -> None:
-    begun(tmp_path)
-    header = json.loads((tmp_path / "state.json").read_text())
-    older = {key: value for key, value in header.items() if key not in ("conditions", "sha256")}
-    (tmp_path / "state.json").write_text(json.dumps(sealed(older)))
-    read = Checkpoint(tmp_path, {}, 0.0)
-    assert read.state is not None
-    assert (read.state.step, trained(read.conditions)) == (1, "")
-    assert begun(tmp_path) == f"relations computed by {FASTER}\n"
-    assert ways(tmp_path) == [{}, {**CPU, "relations": FASTER}]
 
 
 def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:

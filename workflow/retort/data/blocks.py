@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +21,6 @@ from retort.data.encoded import REMEDY, STATE, map_tables, values_of
 from retort.errors import RetortError
 
 INFO = "corpus.json"
-FILE = 1 << 28  # tokens after which a new file is begun
 BATCH = 1 << 22  # tokens of a record batch
 
 
@@ -67,39 +65,22 @@ def write_blocks(folder: Path, arrays: Iterable[np.ndarray], block: int, dtype: 
         block: the number of tokens of a block.
         dtype: the integer type of the input ids.
     """
+    import pyarrow as pa
     from datasets import DatasetInfo, Features, List, Value
+    from datasets.arrow_writer import ArrowWriter
 
     folder.mkdir(parents=True, exist_ok=True)
     features = Features({"input_ids": List(Value(np.dtype(dtype).name), length=block)})
-    batches = (array.astype(dtype) for array in _batches(arrays, max(1, BATCH // block)))
-    scratch = list(_write_files(folder, batches, features))
-    names = [f"data-{number:05}-of-{len(scratch):05}.arrow" for number in range(len(scratch))]
-    for path, name in zip(scratch, names, strict=True):
-        path.rename(folder / name)
-    digests = {name: sha256(folder / name) for name in names}
+    path = folder / "data-00000-of-00001.arrow"  # as the library names a data set's only file
+    with ArrowWriter(features=features, path=str(path)) as writer:
+        for batch in _batches(arrays, max(1, BATCH // block)):
+            values = pa.FixedSizeListArray.from_arrays(pa.array(batch.astype(dtype).reshape(-1)), block)
+            writer.write_table(pa.table({"input_ids": values}, schema=features.arrow_schema))
+        writer.finalize()
+    digests = {path.name: sha256(path)}
     DatasetInfo(features=features).write_to_directory(str(folder))
     _write_state(folder, digests)
     return digests
-
-
-def _write_files(folder: Path, batches: Iterator[np.ndarray], features: Any) -> Iterator[Path]:
-    """Write each array, (rows, block), as a record batch; yield the path of each file, with about `FILE` tokens."""
-    import pyarrow as pa
-    from datasets.arrow_writer import ArrowWriter
-
-    number = 0
-    while first := list(itertools.islice(batches, 1)):
-        path, tokens = folder / f".data-{number}", 0
-        with ArrowWriter(features=features, path=str(path)) as writer:
-            for batch in itertools.chain(first, batches):
-                values = pa.FixedSizeListArray.from_arrays(pa.array(batch.reshape(-1)), batch.shape[1])
-                writer.write_table(pa.table({"input_ids": values}, schema=features.arrow_schema))
-                tokens += batch.size
-                if tokens >= FILE:
-                    break
-            writer.finalize()
-        yield path
-        number += 1
 
 
 def _batches(arrays: Iterable[np.ndarray], rows: int) -> Iterable[np.ndarray]:

@@ -14,10 +14,7 @@ import numpy as np
 from retort.data.blocks import CorpusInfo, write_blocks
 from retort.data.corpus_parts import chosen_documents, shards_of
 from retort.data.corpus_texts import CorpusTexts, Seen, divide_blocks
-from retort.data.packing import Documents
 from retort.data.tokenizers import token_dtype
-
-PIECE = 1 << 20  # tokens that are packed at a time
 
 
 def build_corpus(texts: CorpusTexts, parts: list[Path], output: Path) -> int:
@@ -29,7 +26,7 @@ def build_corpus(texts: CorpusTexts, parts: list[Path], output: Path) -> int:
         output: the folder to fill.
 
     Raises:
-        RetortError: a shard is damaged, or a component has too little text for its share.
+        RetortError: a component has too little text for its share.
     """
     settings, special, shares, quotas = texts.settings, texts.tokenizer.special, texts.shares, texts.quotas
     available = None
@@ -84,15 +81,14 @@ def _component_blocks(
         chosen = chosen_documents(shard, seen, texts.settings.components[number])
         rows.append(np.stack([whole + shard.read, chosen, shard.characters]))  # (3, documents)
         whole += shard.consumed if shard.is_last else 0
-        for piece in _slices(shard.documents.select(chosen)):
-            packed = packer.add(piece)
-            if quota is not None and made + len(packed.blocks) >= quota:
-                needed = quota - made
-                yield packed.blocks[:needed]
-                kept = int(packed.documents[needed - 1]) if needed else 0
-                return {**_counts(rows, kept), "blocks": quota}
-            made += len(packed.blocks)
-            yield packed.blocks
+        packed = packer.add(shard.documents.select(chosen))
+        if quota is not None and made + len(packed.blocks) >= quota:
+            needed = quota - made
+            yield packed.blocks[:needed]
+            kept = int(packed.documents[needed - 1]) if needed else 0
+            return {**_counts(rows, kept), "blocks": quota}
+        made += len(packed.blocks)
+        yield packed.blocks
     packed = packer.end()
     yield packed.blocks
     return {**_counts(rows, None, whole), "blocks": made + len(packed.blocks)}
@@ -117,19 +113,3 @@ def _counts(rows: list[np.ndarray], kept: int | None, whole: int = 0) -> dict[st
         "duplicates": end - packed,
         "characters": int((characters * chosen)[:end].sum()),
     }
-
-
-def _slices(documents: Documents) -> Iterator[Documents]:
-    """Yield slices of the documents with about `PIECE` tokens each."""
-    text_ends = np.cumsum(documents.document_texts)  # (documents,), in texts
-    ends = np.concatenate([[0], np.cumsum(documents.text_lengths)])[text_ends]  # (documents,), in tokens
-    start = 0
-    while start < len(ends):
-        first_token, first_text = (int(ends[start - 1]), int(text_ends[start - 1])) if start else (0, 0)
-        stop = max(int(np.searchsorted(ends, first_token + PIECE, side="right")), start + 1)
-        yield Documents(
-            documents.input_ids[first_token : ends[stop - 1]],
-            documents.text_lengths[first_text : text_ends[stop - 1]],
-            documents.document_texts[start:stop],
-        )
-        start = stop

@@ -1,8 +1,8 @@
 """Read, clean and tokenise the texts of a corpus, in as many parts as there are jobs.
 
 Files are cut into sections; a part is a run of sections. The documents of a section are stored in shards, files of some
-tens of megabytes with checksums. They do not depend on the parts, so any number of jobs builds the same corpus. A job
-that starts again after a kill keeps its shards.
+megabytes. They do not depend on the parts, so any number of jobs builds the same corpus. A job that starts again after
+a kill keeps its shards.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from retort.atomic import replacing, write_text
-from retort.checksums import sha256
+from retort.atomic import flush, replacing
 from retort.data.corpus_texts import CorpusTexts, Seen, clean, digest
 from retort.data.packing import Documents, Packer
 from retort.data.texts import Section, texts
 from retort.data.tokenizers import CorpusTokenizer, token_dtype
-from retort.errors import RetortError
 from retort.specs.corpus import Component
 
 CHUNK = 1 << 20  # characters that are tokenised at a time
-SHARD = 1 << 23  # tokens after which a shard is written
+SHARD = 1 << 21  # tokens after which a shard is written; it is packed at once
 ARRAYS = ("input_ids", "text_lengths", "document_texts", "digests", "characters", "read")
 
 
@@ -144,7 +142,7 @@ def _shards(corpus: CorpusTexts, number: int, owner: int, section: Section, fold
     component, packer, consumed = corpus.settings.components[owner], corpus.packer(), 0
     paths = (folder / f"{owner:03}-{number:05}-{shard:05}.safetensors" for shard in itertools.count())
     for path in paths:
-        if not _is_whole(path):
+        if not path.is_file():
             break
         shard = read_shard(path)
         yield shard
@@ -194,10 +192,10 @@ def _tokenize(
     cleaned = ((number, clean(document)) for number, document in enumerate(chunk, start=consumed + 1))
     kept = [(number, text) for number, text in cleaned if len(text) >= max(component.cleaning.minimum, 1)]
     split = [packer.texts(text) for _, text in kept]
-    tokenized = tokenizer.texts.encode(list(itertools.chain(*split)))
+    input_ids, text_lengths = tokenizer.texts.encode(list(itertools.chain(*split)))
     return TokenShard(
-        input_ids=tokenized.input_ids.astype(token_dtype(tokenizer.vocabulary)),
-        text_lengths=tokenized.lengths,
+        input_ids=input_ids.astype(token_dtype(tokenizer.vocabulary)),
+        text_lengths=text_lengths,
         document_texts=np.array(list(map(len, split)), np.int32),
         digests=np.array([digest(text) for _, text in kept], np.uint64),
         characters=np.array([len(text) for _, text in kept], np.int64),
@@ -208,7 +206,7 @@ def _tokenize(
 
 
 def _write_shard(path: Path, held: list[TokenShard], is_last: bool) -> TokenShard:
-    """Write the documents as one shard, and its checksum; a kill leaves either both or no shard. Return the shard."""
+    """Write the documents as one shard, and return it; a kill leaves a whole shard or none."""
     from safetensors.numpy import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,30 +215,14 @@ def _write_shard(path: Path, held: list[TokenShard], is_last: bool) -> TokenShar
     with replacing(path) as part:
         save_file(arrays, str(part), {"consumed": str(consumed), "is_last": str(int(is_last))})
         part.chmod(0o644)
-        write_text(_checksum(path), f"{sha256(part)}\n")
+        flush(part)  # so that not even a crash of the machine leaves half of it
     return TokenShard(**arrays, consumed=consumed, is_last=is_last)
 
 
-def _checksum(path: Path) -> Path:
-    return path.with_suffix(".sha256")
-
-
-def _is_whole(path: Path) -> bool:
-    """Return whether a shard is there and has the content that was written."""
-    checksum = _checksum(path)
-    return path.is_file() and checksum.is_file() and checksum.read_text().strip() == sha256(path)
-
-
 def read_shard(path: Path) -> TokenShard:
-    """Read a shard.
-
-    Raises:
-        RetortError: its content is not what was written.
-    """
+    """Read a shard."""
     from safetensors import safe_open
 
-    if not _is_whole(path):
-        raise RetortError(f"{path} is damaged", f"delete {path.parent} and run again")
     with safe_open(str(path), "np") as stored:
         arrays = {name: stored.get_tensor(name) for name in ARRAYS}
         metadata = stored.metadata()

@@ -31,11 +31,8 @@ def files_of(component: Component, folder: Path) -> list[Path]:
         matched = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
         if not matched:
             known = sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
-            more = ", ..." if len(known) > 8 else ""
-            raise RetortError(
-                f"source {component.source} holds no file {pattern}",
-                f"it holds {', '.join(known[:8]) or 'nothing'}{more}",
-            )
+            listed = ", ".join([*known[:8], *["..."] * (len(known) > 8)])
+            raise RetortError(f"source {component.source} holds no file {pattern}", f"it holds {listed or 'nothing'}")
         matched_files.update(dict.fromkeys(matched))
     return list(matched_files)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from retort.data.tokenizers import INT32, Tokeniser
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError, first_line
 
 ROWS, DATASET_DICT, STATE = "rows.json", "dataset_dict.json", "state.json"
@@ -55,7 +55,7 @@ class TokenColumns:
         self.values = {"input_ids": array(tokenise.id_type)}
         if tokenise.has_type_ids:
             self.values["token_type_ids"] = array("B")
-        self.offsets = array(INT32, [0])
+        self.offsets = array("i", [0])
 
     def add(self, row: Any) -> None:
         """Append a row: a `tokenizers.Encoding`, or any object with `ids` and `type_ids`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
 from retort.data.splits import read_task
 from retort.data.task_type import TaskType
-from retort.data.tokenizers import Say, Tokeniser, read_tokenizer
+from retort.data.tokenizers import Tokeniser, read_tokenizer
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 
@@ -23,7 +23,7 @@ def encode_task(
     folders: dict[str, Path],
     tokenizer: Path,
     output: Path,
-    say: Say = print,
+    say: Callable[[str], None] = print,
 ) -> dict[str, int]:
     """Encode a task and return the number of rows of each encoded split: a split, or one subset of a split.
 
@@ -33,15 +33,15 @@ def encode_task(
         folders: the folders of the fetched sources by name.
         tokenizer: the tokenizer.json of the vocabulary.
         output: the folder of the encoded task, a `DatasetDict` with `rows.json` beside it.
-        say: called with lines about the progress and about rows that were left out.
+        say: called with lines about rows that were left out.
     """
     encoder = read_tokenizer(tokenizer)
-    tokenise, writer, counts = Tokeniser.of(encoder, say), SplitWriter(output, task.labels), RowCounts()
+    tokenise, writer, counts = Tokeniser.of(encoder), SplitWriter(output, task.labels), RowCounts()
     encoder.enable_truncation(**task_type.truncation(task))
     for name, rows in read_task(task, task_type, folders):
         for note in rows.notes:
             say(note)
-        tables = task_type.encode(task, rows.records, replace(tokenise, split=name))
+        tables = task_type.encode(task, rows.records, tokenise)
         if name == task.train_split:
             _check_labels(task, tables[""])
         if not rows.labelled:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import filecmp
 import itertools
 import json
-import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,38 +16,20 @@ import numpy as np
 from retort.checksums import remedy_of_model
 from retort.errors import RetortError, first_line
 
-Say = Callable[[str], None]
-
 FILE = "tokenizer.json"
 CONFIGURATIONS = ("special_tokens_map.json", "tokenizer_config.json")
 PROBE = "A tokenizer makes tokens."  # encoded alone and as a pair, it shows which special tokens are added
 CHUNK = 2000  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
-UINT16, INT32 = "H", "i"  # type codes of `array.array`
 WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
 ROW = 200  # new words that the library tokenises together
 FIRST = "\n"  # marks the first word of a text: a tokenizer such as RoBERTa's gives it other input ids than later words
 # pre-tokenisers that split at every space and normalisers that change no space, by their type in tokenizer.json
 SPLIT_AT_SPACES = {
-    "BertPreTokenizer",
-    "ByteLevel",
-    "Metaspace",
-    "WhitespaceSplit",
-    "Whitespace",
-    "Punctuation",
-    "Digits",
-}
+    "BertPreTokenizer", "ByteLevel", "Metaspace", "WhitespaceSplit", "Whitespace", "Punctuation", "Digits",
+}  # fmt: skip
 KEEP_SPACES = {
-    "BertNormalizer",
-    "NFC",
-    "NFD",
-    "NFKC",
-    "NFKD",
-    "Nmt",
-    "Precompiled",
-    "StripAccents",
-    "Lowercase",
-    "Strip",
-}
+    "BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents", "Lowercase", "Strip",
+}  # fmt: skip
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -189,29 +170,25 @@ def _content(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tokeniser:
-    """A tokenizer that encodes texts or pairs of texts in chunks and reports its progress every ten seconds.
+    """A tokenizer that encodes texts or pairs of texts in chunks.
 
     Args:
         encoder: the `tokenizers.Tokenizer`.
         id_type: the smallest type code of `array.array` that holds all its input ids.
         has_type_ids: False where all its token type ids are 0, as in RoBERTa and XLM-R.
-        say: called with lines about the progress.
-        split: the name of the split that is encoded, for these lines.
     """
 
     encoder: Any
     id_type: str
     has_type_ids: bool
-    say: Say
-    split: str = ""
 
     @classmethod
-    def of(cls, encoder: Any, say: Say) -> Tokeniser:
+    def of(cls, encoder: Any) -> Tokeniser:
         """Return the tokeniser of a `tokenizers.Tokenizer`, which does not truncate yet."""
         encoder.no_padding()
-        id_type = UINT16 if max(encoder.get_vocab().values()) < 2**16 else INT32
+        id_type = np.dtype(token_dtype(max(encoder.get_vocab().values()) + 1)).char
         pair = encoder.encode("a", "a")  # the post-processor gives the second text its type id: 1 in BERT's family
-        return cls(encoder, id_type, any(pair.type_ids), say)
+        return cls(encoder, id_type, any(pair.type_ids))
 
     def __call__(self, texts: list[Any], offsets: bool = True) -> Iterator[Any]:
         """Yield the `tokenizers.Encoding` of each text, or pair of texts, in order.
@@ -219,12 +196,8 @@ class Tokeniser:
         Without the character offsets of tokens this is faster.
         """
         encode_batch = self.encoder.encode_batch if offsets else self.encoder.encode_batch_fast
-        reported = time.monotonic()
         for start in range(0, len(texts), CHUNK):
             yield from encode_batch(texts[start : start + CHUNK])
-            if time.monotonic() - reported > 10:
-                reported = time.monotonic()
-                self.say(f"{self.split}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
 
 
 def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
@@ -261,19 +234,6 @@ def _replaces_runs(step: dict[str, Any]) -> bool:
     return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"})
 
 
-@dataclass(frozen=True)
-class TokenizedTexts:
-    """The input ids of several texts, one text after another.
-
-    Args:
-        input_ids: (tokens,) the input ids of all texts, without special tokens.
-        lengths: (texts,) the number of tokens of each text.
-    """
-
-    input_ids: np.ndarray
-    lengths: np.ndarray
-
-
 class _Words(dict[str, int]):
     """A number for each different word, in the order of their first use; `new` are those without input ids yet."""
 
@@ -291,6 +251,9 @@ class _Words(dict[str, int]):
 class TextTokenizer:
     """Tokenises cleaned texts (one space between words) as the library does, and remembers the words it has met.
 
+    `encode` returns the input ids of several texts, one text after another and without special tokens, (tokens,), and
+    the number of tokens of each text, (texts,).
+
     Args:
         encoder: the `tokenizers.Tokenizer`, without padding and truncation.
         words_are_independent: whether words can be tokenised one by one; if not, each text is tokenised as a whole.
@@ -307,15 +270,15 @@ class TextTokenizer:
         self._starts = np.empty(0, np.int64)  # (words,), where the input ids of each word start in `_ids`
         self._lengths = np.empty(0, np.int32)  # (words,), the number of input ids of each word
 
-    def _encode_whole(self, texts: Sequence[str]) -> TokenizedTexts:
+    def _encode_whole(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         rows = [row.ids for row in self.encoder.encode_batch_fast(list(texts), add_special_tokens=False)]
         lengths = np.fromiter(map(len, rows), np.int32, len(rows))
-        return TokenizedTexts(np.fromiter(itertools.chain(*rows), np.int32, int(lengths.sum())), lengths)
+        return np.fromiter(itertools.chain(*rows), np.int32, int(lengths.sum())), lengths
 
-    def _encode_words(self, texts: Sequence[str]) -> TokenizedTexts:
+    def _encode_words(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the input ids of the texts, looked up word by word."""
         if not texts:
-            return TokenizedTexts(np.empty(0, np.int32), np.empty(0, np.int32))
+            return np.empty(0, np.int32), np.empty(0, np.int32)
         if len(self._words) > WORDS:
             self._forget()
         words = " ".join([FIRST + text for text in texts]).split(" ")
@@ -327,7 +290,7 @@ class TextTokenizer:
         indices = np.repeat(self._starts[numbers] - (ends - lengths), lengths) + np.arange(ends[-1])
         counts = np.fromiter((text.count(" ") + 1 for text in texts), np.int64, len(texts))  # (texts,), words of each
         text_ends = ends[np.cumsum(counts) - 1]  # (texts,)
-        return TokenizedTexts(self._ids[indices], np.diff(text_ends, prepend=0).astype(np.int32))
+        return self._ids[indices], np.diff(text_ends, prepend=0).astype(np.int32)
 
     def _learn(self) -> None:
         """Tokenise the words that were met for the first time."""

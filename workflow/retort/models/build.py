@@ -49,18 +49,9 @@ SIZES = {
 }
 # config keys of the vocabulary and of a layer's computation; all families share them
 KEPT = (
-    "vocab_size",
-    "type_vocab_size",
-    "pad_token_id",
-    "bos_token_id",
-    "eos_token_id",
-    "hidden_act",
-    "hidden_dropout_prob",
-    "attention_probs_dropout_prob",
-    "classifier_dropout",
-    "initializer_range",
-    "layer_norm_eps",
-)
+    "vocab_size", "type_vocab_size", "pad_token_id", "bos_token_id", "eos_token_id", "hidden_act", "layer_norm_eps",
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout", "initializer_range",
+)  # fmt: skip
 
 
 def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int | None = None) -> torch.nn.Module:
@@ -155,11 +146,8 @@ def _check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> N
     """
     prefix, weights = f"{model.base_model_prefix}.", {name for name, _ in model.named_parameters()}
     # poolers and heads of all families have other names
-    lacks = sorted(
-        name
-        for name in weights.intersection(missing)
-        if name.removeprefix(prefix).startswith(("embeddings", "encoder"))
-    )
+    held = {name: name.removeprefix(prefix) for name in weights.intersection(missing)}
+    lacks = sorted(name for name, own in held.items() if own.startswith(("embeddings", "encoder")))
     if lacks:
         count = f"{len(lacks)} weight{'s' * (len(lacks) != 1)}"
         raise _damaged(folder, f"lacks {count} of the encoder, such as {lacks[0]}")

@@ -63,7 +63,8 @@ def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = 
     # attention heads are not compared: no weight's shape depends on their number
     mine, theirs = ([getattr(m.config, width, m.config.hidden_size) for width in WIDTHS] for m in (student, source))
     if mine != theirs:
-        raise RetortError(f"a student of {_widths(mine)} cannot take layers of {_widths(theirs)}", "use 'random: true'")
+        ours, others = ("width {} x {} (embeddings {})".format(*each) for each in (mine, theirs))
+        raise RetortError(f"a student of {ours} cannot take layers of {others}", "use 'random: true'")
     # the embeddings are always copied, as in Wang et al. (2023), section 4
     for copy, original in zip(embeddings_of(student), embeddings_of(source), strict=True):
         copy.load_state_dict(original.state_dict())
@@ -71,12 +72,6 @@ def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = 
         own[index].load_state_dict(other[layer - 1].state_dict())  # papers count layers from 1
     if not new_heads:
         take_heads(student, source)
-
-
-def _widths(widths: list[int]) -> str:
-    """Return the widths in words, for an error message."""
-    hidden, intermediate, embedding = widths
-    return f"width {hidden} x {intermediate} (embeddings {embedding})"
 
 
 @torch.no_grad()

@@ -162,9 +162,7 @@ class Recorder:
         config = self.model.config
         # batches are padded with 0, which is a real token in RoBERTa; its position ids depend on the padding token
         input_ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
-        # eager attention adds its mask to the scores; transformers makes that mask itself
-        mask = batch.attention_mask if config._attn_implementation == "eager" else mask_of(batch)
-        inputs = {"input_ids": input_ids, "attention_mask": mask}
+        inputs = {"input_ids": input_ids, "attention_mask": mask_of(batch)}
         if config.type_vocab_size > 1:
             inputs["token_type_ids"] = batch.token_type_ids
         if self.logits and batch.positions is not None:

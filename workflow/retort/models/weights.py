@@ -68,6 +68,7 @@ def save_with_card(
     words = sorted(maker.words for maker in (job.ancestors | job.resumed_from) - {this_code()})
     about = "other code has made a part of it, or of what it was made from"
     mixed = f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
+    training = f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if conditions else ""
     card = f"""---
 library_name: transformers
 tags: [retort, distillation]
@@ -82,13 +83,8 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-{trained(conditions)}{section(settings)}"""
+{training}{section(settings)}"""
     save(model, tokenizer_folder, output, card)
-
-
-def trained(conditions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the section of a card that shows how the steps of a training were taken; '' if unknown."""
-    return f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if any(conditions) else ""
 
 
 def note_result(folder: Path | str, result: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from retort.atomic import write_json, write_text
+from retort.atomic import write_json
 from retort.data.encoded import Encoded
 from retort.engine.job import Job
 from retort.settings.trainings import PredictionSettings, SubmissionSettings
@@ -61,16 +61,4 @@ def write_submission(job: Job, settings: SubmissionSettings, answers_files: list
             files[name] = submission_text(answers[encoded_split], task)
     write_zip(Path(output), files)
     absent = sorted({*settings.server_files} - {*files})
-    _note_mixed(job, Path(output))
     job.say(f"{len(files)} files" + (f"; the server also takes {', '.join(absent)}" if absent else ""))
-
-
-def _note_mixed(job: Job, output: Path) -> None:
-    """Warn if the answers of a submission were made by different code: on the terminal and in a file beside the zip."""
-    note = output.with_suffix(".mixed.txt")
-    note.unlink(missing_ok=True)
-    if len(job.ancestors) > 1:
-        line = f"mixed results: the answers in {output.name} were made by different code"
-        makers = sorted(maker.words for maker in job.ancestors)
-        write_text(note, f"{line[0].upper()}{line[1:]}: {'; '.join(makers)}.\n")
-        job.say(f"{line}, see {note}")

@@ -70,8 +70,7 @@ class State:
         run: the number of its training run.
         step: the step after which it was written.
         makers: every code that trained up to this step.
-        conditions: every way in which the steps were taken, see `setup.begin`; an empty one for steps of older code,
-            which did not record it.
+        conditions: every way in which the steps were taken, see `setup.begin`.
         files: the files of its tensors, see `pack`.
     """
 
@@ -127,7 +126,7 @@ class Checkpoint:
                     raise ValueError(f"{name} is not as it was written")
             makers = [Maker(**maker) for maker in header["makers"]]
             files = [self.folder / name for name in header["files"]]
-            return State(header["run"], header["step"], makers, header.get("conditions", [{}]), files)
+            return State(header["run"], header["step"], makers, header["conditions"], files)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
