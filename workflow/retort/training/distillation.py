@@ -213,8 +213,8 @@ def task_agnostic(
     """Return a task-agnostic teacher, with batches of masked blocks from the corpus of each stage."""
 
     def at_all_positions(keys: set[Key], dropout: bool) -> Activations:
-        # a layer of which a student reads [CLS] alone runs at all positions, as it does where companions read more of it:
-        # the products of one position a row are rounded otherwise
+        # a layer of which a student reads [CLS] alone runs at all positions, as where companions read more of it: the
+        # products of one position a row are rounded otherwise
         return activations(keys | {("hidden", layer) for name, layer in keys if name == "cls"}, dropout)
 
     return TeacherAndData(
