@@ -130,14 +130,8 @@ def test_a_configuration_that_cannot_be_read_is_named(
 
 @pytest.mark.parametrize(("name", "make", "fields", "words"), archives.REFUSED)
 def test_an_archive_that_is_refused(
-    name: str,
-    make: archives.Make,
-    fields: dict[str, Any],
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, make: archives.Make, fields: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(packages, "MEMBERS", archives.MOST)
     archive = archives.write(tmp_path, name, make)
     with pytest.raises(RetortError) as caught:
         packages.unpack(archive, archives.source(**fields), tmp_path / "out", tmp_path / "inner")

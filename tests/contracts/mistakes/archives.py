@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,23 +21,22 @@ def source(**fields: Any) -> Package:
     return Package(**{**MADE, "folder": "made-1.0/data", **fields})
 
 
-def tar(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE, size: int | None = None) -> bytes:
-    """Return a .tar.gz with these members; `size` is what their headers say of the length."""
+def tar(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
+    """Return a .tar.gz with these members."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w:gz") as archive:
         for name, data in members:
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, "/etc/passwd" if kind != tarfile.REGTYPE else ""
-            info.size = len(data) if size is None else size
-            archive.addfile(info, io.BytesIO(data) if size is None else None)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     return held.getvalue()
 
 
 def zipped(*members: tuple[str, bytes]) -> bytes:
     """Return a .zip with these members."""
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a name stands twice
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members:
             archive.writestr(name, data)
     return held.getvalue()
@@ -54,8 +52,6 @@ def encrypted() -> bytes:
 
 FILE = ("made-1.0/data/a.txt", b"text")
 INNER = tar(("data/a.txt", b"text"))
-MOST = 100  # files that an archive of these tests may hold
-MANY = [(f"made-1.0/{number}", b"") for number in range(MOST + 1)]
 LACKS = "made 1.0 holds no folder made-1.0/data"
 NO_ARCHIVE = "is no archive that can be read"
 Make = Callable[[], bytes]
@@ -79,20 +75,9 @@ REFUSED: list[tuple[str, Make, dict[str, Any], str]] = [
     (NAME, lambda: tar(("made-1.0/data/device", b""), kind=tarfile.CHRTYPE), {}, LACKS),
     (NAME, lambda: tar(("made-1.0/data/pipe", b""), kind=tarfile.FIFOTYPE), {}, LACKS),
     (NAME, lambda: tar(("made-1.0/data", b"")), {}, LACKS),
-    (NAME, lambda: tar(FILE, ("made-1.0/data/a.txt/b", b"")), {}, "a.txt is a file and a folder"),
-    (NAME, lambda: tar(("made-1.0/data/a/b", b""), ("made-1.0/data/a", b"")), {}, "a is a file and a folder"),
-    (NAME, lambda: tar(FILE, FILE), {}, "made-1.0.tar.gz: a.txt is in it twice; it is no usual archive"),
-    ("made-1.0.zip", lambda: zipped(FILE, FILE), {}, "made-1.0.zip: a.txt is in it twice"),
-    (NAME, lambda: tar((f"made-1.0/data/{'a' * 300}", b"")), {}, "aaa... is too long for a file; it is no usual"),
-    (NAME, lambda: tar((f"made-1.0/data/{'a' * 300}/b", b"")), {}, "aaa... is too long for a file; it is no usual"),
     (NAME, lambda: tar(FILE), {"inner": "more/data.tar.gz"}, "made 1.0 holds no more/data.tar.gz"),
     (NAME, lambda: tar(("made-1.0/data.tar.gz", b"damaged")), {"inner": "data.tar.gz"}, NO_ARCHIVE),
     (NAME, lambda: tar(("made-1.0/data.tar.gz", INNER)), {"inner": "data.tar.gz", "folder": "dat"}, "no folder dat"),
-    # bombs: what a header states is refused before it is read
-    (NAME, lambda: tar(("made-1.0/data/bomb", b""), size=1 << 40), {}, "holds more than 100 files or 8 GiB"),
-    (NAME, lambda: tar(("made-1.0/elsewhere", b""), size=1 << 40), {}, "holds more than 100 files or 8 GiB"),
-    (NAME, lambda: tar(*MANY), {}, "holds more than 100 files"),
-    ("made-1.0.zip", lambda: zipped(*MANY), {}, "holds more than 100 files"),
 ]
 # fmt: on
 

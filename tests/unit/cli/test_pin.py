@@ -16,7 +16,7 @@ from tests.contracts.mistakes.filed import FILED
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_encoder
 
-OLD, NEW, SIDE = "a" * 40, "b" * 40, "c" * 40
+OLD, NEW, SIDE, BRANCH = "a" * 40, "b" * 40, "c" * 40, "refs/convert/parquet"
 BEFORE = """# yaml-language-server: $schema=../schemas/source.json
 title: Texts
 licence: MIT
@@ -48,7 +48,7 @@ def said(
     monkeypatch.chdir(tmp_path)
     repository = "datasets/someone/texts"
     commits = {repository: {OLD: {}, NEW: {}, SIDE: {}}}
-    branches = {(repository, "main"): NEW, (repository, "refs/convert/parquet"): SIDE}
+    branches = {(repository, "main"): NEW, (repository, BRANCH): SIDE}
 
     def said(*arguments: str, status: int = 0) -> str:
         with serve(TinyHub(commits, branches)) as hub, monkeypatch.context() as inside:
@@ -67,8 +67,6 @@ def commit_of(study_folder: Path, source: str) -> str | None:
 
 
 def test_the_commit_is_written_and_nothing_else_is_changed(said: Said, texts: Path) -> None:
-    waits = "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down\n"
-    assert waits in said("check")
     said("pin")
     lines = texts.read_text().splitlines()
     assert lines[7] == f"  commit: {NEW} # not known yet"
@@ -76,23 +74,18 @@ def test_the_commit_is_written_and_nothing_else_is_changed(said: Said, texts: Pa
     assert lines[4].endswith(" for main")
     kept = [line for number, line in enumerate(lines) if number not in (4, 7)]
     assert kept == [line for line in BEFORE.splitlines() if "commit" not in line]
-    assert "hub.commit" not in said("check")
 
 
-def test_a_commit_that_stands_there_is_kept_unless_renewed(said: Said, texts: Path) -> None:
-    said("pin", "texts", "--revision", OLD)
+def test_a_commit_that_stands_there_is_kept_unless_its_source_is_named(said: Said, texts: Path) -> None:
+    texts.write_text(
+        BEFORE.replace("commit: null", f"commit: {OLD}").replace("  repo_type", f"  branch: {BRANCH}\n  repo_type")
+    )
     before = texts.read_text()
-    assert f"texts is pinned to {OLD}; --renew asks for a newer commit" in said("pin", "texts", status=2)
-    said("pin")  # without names, it pins the sources that lack a commit: here none
-    assert texts.read_text() == before
-    assert said("pin", "--renew").endswith(f"texts: someone/texts at {NEW}\n")
-    assert texts.read_text().count("found:") == 1
-
-
-def test_the_branch_of_the_file_is_asked_for(said: Said, texts: Path, study_folder: Path) -> None:
-    texts.write_text(BEFORE.replace("  repo_type", "  branch: refs/convert/parquet\n  repo_type"))
     said("pin")
-    assert commit_of(study_folder, "texts") == SIDE
+    assert texts.read_text() == before
+    assert said("pin", "texts").endswith(f"texts: someone/texts at {SIDE}\n")
+    said("pin", "texts")
+    assert texts.read_text().count("found:") == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +93,11 @@ def test_the_branch_of_the_file_is_asked_for(said: Said, texts: Path, study_fold
     [
         (BEFORE, ["text"], "no source of the hub is called 'text'; did you mean 'texts'?"),
         (BEFORE, ["encoder"], "no source of the hub is called 'encoder'; there are: texts"),
-        (BEFORE, ["texts", "--revision", "mian"], "someone/texts has no commit or branch mian"),
+        (
+            BEFORE.replace("  repo_type", "  branch: mian\n  repo_type"),
+            [],
+            "someone/texts has no commit or branch mian",
+        ),
         (INLINE, [], "'hub' is not a block; write the keys of 'hub' a line each"),
     ],
 )

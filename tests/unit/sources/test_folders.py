@@ -27,22 +27,6 @@ def data(tmp_path: Path) -> Path:
     return data
 
 
-def test_every_file_is_a_link_and_every_folder_is_real(data: Path, tmp_path: Path) -> None:
-    to = tmp_path / "to"
-    assert fetch(Folder(path=str(data)), to, tmp_path / "state") == 3
-    assert (to / "a.txt").is_symlink()
-    assert not (to / "inner").is_symlink()
-    assert (to / "inner" / "b.txt.gz").read_bytes() == b"b"
-    assert (to / "linked" / "far.txt").read_text() == "far"
-    assert not (to / ".snakemake_timestamp").exists()
-
-
-def test_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    with pytest.raises(RetortError, match="source folder .*data is empty"):
-        fetch(Folder(path=str(tmp_path / "data")), tmp_path / "to", tmp_path / "state")
-
-
 def content(data: Path) -> str:
     """Return the digest by which a folder is known, as the next start sees it."""
     content_of.cache_clear()

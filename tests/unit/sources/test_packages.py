@@ -36,62 +36,6 @@ def fetched(wanted: Package, folder: Path, monkeypatch: pytest.MonkeyPatch, **se
     return packages.fetch(wanted, folder / "out", folder / "state")
 
 
-def publish(folder: Path, name: str, data: bytes | None, sha256: str = "") -> str:
-    """Put a file into an index on this machine, or only name it there, and return the address of the index."""
-    digests = {name: f"#sha256={sha256}" * bool(sha256), "made-0.9.tar.gz": "", "README": ""}
-    links = "".join(f'<a href="../../files/{each}{digest}">{each}</a>' for each, digest in digests.items())
-    (folder / "simple/made").mkdir(parents=True)
-    (folder / "simple/made/index.html").write_text(f"<!DOCTYPE html><html><body>{links}</body></html>")
-    (folder / "files").mkdir()
-    if data is not None:
-        (folder / "files" / name).write_bytes(data)
-    return (folder / "simple").as_uri()
-
-
-def test_build_code_of_a_source_archive_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = b'[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n'
-    setup = SETUP.format(str(tmp_path / "mark")).encode()
-    data = tar(("made-1.0/setup.py", setup), ("made-1.0/pyproject.toml", build), ("made-1.0/data/a.txt", b"text"))
-    index = publish(tmp_path, NAME, data, hashlib.sha256(data).hexdigest())
-    assert fetched(of(data), tmp_path, monkeypatch, index_url=index) == 1
-    assert (tmp_path / "out/a.txt").read_text() == "text"
-    assert not (tmp_path / "mark").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "fields"),
-    [
-        (WHEEL, zipped(("made/data/a.txt", b"text")), {"distribution": "wheel", "folder": "made/data"}),
-        (NAME, tar(("made-1.0/d.tar.gz", tar(("deep/a.txt", b"text")))), {"inner": "d.tar.gz", "folder": "deep"}),
-    ],
-)
-def test_a_wheel_and_an_archive_inside_an_archive(
-    name: str, data: bytes, fields: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert fetched(of(data, **fields), tmp_path, monkeypatch, index_url=publish(tmp_path, name, data)) == 1
-
-
-def test_the_settings_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "pip.conf").write_text(
-        "[global]\nindex-url = https://one/index\ntimeout = 5\n[download]\nindex-url = https://two/index\n"
-        "[install]\nindex-url = https://three/index\n"
-    )
-    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
-    settings = packages.pip_settings()
-    assert (settings["index-url"], settings["timeout"]) == ("https://two/index", "5")
-    monkeypatch.setenv("PIP_INDEX_URL", "https://four/index/")
-    assert packages.pip_settings()["index-url"] == "https://four/index/"
-
-
-def test_a_folder_of_archives_and_a_further_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "links").mkdir()
-    (tmp_path / "links" / NAME).write_bytes(DATA)
-    assert fetched(of(DATA), tmp_path, monkeypatch, no_index="true", find_links=str(tmp_path / "links")) == 1
-    first, further = publish(tmp_path / "first", NAME, b"other", "f" * 64), publish(tmp_path / "further", NAME, DATA)
-    assert fetched(of(DATA), tmp_path, monkeypatch, index_url=first, extra_index_url=further) == 1
-
-
 @contextmanager
 def served(pages: Pages, user: str = "") -> Iterator[tuple[str, list[str | None]]]:
     """Serve pages, to `user:password` alone if one is given; yield the address and the credentials that are sent."""
@@ -119,18 +63,62 @@ def served(pages: Pages, user: str = "") -> Iterator[tuple[str, list[str | None]
         server.server_close()
 
 
-def test_an_index_that_answers_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def index_of(data: bytes, name: str = NAME, sha256: str = "") -> Pages:
+    """Return the pages of an index that has a file, and says this of its checksum."""
+    digests = {name: f"#sha256={sha256}" * bool(sha256), "made-0.9.tar.gz": "", "README": ""}
+    links = "".join(f'<a href="/files/{each}{digest}">{each}</a>' for each, digest in digests.items())
+    page = f"<!DOCTYPE html><html><body>{links}</body></html>".encode()
+    return {"/simple/made/": ("text/html", page), f"/files/{name}": ("application/octet-stream", data)}
+
+
+def test_build_code_of_a_source_archive_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = b'[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n'
+    setup = SETUP.format(str(tmp_path / "mark")).encode()
+    data = tar(("made-1.0/setup.py", setup), ("made-1.0/pyproject.toml", build), ("made-1.0/data/a.txt", b"text"))
+    with served(index_of(data, sha256=hashlib.sha256(data).hexdigest())) as (address, _):
+        assert fetched(of(data), tmp_path, monkeypatch, index_url=f"http://{address}/simple") == 1
+    assert (tmp_path / "out/a.txt").read_text() == "text"
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "fields"),
+    [
+        (WHEEL, zipped(("made/data/a.txt", b"text")), {"distribution": "wheel", "folder": "made/data"}),
+        (NAME, tar(("made-1.0/d.tar.gz", tar(("deep/a.txt", b"text")))), {"inner": "d.tar.gz", "folder": "deep"}),
+    ],
+)
+def test_a_wheel_and_an_archive_inside_an_archive_of_a_folder(
+    name: str, data: bytes, fields: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / name).write_bytes(data)
+    links = str(tmp_path / "links")
+    assert fetched(of(data, **fields), tmp_path, monkeypatch, no_index="true", find_links=links) == 1
+
+
+def test_the_settings_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[global]\nindex-url = https://one/index\ntimeout = 5\n[download]\nindex-url = https://two/index\n"
+        "[install]\nindex-url = https://three/index\n"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
+    settings = packages.pip_settings()
+    assert (settings["index-url"], settings["timeout"]) == ("https://two/index", "5")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://four/index/")
+    assert packages.pip_settings()["index-url"] == "https://four/index/"
+
+
+def test_a_further_index_that_answers_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = {"filename": NAME, "url": f"/files/{NAME}", "hashes": {"sha256": hashlib.sha256(DATA).hexdigest()}}
     page = {"meta": {"api-version": "1.0"}, "name": "made", "files": [file]}
-    pages = {
-        "/simple/made/": ("application/vnd.pypi.simple.v1+json", json.dumps(page).encode()),
-        f"/files/{NAME}": ("application/octet-stream", DATA),
-    }
-    with served(pages, "me:secret") as (address, _):
-        index = f"http://me:secret@{address}/simple"
-        assert fetched(of(DATA), tmp_path, monkeypatch, index_url=index) == 1
+    pages = index_of(DATA) | {"/simple/made/": ("application/vnd.pypi.simple.v1+json", json.dumps(page).encode())}
+    with served(index_of(b"other", sha256="f" * 64)) as (first, _), served(pages, "me:secret") as (address, _):
+        indexes = {"index_url": f"http://{first}/simple", "extra_index_url": f"http://me:secret@{address}/simple"}
+        assert fetched(of(DATA), tmp_path, monkeypatch, **indexes) == 1
         with pytest.raises(RetortError, match="no package index has the sdist of made 2.0") as caught:
-            fetched(of(DATA, version="2.0"), tmp_path, monkeypatch, index_url=index)
+            fetched(of(DATA, version="2.0"), tmp_path, monkeypatch, **indexes)
     assert "secret" not in str(caught.value)
 
 
@@ -161,37 +149,15 @@ def test_an_index_that_cannot_be_read(
     assert "secret" not in str(caught.value)
 
 
-DAMAGED = f"{NAME}: sha256 is .*, and that of the source is 000000000000...; the download is damaged"
-
-
 @pytest.mark.parametrize(
-    ("data", "sha256", "said"),
+    ("sha256", "said"),
     [
-        (DATA, "f" * 64, "sdist of made 1.0: its sha256 is ffffffffffff..., and that of the source is 000000000000..."),
-        (DATA, "", DAMAGED),
-        (DATA, "0" * 64, DAMAGED),
-        (None, "", f"files/{NAME} cannot be read"),
+        ("f" * 64, "sdist of made 1.0: its sha256 is ffffffffffff..., and that of the source is 000000000000..."),
+        ("", f"{NAME}: sha256 is .*, and that of the source is 000000000000...; the download is damaged"),
+        ("0" * 64, f"{NAME}: sha256 is .*, and that of the source is 000000000000...; the download is damaged"),
     ],
 )
-def test_another_checksum_and_a_file_that_an_index_lacks(
-    data: bytes | None, sha256: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(RetortError, match=said):
-        fetched(source(), tmp_path, monkeypatch, index_url=publish(tmp_path, NAME, data, sha256))
+def test_another_checksum(sha256: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(index_of(DATA, sha256=sha256)) as (address, _), pytest.raises(RetortError, match=said):
+        fetched(source(), tmp_path, monkeypatch, index_url=f"http://{address}/simple")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.network
-def test_the_archive_of_the_pocket_study(tmp_path: Path) -> None:
-    from retort.specs.source import PackageSource
-    from retort.specs.yaml_reader import read_yaml
-
-    from tests.conftest import ROOT
-
-    vader = PackageSource(**read_yaml(ROOT / "workflow/sources/vader.yaml")).fetched
-    try:
-        assert packages.fetch(vader, tmp_path / "out", tmp_path / "state") > 5
-    except RetortError as error:
-        if "within reach" not in str(error):
-            raise
-        pytest.skip("no package index is within reach")

@@ -104,32 +104,6 @@ def test_an_unknown_commit_is_asked_for_and_written_down(
     assert len(hub.paths()) == asked
 
 
-def test_a_commit_that_cannot_be_written_down_is_used_all_the_same(
-    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = Path(config.study) / "sources/texts.yaml"
-    hub_keys = "{repository: someone/texts, repo_type: dataset, files: ['*.txt']}"
-    path.write_text(f"title: T\nlicence: MIT\nhub: {hub_keys}\n")
-    plan = planned(config)
-    run_sources.pin(plan.study)
-    assert lines(capsys)[0].startswith(
-        f"study/sources/texts.yaml: runs with {COMMIT}, which could not be written there: 'hub' is not a block"
-    )
-    assert of_job(plan).settings.sources["texts"].model_dump()["hub"]["commit"] == COMMIT
-
-
-def test_a_dry_run_asks_nobody_and_tells_what_a_run_will_ask(
-    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on_hub(config, "texts", commit=None, found=None)
-    plan = Plan(config, run_sources.without_asking)
-    assert plan.cells
-    assert hub.paths() == []
-    assert lines(capsys) == [
-        "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down"
-    ]
-
-
 def test_what_is_missing_is_left_out_and_all_else_is_planned(
     config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -202,8 +176,3 @@ def test_a_folder_without_files_is_left_out(config: Config, capsys: pytest.Captu
     (Path("texts") / "rated.txt").write_text("0")
     assert planned(config).cells
     assert lines(capsys) == []
-
-
-def test_nothing_is_asked_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
-    assert Plan(Config(), run_sources.with_answers_of_the_hub).config.run_sources.missing == {}

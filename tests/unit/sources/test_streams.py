@@ -116,7 +116,7 @@ def test_all_rows_where_there_are_no_more(hub: TinyHub, tmp_path: Path) -> None:
     ("first", "said"),
     [
         ({"column": "txt"}, "someone/texts: en/train-0.parquet has no column 'txt'; name it in the corpus's options"),
-        ({"files": ["de/*.parquet"]}, "holds no de/*.parquet; it holds README.md, en/train-0.parquet"),
+        ({"files": ["de/*.parquet"]}, "holds no de/*.parquet, but README.md, en/train-0.parquet"),
     ],
 )
 def test_a_column_or_a_file_that_is_not_there(hub: TinyHub, first: dict[str, Any], said: str, tmp_path: Path) -> None:

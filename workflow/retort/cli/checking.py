@@ -15,7 +15,7 @@ from retort.plan.settings_cells import check_settings_cells
 from retort.plan.value_lines import values
 from retort.registry import unknown
 from retort.sources.pinning import pin
-from retort.sources.run_sources import absent_in_folders, unpinned
+from retort.sources.run_sources import absent_in_folders
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.schemas import current_files
@@ -73,8 +73,6 @@ def check_everything(arguments: argparse.Namespace) -> int:
         return max(inventory.report(study), _refuse(lacking) if lacking else 0)
     if lacking:
         return _refuse(lacking)
-    for line in unpinned(study, needed):
-        print(line)
     cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"
@@ -151,14 +149,12 @@ def show_student(arguments: argparse.Namespace) -> int:
 
 @verb(
     "pin",
-    argument("source", nargs="*", help="sources of the hub (default: all that have no commit)"),
-    argument("--revision", help="branch, tag or commit to ask for (default: the branch that the file names)"),
-    argument("--renew", action="store_true", help="replace commits that the files name"),
+    argument("source", nargs="*", help="sources that are pinned anew (default: all of the hub that have no commit)"),
 )
 def pin_sources(arguments: argparse.Namespace) -> int:
-    """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
+    """Ask the Hugging Face hub for the commit of each source's branch, and write it into the source's file."""
     study, _ = read(config_of(arguments))
-    for line in pin(study, arguments.source, arguments.revision, arguments.renew):
+    for line in pin(study, arguments.source):
         print(line)
     return 0
 

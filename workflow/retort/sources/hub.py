@@ -22,8 +22,8 @@ from retort.data.splits import CARD
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
 from retort.specs.source import FirstRows, Hub, HubFiles
 
-PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
-REFUSED = {PICKLED: "is pickled and never read", (".py",): "is code and never run"}  # by the end of the name
+UNSAFE = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".py")  # ends of names of pickled files, and of code
+NEVER = "pickled files are never read, and scripts never run"
 # an address, in two groups: scheme, and host and path; the user and password before them and the query after them
 ADDRESS = re.compile(r"(\w+://)(?:[^/\s]*@)?([^\s?#'\"<>\[\]]*)[^\s'\"<>\[\]]*")
 
@@ -57,10 +57,7 @@ def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
     errors = library().errors
     known = {  # a gated repository is also one that is not found
         errors.GatedRepoError: (f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`"),
-        errors.RevisionNotFoundError: (
-            f"{hub.repository} has no commit or branch {revision}",
-            "`retort pin` asks for one",
-        ),
+        errors.RevisionNotFoundError: (f"{hub.repository} has no commit or branch {revision}", "see its page"),
         errors.RepositoryNotFoundError: (
             f"the hub has no {hub.repo_type} {hub.repository}",
             "is it private? `hf auth login`",
@@ -113,32 +110,14 @@ def listing(hub: HubFiles) -> list[str]:
     for pattern in hub.files:
         matched = fnmatch.filter(paths, pattern)
         if not matched:
-            raise _no_match(hub, pattern, paths)
+            what = f"{hub.repository} at {hub.commit[:12]} holds no {pattern}, but {', '.join(paths[:12]) or 'nothing'}"
+            raise RetortError(what, f"{NEVER}: pin a branch of a conversion, such as refs/pr/1 or refs/convert/parquet")
         chosen.update(matched)
     for path in sorted(chosen):
-        refusals = [what for endings, what in REFUSED.items() if path.endswith(endings)]
-        if path.startswith("/") or ".." in path.split("/"):
-            refusals.append("leaves its repository")
-        if refusals:
-            what = f"{hub.repository} at {str(hub.commit)[:12]}: {path} {refusals[0]}"
-            raise RetortError(what, "name the files of data, or the safetensors file, in 'files'")
+        if path.endswith(UNSAFE) or path.startswith("/") or ".." in path.split("/"):
+            what = f"{hub.repository} at {hub.commit[:12]}: {path} is not fetched"
+            raise RetortError(what, f"{NEVER}: name the files of data, or the safetensors file, in 'files'")
     return sorted(chosen)
-
-
-def _no_match(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
-    """Return the error for a pattern that matches no file of the commit."""
-    what = f"{hub.repository} at {str(hub.commit)[:12]} holds no {pattern}"
-    if pattern.endswith(".safetensors"):
-        return RetortError(
-            f"{what}, and pickled weights are never read",
-            "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
-        )
-    if hub.repo_type == "dataset" and (scripts := [path for path in paths if path.endswith(".py")]):
-        return RetortError(
-            f"{what}, and its script {scripts[0]} is never run",
-            "pin the hub's own conversion: `branch: refs/convert/parquet`",
-        )
-    return RetortError(what, f"it holds {', '.join(paths[:12]) or 'nothing'}")
 
 
 def _download(hub: HubFiles, paths: list[str], state: Path) -> None:

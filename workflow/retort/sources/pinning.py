@@ -53,28 +53,23 @@ def write(path: Path, commit: str, branch: str) -> None:
         flush(part)  # the file is the user's
 
 
-def pin(study: Study, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
-    """Pin sources of the hub to a commit and return one line for each that says what was written.
+def pin(study: Study, names: list[str]) -> list[str]:
+    """Pin sources of the hub to the commit of their branch, and return one line for each that says what was written.
 
     Args:
         study: the study whose source files are changed.
-        names: the sources to pin; an empty list means every hub source that has no commit.
-        branch: the branch to ask for instead of the one in the file.
-        renew: also replace commits that the files name.
+        names: the sources to pin, also those that have a commit; an empty list means every hub source that has none.
 
     Raises:
-        RetortError: a source is unknown or already pinned, or the hub gives no answer; sources before it stay pinned.
+        RetortError: a source is unknown, or the hub gives no answer; sources before it stay pinned.
     """
     hubs = {name: source.hub for name, source in study.sources.items() if isinstance(source, HubSource)}
     for name in names:
         if name not in hubs:
             raise unknown("source of the hub", name, hubs)
-        if hubs[name].commit and not renew:
-            raise RetortError(f"{name} is pinned to {hubs[name].commit}", "--renew asks for a newer commit")
     lines = []
-    for name in names or [name for name, hub in hubs.items() if renew or not hub.commit]:
-        hub = hubs[name].model_copy(update={"branch": branch} if branch else {})
-        commit = commit_of(hub)
-        write(study.files["sources", name], commit, hub.branch)
-        lines.append(f"{name}: {hub.repository} at {commit}")
+    for name in names or [name for name, hub in hubs.items() if not hub.commit]:
+        commit = commit_of(hubs[name])
+        write(study.files["sources", name], commit, hubs[name].branch)
+        lines.append(f"{name}: {hubs[name].repository} at {commit}")
     return lines

@@ -60,13 +60,8 @@ class Absence:
 
 
 def without_asking(study: Study) -> RunSources:
-    """Return the decision of a dry run: leave out only what the user's folders lack, and do not ask the hub.
-
-    Print a line for each source whose commit a run will ask the hub for.
-    """
-    needed = required(study)
-    _tell(unpinned(study, needed))
-    return _decision(study, absent_in_folders(study, needed), {})
+    """Return the decision of a dry run: leave out only what the user's folders lack, and do not ask the hub."""
+    return _decision(study, absent_in_folders(study, required(study)), {})
 
 
 def with_answers_of_the_hub(study: Study) -> RunSources:
@@ -88,16 +83,6 @@ def _decision(study: Study, absent: list[Absence], commits: dict[str, str]) -> R
     _tell(f"left out: {absence.line(study)}" for absence in absent)
     missing = {absence.key: absence.reason for absence in absent}
     return RunSources(folders=study.config.folders, commits=commits, missing=missing)
-
-
-def unpinned(study: Study, needed: set[str]) -> list[str]:
-    """Return a line for each source of the hub whose commit is not known yet."""
-    return [
-        f"{study.files['sources', name].relative_to(study.folder.parent)}: hub.commit: none yet; "
-        f"a run asks the hub for that of {source.hub.branch}, and writes it down"
-        for name, source in _on_hub(study, needed).items()
-        if source.hub.commit is None
-    ]
 
 
 def pin(study: Study) -> None:
@@ -196,27 +181,21 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
     in_use = {name: study.sources[name].in_use(study.config) for name in sorted(of_folder("sources", needed))}
     folders = {name: Path(each.path).expanduser() for name, each in in_use.items() if isinstance(each, FolderSource)}
     empty = {name for name, folder in folders.items() if not (folder.is_dir() and any(folder.iterdir()))}
-    absent = [
-        Absence(
-            f"sources/{name}",
-            study.files["sources", name],
-            f"is {'empty' if folders[name].is_dir() else 'no folder'}",
-            "put the files there",
-            f"path: {folders[name]}",
-        )
-        for name in sorted(empty)
-    ]
+    absent = []
+    for name in sorted(empty):
+        what = f"is {'empty' if folders[name].is_dir() else 'no folder'}"
+        file, folder = study.files["sources", name], f"path: {folders[name]}"
+        absent.append(Absence(f"sources/{name}", file, what, "put the files there", folder))
     for key in sorted(needed):
         noun, name = key.split("/", 1)
         for source, files in _files_read(study, noun, name):
-            folder = folders.get(source)
-            missing = (
-                [names[0] for names in files if not any(any(folder.glob(each)) for each in names)] if folder else []
-            )
-            if missing and source not in empty:
+            if source not in folders or source in empty:
+                continue
+            place = folders[source]
+            if missing := [names[0] for names in files if not any(any(place.glob(each)) for each in names)]:
                 what = f"holds no {', '.join(missing[:3])}" + (f" and {len(missing) - 3} more" * (len(missing) > 3))
                 file = study.files["tasks" if noun == "submissions" else noun, name]
-                absent.append(Absence(key, file, what, "put it there, or move the folder away", str(folder)))
+                absent.append(Absence(key, file, what, "put it there, or move the folder away", str(place)))
     return absent
 
 
