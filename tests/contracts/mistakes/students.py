@@ -106,5 +106,16 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "terms: [{objective: soft-labels}, {objective: supervised, weight: 0.5}]", [
         ("terms: []", "kd.stages.1.terms: List should have at least 1 item after validation, not 0"),
     ]),
+    Edits("papers/tiny/students.yaml", "architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}", [
+        ("architecture: encodr", ": no model is called 'encodr'; did you mean 'encoder'?"),
+        ("architecture: {like: encodr, layers: 2}", ": no model is called 'encodr'; did you mean 'encoder'?"),
+        ("architecture: {like: [encoder]}", ": no model is called '['encoder']'; did you mean 'encoder'?"),
+        ("architecture: {like: encoder, layers: two}", ".layers: Input should be a valid integer, not 'two'"),
+        ("architecture: {like: encoder, layers: 2, hiden: 8}",
+         ".hiden: no key is called 'hiden'; did you mean 'hidden'?"),
+        ("architecture: {like: encoder, layers: 2, hidden: 25}",
+         ": hidden (25) is not a multiple of heads (3)"),
+        ("architecture: 3", ": give a mapping, not 3"),
+    ], at="kd.architecture"),
 ]
 # fmt: on

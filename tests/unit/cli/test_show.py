@@ -39,6 +39,16 @@ axes:
 """
 
 
+LIKE = """
+like:
+  title: Of the sizes of a model
+  teacher: teacher
+  protocol: short
+  architecture: {}
+  initialisation: {{random: true}}
+"""
+
+
 def rows(config: Config, name: str, task: str = "") -> dict[str, tuple[str, str]]:
     """Return key -> (value, origin) of a student's settings."""
     shown = [line.split("  ") for line in itertools.dropwhile(lambda line: line, lines(config, name, task)) if line]
@@ -51,6 +61,18 @@ def tiny(study_folder: Path) -> Config:
     """Return the configuration of the tiny study, with a family of one student."""
     add(study_folder, "papers/tiny/students.yaml", FAMILY)
     return read_config({"papers": ["tiny"], "study": str(study_folder)})
+
+
+@pytest.mark.parametrize("given", ["encoder", "{like: encoder, layers: 2}"])
+def test_sizes_of_a_model_stand_where_it_is_named(study_folder: Path, given: str) -> None:
+    add(study_folder, "papers/tiny/students.yaml", LIKE.format(given))
+    file = study_folder / "papers/tiny/students.yaml"
+    found = rows(read_config({"papers": ["tiny"], "study": str(study_folder)}), "like")
+    line = file.read_text().splitlines().index(f"  architecture: {given}") + 1
+    shown = {key: value for key, value in found.items() if key.startswith("architecture.")}
+    assert {origin.rpartition("/")[2] for _, origin in shown.values()} == {f"students.yaml:{line}"}
+    layers = "4" if given == "encoder" else "2"
+    assert [value for value, _ in shown.values()] == [layers, "3", "24", "48"]
 
 
 def test_each_value_has_its_line(tiny: Config) -> None:

@@ -16,7 +16,7 @@ from retort.specs.student import Stage, Student, Term
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
 from retort.study.cells import of_folder
-from retort.study.families import student_entries
+from retort.study.families import student_entries, with_sizes
 from retort.study.questions import fitted_on, layer_pairs
 from retort.study.study import Study
 
@@ -97,7 +97,8 @@ class Origins:
         """The student's entry in its students.yaml, families expanded."""
         path = self.study.files["students", self.name]
         entries = student_entries(path, Problems(self.study.folder), marked=True)
-        return YamlContent(path, entries[self.name.removeprefix(f"{path.parent.name}-")][1])
+        entry = entries[self.name.removeprefix(f"{path.parent.name}-")][1]
+        return YamlContent(path, with_sizes(entry, self.study.models))
 
     def file(self, folder: str, name: str) -> YamlContent:
         """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from retort.specs.base import Name, Options, Real, Spec, Text, Version, Whole
 from retort.specs.source import InOnePlace, Relative
@@ -47,6 +50,24 @@ class Architecture(Spec):
     def widths(self) -> tuple[int, int, int]:
         """The (hidden, intermediate, embedding) widths; layers can be copied only between models with equal widths."""
         return self.hidden, self.intermediate, self.embedding or self.hidden
+
+
+@dataclass(frozen=True)
+class OrLike:
+    """An annotation of an architecture, for its JSON schema: a file may give the name of a model that has it.
+
+    It may also name the model under `like`, beside the sizes that differ. The sizes stand in its place when the file is
+    loaded (`study/families.py`).
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return a schema that accepts all sizes, the name of a model, or the name and sizes that differ."""
+        name = {"type": "string", "description": "an entry of workflow/models"}
+        sizes = handler.resolve_ref_schema(handler(schema))
+        changed = {"type": "object", "properties": {"like": name, **sizes["properties"]}, "required": ["like"]}
+        return {"anyOf": [handler(schema), name, {**changed, "additionalProperties": False}]}
 
 
 class TokensPerWord(Spec):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from retort.specs.base import Deviation, Distinct, Name, Real, Seed, Settings, Spec, StudentName, Text, Version, Whole
-from retort.specs.model import Architecture
+from retort.specs.model import Architecture, OrLike
 from retort.specs.protocol import OF_ROWS, ScheduleChanges
 
 
@@ -110,7 +110,9 @@ class Student(Spec):
 
     title: Text = Field(description="what it is, in one line")
     teacher: StudentName = Field(description="an entry of `teachers` in a paper.yaml")
-    architecture: Architecture = Field(description="its sizes")
+    architecture: Annotated[Architecture, OrLike()] = Field(
+        description="its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}"
+    )
     initialisation: Initialisation = Field(description="where its first weights come from")
     stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
     protocol: Name = Field(description="an entry of workflow/protocols")

@@ -33,6 +33,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs import loading
+from retort.specs.model import Model
 from retort.specs.student import Student
 
 Entry = dict[str, Any]
@@ -40,6 +41,7 @@ Axis = dict[Any, Entry]  # the name of a value -> its keys
 Combination = dict[str, tuple[Any, Entry]]  # axis -> the name and the keys of the chosen value
 
 AXES, FOR_EACH, EXCEPT, ALL = "axes", "for_each", "except", "all"
+ARCHITECTURE, LIKE = "architecture", "like"
 JOINED = "deviations"  # the field whose lists are joined
 _PLACEHOLDER = re.compile(r"\{([a-z][\w-]*)(?:\.([\w-]+))?\}")
 
@@ -76,6 +78,21 @@ def student_entries(path: Path, problems: loading.Problems, marked: bool = False
             else:  # any unknown name in other files may mean this student
                 problems.unread.add(f"{path.parent.name}-*")
     return students
+
+
+def model_named(entry: Any) -> str:
+    """Return the name of the model whose sizes an entry gives its student; empty if it gives the sizes themselves."""
+    given = entry.get(ARCHITECTURE) if isinstance(entry, dict) else None
+    return str(given.get(LIKE, "")) if isinstance(given, dict) else given if isinstance(given, str) else ""
+
+
+def with_sizes(entry: Any, models: Mapping[str, Model]) -> Any:
+    """Return an entry with all sizes of its student, where it names a known model that has them."""
+    if (model := models.get(model_named(entry))) is None:
+        return entry
+    given = entry[ARCHITECTURE]
+    changes = {key: size for key, size in given.items() if key != LIKE} if isinstance(given, dict) else {}
+    return {**entry, ARCHITECTURE: {**model.architecture.model_dump(), **changes}}
 
 
 def shared_axes(content: Mapping[Any, Any]) -> dict[str, Axis]:

@@ -24,7 +24,7 @@ from retort.specs.source import Source
 from retort.specs.student import Student
 from retort.specs.task import Task
 from retort.specs.yaml_reader import read_yaml
-from retort.study.families import student_entries
+from retort.study.families import model_named, student_entries, with_sizes
 from retort.study.study import Study
 
 FOLDERS: dict[str, Any] = {
@@ -201,7 +201,12 @@ def _read_students(
     """Read the entries of a students.yaml: short name -> (key in the file, entry)."""
     for name, (key, entry) in entries.items():
         full = f"{names.paper}-{name}"
-        student = problems.validate(path, key, Student, entry, names)
+        student, model = None, model_named(entry)
+        if model and model not in study.models:
+            lines = study.wrong_name(f"{key}.architecture", "model", model, study.models)
+            problems.add_all((path, line) for line in lines)
+        else:
+            student = problems.validate(path, key, Student, with_sizes(entry, study.models), names)
         if student is None:
             problems.unread.add(full)
             continue
