@@ -28,7 +28,7 @@ RESULTS = Path("results")
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
-    "tables", "tokenized", "test_sets", "distilled",
+    "tables", "tokenized", "test_sets", "distilled", "training_rows",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Sources, encoded tasks, packed corpora."""
+"""Sources, encoded tasks, sets of training rows, packed corpora."""
 
 
 rule fetch_source:
@@ -57,6 +57,26 @@ rule encode_task:
         **rule_of["encode_task"].params,
     script:
         "../scripts/encode_task.py"
+
+
+rule make_training_rows:
+    """Read or make rows on which students are trained in place of a task's own, and tokenise them."""
+    input:
+        **rule_of["make_training_rows"].inputs,
+    output:
+        **rule_of["make_training_rows"].outputs,
+    log:
+        rule_of["make_training_rows"].log,
+    wildcard_constraints:
+        **rule_of["make_training_rows"].constraints,
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asked.of(rule_of["make_training_rows"]),
+    params:
+        **rule_of["make_training_rows"].params,
+    script:
+        "../scripts/make_training_rows.py"
 
 
 rule tokenize_corpus:

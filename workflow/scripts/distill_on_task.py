@@ -15,5 +15,6 @@ with job(snakemake) as running:
             encoded_folder=read.encoded,
             folders=StartFolders(read.teacher or None, read.model, read.tokenizer, next(iter(read.parent), None)),
             activations_folder=read.activations or None,
+            rows_folders=list(read.training_rows),
             weights_folder=weights,
         )

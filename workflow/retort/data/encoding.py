@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
 
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
-from retort.data.splits import read_task
+from retort.data.splits import SplitRows, read_task
 from retort.data.task_type import TaskType
 from retort.data.tokenizers import Tokeniser, read_tokenizer
 from retort.errors import RetortError
@@ -35,10 +35,22 @@ def encode_task(
         output: the folder of the encoded task, a `DatasetDict` with `rows.json` beside it.
         say: called with lines about rows that were left out.
     """
+    return encode_splits(task, task_type, read_task(task, task_type, folders), tokenizer, output, say)
+
+
+def encode_splits(
+    task: TaskSettings,
+    task_type: TaskType,
+    splits: Iterable[tuple[str, SplitRows]],
+    tokenizer: Path,
+    output: Path,
+    say: Callable[[str], None] = print,
+) -> dict[str, int]:
+    """Encode the rows of some splits, by name, and return the number of rows of each; else as `encode_task`."""
     encoder = read_tokenizer(tokenizer)
     tokenise, writer, counts = Tokeniser.of(encoder), SplitWriter(output, task.labels), RowCounts()
     encoder.enable_truncation(**task_type.truncation(task))
-    for name, rows in read_task(task, task_type, folders):
+    for name, rows in splits:
         for note in rows.notes:
             say(note)
         tables = task_type.encode(task, rows.records, tokenise)

@@ -120,6 +120,11 @@ class Plan:
         """Return the folder of a corpus packed into blocks with the tokenizer of a student or teacher."""
         return f"results/corpora/{corpus}/{self.tokenizer_of(name)}"
 
+    def training_rows(self, student: str, task: str) -> list[str]:
+        """Return the folders of the sets of rows that stages are trained on in place of the task's own, each once."""
+        sets = dict.fromkeys(stage.training_rows for stage in self.study.students[student].stages)
+        return [f"results/training_rows/{name}/{task}/{self.tokenizer_of(student)}" for name in sets if name]
+
     def parent(self, student: str) -> list[str]:
         """Return the student or published model from which a student starts; empty if there is none."""
         start = self.study.students[student].initialisation

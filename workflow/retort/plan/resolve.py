@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.plan.resolve_data import VERSIONS, corpus, model, taken_over, task
+from retort.plan.resolve_data import VERSIONS, corpus, model, row_set, taken_over, task
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
@@ -99,6 +99,8 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
     Otherwise the teacher runs beside the student.
     """
     objectives, student = catalogue.objectives(), study.students[name]
+    if any(stage.training_rows for stage in student.stages):  # only activations of the task's own rows are stored
+        return False
     if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
     if any(questions.counts_padding(term) for stage in student.stages for term in stage.on(task_name)):
@@ -137,6 +139,7 @@ def _stage(study: Study, student: Student, stage: Stage, task_name: str) -> Stag
         schedule=schedule.scaled(stage.steps_factor),
         teacher_dropout=stage.teacher_dropout,
         metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
+        training_rows=stage.training_rows,
     )
 
 
@@ -167,11 +170,13 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
     student = study.students[name]
     read = reads_teacher(student)
     published = model(study, study.teachers[student.teacher].model)
+    sets = dict.fromkeys(stage.training_rows for stage in student.stages if stage.training_rows)
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
         teacher=teacher(study, student.teacher, task_name)
         if read
         else UnreadTeacherSettings(model=published, task=task(study, task_name)),
+        training_rows={each: row_set(study, each, task_name) for each in sets},
     )
 
 

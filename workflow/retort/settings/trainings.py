@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from retort.settings.inputs import CorpusSettings, ModelSettings, Settings, TaskSettings, left_out_if_none
+from retort.settings.inputs import (
+    CorpusSettings,
+    ModelSettings,
+    RowSetSettings,
+    Settings,
+    TaskSettings,
+    left_out_if_none,
+)
 from retort.specs.base import Options
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
@@ -54,7 +61,8 @@ class StageSettings(Settings):
     """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
-    None where those of the last step are taken.
+    None where those of the last step are taken. `training_rows` is the name of the set of rows that it is trained on;
+    None for the training split of the task.
     """
 
     data: str
@@ -62,6 +70,7 @@ class StageSettings(Settings):
     schedule: Schedule
     teacher_dropout: bool
     metric_for_best_model: str | None = left_out_if_none()
+    training_rows: str | None = left_out_if_none()
 
 
 class PointSettings(Settings):
@@ -156,9 +165,13 @@ class DistillationSettings(Settings):
 
 
 class TaskDistillationSettings(DistillationSettings):
-    """Task-specific distillation: a student distilled and scored on a task."""
+    """Task-specific distillation: a student distilled and scored on a task.
+
+    `training_rows` holds the sets of rows that stages are trained on in place of the task's own, by name.
+    """
 
     teacher: TeacherSettings | UnreadTeacherSettings
+    training_rows: dict[str, RowSetSettings] = Field(default={}, exclude_if=lambda sets: not sets)
 
     @property
     def task(self) -> TaskSettings:

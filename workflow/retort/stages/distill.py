@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from retort.models.initialise import StartFolders, check_published, initialise, 
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
-from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings, StageSettings, TaskDistillationSettings
 from retort.training.distillation import (
     Activations,
     Student,
@@ -45,6 +45,7 @@ def distill_on_task(
     folders: StartFolders,
     activations_folder: str | None,
     weights_folder: str | None,
+    rows_folders: Sequence[str] = (),
 ) -> None:
     """Distil a student on a task and write its score; a divergence is recorded in the score.
 
@@ -56,6 +57,8 @@ def distill_on_task(
         folders: the folders of the fine-tuned teacher, the published model and the parent.
         activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
         weights_folder: the folder in which the weights are saved; None to discard them.
+        rows_folders: the folders of the sets of rows that stages are trained on in place of the task's own, in the
+            order of the settings.
 
     Raises:
         RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
@@ -65,7 +68,8 @@ def distill_on_task(
     check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
-    teacher_and_data = _teacher_and_data(job, settings, score.seed, encoded_folder, folders, activations_folder)
+    rows = _rows_of_stages(settings, encoded_folder, rows_folders)
+    teacher_and_data = _teacher_and_data(job, settings, score.seed, encoded_folder, rows, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, score.seed)
     trainee = Student(job, network, settings, score.seed, num_labels, checkpoint)
     result = _distil(trainee, teacher_and_data, folders.parent) or evaluate(job, network, encoded_folder, settings)
@@ -75,18 +79,32 @@ def distill_on_task(
     write_score(job, score, settings, result, conditions=checkpoint.conditions)
 
 
+def _rows_of_stages(
+    settings: TaskDistillationSettings, encoded_folder: str, rows_folders: Sequence[str]
+) -> Callable[[StageSettings], Encoded]:
+    """Return a function from a stage to its training rows: those of a set, or the task's own."""
+    folder_of: dict[str | None, str] = {None: encoded_folder}
+    folder_of |= zip(settings.training_rows, rows_folders, strict=True)
+    rows = {name: Encoded.load(folder, settings.task.train_split) for name, folder in folder_of.items()}
+    return lambda stage: rows[stage.training_rows]
+
+
 def _teacher_and_data(
     job: Job,
     settings: TaskDistillationSettings,
     seed: int,
     encoded_folder: str,
+    rows_of: Callable[[StageSettings], Encoded],
     folders: StartFolders,
     activations_folder: str | None,
 ) -> TeacherAndData:
-    """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk."""
-    rows = Encoded.load(encoded_folder, settings.task.train_split)
+    """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk.
+
+    It is read from disk only if all stages are trained on the task's own rows.
+    """
 
     def stored(keys: set[Key], _: bool) -> Activations:
+        rows = rows_of(settings.stages[0])
         folder = Path(str(activations_folder))
         if not has_stored(folder, keys):  # a run of the study deletes them at its end
             folder = job.checkpoints / "activations"
@@ -97,7 +115,7 @@ def _teacher_and_data(
 
     is_online = folders.teacher and not activations_folder
     teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if is_online else stored
-    return task_specific(job, settings, encoded_folder, rows, seed, teacher)
+    return task_specific(job, settings, encoded_folder, rows_of, seed, teacher)
 
 
 def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | None) -> Diverged | None:

@@ -13,6 +13,8 @@ from retort.specs.catalogue import ModelSize, Requirements, wrong_options
 from retort.specs.loading import Found
 from retort.specs.model import Architecture, Model
 from retort.specs.student import Stage, Student, Term
+from retort.specs.task import Task
+from retort.specs.task_files import RowSet
 from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
 from retort.study.questions import layer_pairs, lineage
 from retort.study.study import Study
@@ -30,6 +32,30 @@ def check_students(study: Study) -> Iterator[Found]:
     for name in study.students:
         for line in _student(study, name):
             yield study.files["students", name], f"{study.keys[name]}.{line}"
+    yield from _rows_of_tasks(study)
+
+
+def _rows_of_tasks(study: Study) -> Iterator[Found]:
+    """Yield a line for each task for which a set of training rows has none, and on which a student asks for them."""
+    shown = dict.fromkeys(
+        (student, task)
+        for exhibit in study.exhibits.values()
+        for student in exhibit.students()
+        if student in study.students and study.students[student].distilled_on == "task"
+        for task, _ in exhibit.metrics_of(student)
+        if task in study.tasks and task in (study.students[student].tasks or study.tasks)
+    )
+    for student, task in shown:
+        for name in dict.fromkeys(stage.training_rows for stage in study.students[student].stages):
+            if name in study.training_rows and (line := _lacking(study.training_rows[name], task, study.tasks[task])):
+                yield study.files["training_rows", name], f"{line}, on which '{student}' is trained"
+
+
+def _lacking(rows: RowSet, name: str, task: Task) -> str:
+    """Return why a set of training rows has none for a task; empty if it has some."""
+    if rows.generator and task.windows:
+        return f"generator: it changes texts and pairs, not the contexts with answers of '{name}'"
+    return "" if rows.generator or name in rows.files else f"files: no file for task '{name}'"
 
 
 def check_scaled(study: Study) -> Iterator[Found]:
@@ -62,6 +88,9 @@ def _stage(study: Study, student: Student, stage: Stage) -> Iterator[str]:
     """Yield what is wrong with the names, the data and the schedules of a stage."""
     if stage.data != "task":
         yield from study.wrong_name("data", "corpus", stage.data, study.corpora)
+    if stage.training_rows:
+        known = study.training_rows
+        yield from study.wrong_name("training_rows", "set of training rows", stage.training_rows, known)
     for index, term in enumerate(stage.terms, start=1):
         yield from study.wrong_name(f"terms.{index}", "objective", term.objective, catalogue.objectives())
         yield from (f"terms.{index}.objective: {line}" for line in data_problems(term.objective, stage.data))

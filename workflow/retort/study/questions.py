@@ -60,6 +60,18 @@ def reads_published_head(study: Study, name: str) -> bool:
     return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
+def files_at(study: Study, task: Task, source: str) -> Files:
+    """Return how the files of a task are read where a source is.
+
+    Raises:
+        RetortError: the task gives no files for this location.
+    """
+    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
+    if location not in task.read:
+        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
+    return task.read[location]
+
+
 def files_of(study: Study, task: Task, split: str) -> Files:
     """Return how the files of a split are read where its source is.
 
@@ -67,12 +79,11 @@ def files_of(study: Study, task: Task, split: str) -> Files:
         RetortError: the task gives no files for this location, or none for this split.
     """
     source = task.splits[split].source or task.source
-    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
-    if location not in task.read:
-        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
-    if split not in task.read[location].files:
+    files = files_at(study, task, source)
+    if split not in files.files:
+        location = next(name for name, each in task.read.items() if each is files)
         raise RetortError(f"read.{location}.files: no file of split '{split}', which is used", "name one")
-    return task.read[location]
+    return files
 
 
 def readable(study: Study, name: str, splits: list[str]) -> bool:
@@ -174,6 +185,13 @@ def of_corpus(study: Study, name: str) -> set[str]:
     return {f"corpora/{name}", *(f"sources/{each.source}" for each in study.corpora[name].components)}
 
 
+def of_training_rows(study: Study, name: str) -> set[str]:
+    """Return what a set of training rows is made from, besides the rows of the task."""
+    spec = study.training_rows[name]
+    asked = of_model(study, spec.generator.model) if spec.generator and spec.generator.model else set()
+    return {f"training_rows/{name}", *(f"sources/{source}" for source in spec.sources)} | asked
+
+
 def of_task(study: Study, name: str) -> set[str]:
     """Return what training and scoring on a task needs."""
     return {f"tasks/{name}", *(f"sources/{source}" for source in study.tasks[name].sources)}
@@ -198,6 +216,7 @@ def of_student(study: Study, name: str) -> set[str]:
             needed |= of_model(study, student.initialisation.checkpoint)
         for stage in student.stages:
             needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
+            needed |= of_training_rows(study, stage.training_rows) if stage.training_rows else set()
     return needed
 
 

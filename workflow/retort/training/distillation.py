@@ -52,7 +52,7 @@ class TeacherAndData:
             layer) pairs that a stage reads; `dropout` says whether the teacher keeps its dropout.
         rows: stage -> number of rows or blocks in an epoch.
         batches: (number of the stage, stage) -> its batches by number.
-        labels: the labels of all rows; None for a corpus.
+        labels: stage -> the labels of its rows; None for a corpus, or where rows have none.
         score: (model, metric) -> the metric on the task's validation split; None for a corpus.
     """
 
@@ -60,7 +60,7 @@ class TeacherAndData:
     activations: Teacher
     rows: Callable[[StageSettings], int]
     batches: Callable[[int, StageSettings], Dataset[Batch]]
-    labels: np.ndarray | None = None
+    labels: Callable[[StageSettings], np.ndarray | None] = lambda _: None
     score: Callable[[nn.Module, str], float] | None = None
 
 
@@ -102,7 +102,7 @@ class Student:
         stage = self.settings.stages[number - 1]
         build.prepare(self.network, stage.schedule.freeze, stage.schedule.dropout)
         torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-        rows = TrainingRows(teacher_and_data.rows(stage), teacher_and_data.labels)
+        rows = TrainingRows(teacher_and_data.rows(stage), teacher_and_data.labels(stage))
         own = build.shape_of(self.network, self.num_labels)
         return loss_of(stage.terms, own, teacher_and_data.shape, rows).to(self.job.device)
 
@@ -184,15 +184,23 @@ def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teach
 
 
 def task_specific(
-    job: Job, settings: TaskDistillationSettings, encoded_folder: str, rows: Encoded, seed: int, activations: Teacher
+    job: Job,
+    settings: TaskDistillationSettings,
+    encoded_folder: str,
+    rows: Callable[[StageSettings], Encoded],
+    seed: int,
+    activations: Teacher,
 ) -> TeacherAndData:
-    """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
+    """Return a teacher that was fine-tuned on a task, with batches of the training rows of each stage."""
     _, outputs = head_of(settings.task)
 
     def batches_of(number: int, stage: StageSettings) -> TaskBatches:
         schedule = stage.schedule
-        cut, length = rows.cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
+        cut, length = rows(stage).cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
         return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length, length)
+
+    def labels_of(stage: StageSettings) -> np.ndarray | None:
+        return rows(stage).labels if rows(stage).labelled else None
 
     def score(model: nn.Module, metric: str) -> float:
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
@@ -200,9 +208,9 @@ def task_specific(
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
-        rows=lambda _: len(rows),
+        rows=lambda stage: len(rows(stage)),
         batches=batches_of,
-        labels=rows.labels if rows.labelled else None,
+        labels=labels_of,
         score=score,
     )
 
