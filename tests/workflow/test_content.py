@@ -11,11 +11,8 @@ import pytest
 from retort.data.encoded import Encoded
 from retort.engine.attempts import RUN
 from retort.engine.run import LATEST, VARIABLE
-from retort.plan import resolve
-from retort.specs.config import read_config
-from retort.study.load import open_study
 
-from tests.conftest import SNAKEMAKE, read_json, snakemake
+from tests.conftest import SNAKEMAKE, snakemake
 from tests.tiny.edit import change
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned
@@ -52,14 +49,6 @@ def test_data_that_was_moved_or_touched_re_runs_nothing_and_data_that_was_change
     assert planned(encoded, ENCODED)[0] == {"fetch_source": 1, "encode_task": 1}
     path.write_bytes(before)
     assert planned(encoded, ENCODED)[0] == {}
-
-
-def test_no_setting_names_the_place_of_the_users_files(encoded: Path) -> None:
-    study = open_study(read_config(read_json(encoded / "config.yaml")))
-    text = resolve.score(study, "tiny-kd", "mood").model_dump_json()
-    assert '"local":"texts"' in text
-    assert str(encoded) not in text
-    assert "path" not in text
 
 
 def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tmp_path: Path) -> None:

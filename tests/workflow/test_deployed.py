@@ -10,11 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from retort.results.tidy import read
 
 from tests.conftest import ROOT
-from tests.contracts.guides import copy_project
-from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
 
@@ -80,43 +77,3 @@ def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository:
     assert re.search(r"findings in \d{4} numbers of \d\d tables", said)
     assert "the papers of the clone print</h1>" in (folder / page).read_text()
     assert "Nothing to be done" in run([*snakemake, "-n"], folder, str(ROOT / "workflow"))
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """Return a git repository with the files of this one, as snakedeploy takes them from."""
-    (folder := tmp_path / "clone").mkdir()
-    copy_project(folder)
-    shutil.copytree(ROOT / "config", folder / "config", symlinks=True)
-    shutil.copy(ROOT / "LICENSE", folder)
-    user = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], [*user, "commit", "-q", "-m", "All"]):
-        run(["git", *arguments], folder)
-    return folder
-
-
-def documented(clone: Path) -> list[str]:
-    """Return the commands of the guide that deploy the workflow from a clone and run it."""
-    text = (ROOT / GUIDE).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-    (block,) = [block for block in blocks if "snakedeploy" in block]
-    return str(block).replace("/path/to/clone", str(clone)).splitlines()
-
-
-@pytest.mark.skipif(not shutil.which("snakedeploy"), reason="snakedeploy is not installed (CONTRIBUTING.md)")
-def test_what_the_guide_deploys_runs_from_empty_to_the_bytes_of_any_run(
-    clone: Path, finished: Path, tmp_path: Path
-) -> None:
-    *deploy, start = documented(clone)
-    assert deploy[0].startswith("snakedeploy ")
-    assert start.startswith("snakemake ")
-    run(["bash", "-e", "-c", "\n".join(deploy)], tmp_path)
-    folder = tmp_path / "my-folder"
-    (make_study(folder) / "config.yaml").replace(folder / "config/config.yaml")  # as a user edits it
-    run(["bash", "-c", start], folder)
-    every = sorted(finished.glob("results/tables/tiny/*.csv"))
-    tables = [path for path in every if not {line.unit for line in read(path)} & {"ms", "times"}]  # times differ
-    assert finished / TABLE in tables
-    for path in tables:
-        assert (folder / path.relative_to(finished)).read_bytes() == path.read_bytes(), path.name
-    assert (folder / "reports/index.html").is_file()

@@ -31,13 +31,6 @@ def running() -> bool:
     return done.returncode == 0 and wanted <= set(done.stdout.split())
 
 
-def test_the_profile_asks_for_what_slurm_needs() -> None:
-    assert PROFILE["executor"] == "retort"
-    assert PROFILE["retort-requeue"] is True
-    assert PROFILE["retries"] > 3  # a job that gets no further ends at once
-    assert (ROOT / PROFILE["retort-partition-config"]).is_file()
-
-
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
     command = [*SNAKEMAKE, "--profile", "slurm", "-n", *arguments]
@@ -63,15 +56,6 @@ def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) 
     assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("all", "long", "a&b")}
     jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_extra='--mail-type=END'")
     assert {(job["slurm_account"], job["slurm_extra"]) for job in jobs} == {("all", "--mail-type=END")}
-
-
-def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> None:
-    text = (ROOT / "workflow/Snakefile").read_text()
-    local = re.findall(r"\w+", text.split("localrules:")[1].split("\n\n")[0])
-    for path in (ROOT / "workflow/rules").glob("*.smk"):
-        for rule in re.split(r"^ *rule\b", path.read_text(), flags=re.MULTILINE)[1:]:
-            name = rule.split(":")[0].strip()
-            assert ("asked.of(" in rule) != (name in local), name
 
 
 def configuration(folder: Path, *arguments: str) -> Any:

@@ -26,16 +26,12 @@ from tests.conftest import ROOT, SNAKEMAKE, read_json, snakemake
 from tests.tiny.edit import PROTOCOL, STUDENTS, add, change
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm import STUDY, running
-from tests.workflow.test_together import NAMES
-from tests.workflow.test_together import make as make_together
 
 pytestmark = pytest.mark.workflow
 JOB = "distill_on_task.tiny-attention.mood.1-2"
 STATES = [f"scores.tiny-attention.mood.seed-{seed}" for seed in (1, 2)]
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
-TOGETHER = "distill_together.tiny-teacher.1"  # and the folders of the students' checkpoints
-MODELS = [f"results/students/tiny-{name}/model" for name in NAMES]
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each stage; 6 ms each: 5 minutes for two
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 PATIENCE = 3600.0  # seconds
@@ -48,13 +44,6 @@ def made(folder: Path) -> Path:
     """Return a study with one long training."""
     make_study(folder, keep_weights=True, checkpoint_seconds=1)
     lengthen(folder, STEPS, "Attention, then predictions")
-    return on_slurm(folder)
-
-
-def made_together(folder: Path, students_together: int) -> Path:
-    """Return a study of three students of one teacher with long trainings."""
-    make_together(folder, students_together)
-    lengthen(folder, STEPS, "Hidden states of the corpus, narrower than the teacher", "Values of the corpus")
     return on_slurm(folder)
 
 
@@ -217,35 +206,3 @@ def refused(cut: Path, rule: str, job: str, *targets: str) -> None:
 def logs(folder: Path) -> str:
     """Return what all Slurm jobs of a study have printed."""
     return "".join(log.read_text() for log in folder.glob(".snakemake/slurm_logs/**/*.log"))
-
-
-@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
-def test_students_side_by_side_meet_faults_and_have_the_bytes_of_students_alone(tmp_path: Path) -> None:
-    alone, cut = made_together(tmp_path / "alone", 1), made_together(tmp_path / "cut", 4)
-    with ThreadPoolExecutor(1) as beside:
-        undisturbed = beside.submit(snakemake, alone, *MODELS)
-        meet_faults_together(cut)
-        undisturbed.result()
-    for model in MODELS:
-        one, other = ((folder / model / "model.safetensors").read_bytes() for folder in (alone, cut))
-        assert one == other
-
-
-def meet_faults_together(cut: Path) -> None:
-    """Distil the students side by side on Slurm: the limit, a lost node, and the death of Snakemake."""
-    own = [f"distilled.tiny-{name}" for name in NAMES]
-    with started(cut, "distill_together_tiny_teacher_1", *MODELS) as controller:
-        training = Training(cut, controller, TOGETHER, own)
-        first = training.gets_further()
-        training.is_queued_again(first, lambda: None)
-        training.is_queued_again(first, lambda: lose(shown(first, "BatchHost")))
-    snakemake(cut, MODELS[0], "--unlock")
-    slurm("scancel", first)
-    with started(cut, "distill_together_tiny_teacher_1", *MODELS) as controller:
-        assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
-    said = logs(cut)
-    assert "its time limit ended it after step" in said
-    assert "done: 3 students" in said
-    for name in NAMES:
-        assert "resumed at step" in (cut / f"results/logs/distill_together/tiny-{name}.log").read_text()
-        assert not (cut / f"results/checkpoints/distilled.tiny-{name}").exists()

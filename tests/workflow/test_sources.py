@@ -129,21 +129,6 @@ def test_a_run_whose_sources_cannot_be_had_leaves_what_was_fetched(
     assert (folder / TEXTS / "rated.txt").is_file()
 
 
-def test_a_teacher_is_trained_from_a_model_of_the_hub(folder: Path, hub: TinyHub) -> None:
-    files = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-    content = {name: (folder / "encoder" / name).read_bytes() for name in files}
-    hub.files["models/someone/encoder"] = {COMMIT: {**content, "pytorch_model.bin": b"pickle"}}
-    source = on_hub("encoder", "config.json", "*.safetensors", "tokenizer*", kind="model", **PINNED)
-    write(folder / "study", "sources/encoder.yaml", source)
-    snakemake(folder, "results/scores/tiny-teacher/mood/seed-1.json", "results/corpora/sentences/encoder")
-    assert not any("pytorch_model" in path for path in hub.paths())
-    fetched = folder / "results" / "sources" / "encoder"
-    assert sorted(path.name for path in fetched.glob("[!.]*")) == sorted(files)
-    score = read_json(folder / "results/scores/tiny-teacher/mood/seed-1.json")
-    assert score["settings"]["model"]["source"]["hub"]["commit"] == COMMIT
-    assert "found" not in score["settings"]["model"]["source"]["hub"]
-
-
 def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
     folder: Path, hub: TinyHub, tmp_path: Path
 ) -> None:

@@ -75,17 +75,6 @@ def test_every_student_is_scored(home: Path) -> None:
         assert read_json(home / f"results/scores/starts-{name}/mood/seed-1.json")["status"] == "ok"
 
 
-def test_where_a_student_started_stands_in_its_score(home: Path) -> None:
-    def settings(name: str) -> Any:
-        return read_json(home / f"results/scores/starts-{name}/mood/seed-1.json")["settings"]
-
-    assert settings("truncated")["initialisation"]["layers"] == [1]
-    source = settings("published")["parent"]["source"]
-    assert source == settings("plain")["student"]["parent"]["source"]
-    assert source["local"] == "small"
-    assert settings("grown")["parent"]["architecture"] == NARROW
-
-
 def test_a_model_without_a_tokenizer_has_the_one_that_it_names(home: Path) -> None:
     score = read_json(home / "results/scores/starts-small/mood/seed-1.json")
     assert score["settings"]["teacher"]["model"]["tokenizer"]["local"] == "big"

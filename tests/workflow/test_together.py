@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import snakemake
-from tests.tiny.edit import CORPUS, PROTOCOL, STUDENTS, add, change
+from tests.tiny.edit import PROTOCOL, STUDENTS, add, change
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned, restoring
 
@@ -73,12 +73,6 @@ def test_the_bytes_are_those_of_students_alone(made: Path, tmp_path: Path) -> No
         assert cards[0] == cards[1]
 
 
-def test_nothing_has_changed(study: Path) -> None:
-    assert planned(study, *ALL) == ({}, set())
-    change(study, "config.yaml", '"students_together": 4', '"students_together": 2')
-    assert planned(study, *ALL) == ({}, set())
-
-
 def test_one_student_changes_then_two_and_the_grid_of_all(study: Path) -> None:
     change(study / "study", STUDENTS, RATES["values"], "weight: 3.0}]")
     jobs, outputs = planned(study, *ALL)
@@ -90,41 +84,6 @@ def test_one_student_changes_then_two_and_the_grid_of_all(study: Path) -> None:
     jobs, outputs = planned(study, *ALL)
     assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 3}
     assert "results/students/tiny-narrow/model" not in outputs
-
-
-def test_a_student_is_added(study: Path) -> None:
-    add_student(study, "new", 1.5, 1.0)
-    new = "results/trials/tiny-new/mood/1-of-1.jsonl"
-    jobs, outputs = planned(study, *ALL, new)
-    assert jobs == {"distill_student": 1, "save_student": 1, "run_grid": 1}
-    assert outputs == {"results/distilled/tiny-new", "results/students/tiny-new/model", new}
-    add_student(study, "newer", 2.5, 1.0)
-    jobs, outputs = planned(study, *ALL, new, new.replace("new", "newer"))
-    assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 2}
-
-
-def test_a_student_is_removed(study: Path) -> None:
-    text = (study / "study" / STUDENTS).read_text()
-    (study / "study" / STUDENTS).write_text(text[: text.index("more:")])
-    change(study / "study", "papers/tiny/table4.yaml", ROW.format(name="more"), "")
-    assert planned(study, *ALL[:2]) == ({}, set())
-
-
-def test_a_folder_is_deleted(study: Path) -> None:
-    folder = model(study, "values").parent
-    folder.rename(study / "elsewhere")
-    try:
-        assert planned(study, *ALL) == ({}, set())  # what was made from it is there
-        assert planned(study, "results/students/tiny-values/model")[0] == {"distill_student": 1, "save_student": 1}
-    finally:
-        (study / "elsewhere").rename(folder)
-
-
-def test_the_corpus_changes(study: Path) -> None:
-    change(study / "study", CORPUS, "version: 1", "version: 2")
-    jobs, _ = planned(study, *ALL)
-    corpus = {"tokenize_corpus": 1, "build_corpus": 1}
-    assert jobs == {**corpus, "distill_together": 1, "save_student": 3, "run_grid": 3}
 
 
 def test_a_run_after_a_change_leaves_the_others_as_they_are(study: Path) -> None:

@@ -50,11 +50,3 @@ def test_a_mistake_is_told_with_the_file_that_has_it(here: Path, content: Any, s
     write(here / "config.yaml", content)
     with pytest.raises(RetortError, match=said):
         named(write(here / "mine.yaml", {"scale": "paper"}))
-
-
-def test_a_named_file_wins_over_a_mistake_below_it_and_is_read_alone_without_it(here: Path) -> None:
-    mine = write(here / "mine.yaml", {"students_together": 2})
-    own = write(here / "config.yaml", {"students_together": 0, "scale": "paper"})
-    assert named(mine).students_together == 2
-    own.unlink()
-    assert named(mine).model_dump(exclude_unset=True) == {"students_together": 2}

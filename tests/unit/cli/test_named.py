@@ -6,12 +6,6 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.errors import RetortError
-from retort.plan.exhibits import file_of
-from retort.plan.plan import Plan
-from retort.specs.config import Config
-
-from tests.tiny.make import STUDY
 
 CALLS = [
     (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: minilmv2,"),
@@ -33,10 +27,3 @@ def test_a_wrong_name_of_a_call_gets_one_line(
     assert main([*call, "--config", str(tmp_path / "mine.yaml")]) == 2
     written = capsys.readouterr().err
     assert any(each.startswith(line) for each in written.splitlines()), written
-
-
-def test_a_table_that_is_asked_for_and_not_there_is_told() -> None:
-    plan = Plan(Config(papers=["tiny"], study=str(STUDY)))
-    line = "no table or figure of 'tiny' is called 'table99'; there are: table1, table2, "
-    with pytest.raises(RetortError, match=line):
-        file_of(plan, "tiny", "table99")

@@ -14,11 +14,10 @@ from retort.cli.checking import lines, student_called
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.value_lines import values
-from retort.specs.config import ROOT, Config, read_config
-from retort.specs.yaml_reader import read_yaml
+from retort.specs.config import Config, read_config
 from retort.study.load import open_whole, open_written
 
-from tests.tiny.edit import add, write
+from tests.tiny.edit import add
 
 FAMILY = """
 axes:
@@ -101,17 +100,6 @@ def test_each_value_has_its_line(tiny: Config) -> None:
     assert "max_length" in line("tasks.mood.max_length")
 
 
-def test_the_last_change_of_a_schedule_is_named_and_the_grid_of_a_fine_tuning(tiny: Config) -> None:
-    steps, origin = rows(tiny, "kd", "rating")["stages.1.schedule.steps"]
-    assert steps == "4"
-    text = (tiny.folder / "protocols/short.yaml").read_text().splitlines()
-    assert "rating: {steps: 4}" in text[int(origin.split(":")[1]) - 1]
-    found = rows(tiny, "tiny-predicting", "mood")
-    assert found["initialisation.student"][0] == "tiny-narrow"
-    assert found["finetuning.grid.learning_rate"][0] == "[0.001, 0.002]"
-    assert found["corpora.sentences.block"][0] == "16"
-
-
 def leaves(content: Any) -> list[str]:
     """Return every value of nested mappings and of lists of mappings, as JSON."""
     if isinstance(content, dict):
@@ -172,20 +160,3 @@ def test_the_verb(
     assert main(["show", *arguments, "--config", str(path)]) == status
     said = capsys.readouterr()
     assert "did you mean" in said.err if status else "tiny-kd on mood, scale pocket: Vanilla KD" in said.out
-
-
-def test_marks_change_no_value() -> None:
-    for path in sorted((ROOT / "workflow").glob("**/*.yaml")):
-        assert read_yaml(path, marked=True) == read_yaml(path)
-
-
-def test_the_place_of_each_source_is_shown(tiny: Config, tmp_path: Path) -> None:
-    hub = {"repository": "someone/texts", "repo_type": "dataset", "files": ["*.txt"]}
-    write(tiny.folder, "sources/texts.yaml", {"title": "T", "licence": "MIT", "hub": hub, "local": "Texts"})
-    content = {"papers": ["tiny"], "study": tiny.study, "data_dir": str(tmp_path)}
-    on_hub = "someone/texts of the hub at a commit of main that a run asks for"
-    assert rows(read_config(content), "kd", "mood")["sources.texts"] == (on_hub, f"{tiny.folder}/sources/texts.yaml:3")
-    (tmp_path / "Texts").mkdir()
-    found = rows(read_config(content), "kd", "mood")
-    assert found["sources.texts"] == (f"folder {tmp_path / 'Texts'}", "config.yaml")
-    assert found["sources.encoder"] == ("folder encoder", f"{tiny.folder}/sources/encoder.yaml:2")

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -151,25 +150,9 @@ def test_only_a_gpu_that_was_too_small_makes_the_rows_fewer(resources: dict[str,
     assert rows_at_once(**resources) == third
 
 
-def test_a_training_that_goes_on_in_a_new_run_keeps_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    fails(TOO_SMALL)
-    folder = gets_to(1)
-    monkeypatch.setenv(attempts.RUN, "run-2")
-    assert rows_at_once(rows=8) == 4  # other parts would draw other dropout
-    shutil.rmtree(folder)
-    monkeypatch.setenv(attempts.RUN, "run-3")
-    assert rows_at_once(rows=8) is None
-
-
 def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:
     error = RuntimeError("Caught an error in a thread.\nTraceback\nCUDA error: out of memory\nmore")
     assert attempts.reason_of(error) == "Caught an error in a thread. CUDA error: out of memory"
-
-
-def test_time_is_short_in_the_last_seconds_of_a_job() -> None:
-    now = time.time()
-    ends = (None, now + 180.0, now + 60.0, now - 60.0)
-    assert [Clock(end, 120.0).is_short() for end in ends] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from retort.engine.locks import AtWork, Owner, claimed
@@ -117,16 +116,6 @@ def test_a_process_that_was_stopped_ends_once_another_has_its_job(start: Start, 
     assert f"rule(a) was silent for too long and is at work elsewhere: process {os.getpid()} on " in said
 
 
-def test_a_process_whose_claim_is_gone_claims_again(start: Start, path: Path) -> None:
-    start("")
-    content, end = path.read_bytes(), time.monotonic() + 20
-    path.unlink()
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    assert path.read_bytes() == content
-
-
 @pytest.mark.slow
 def test_of_many_that_want_the_job_of_a_dead_process_one_does_it(start: Start, path: Path) -> None:
     for _ in range(2):
@@ -141,17 +130,6 @@ def test_of_many_that_want_the_job_of_a_dead_process_one_does_it(start: Start, p
 def test_a_damaged_claim_blocks_nobody(content: str, path: Path) -> None:
     path.write_text(content)
     assert seconds_until_held(path, dead=0.2) < 5
-
-
-def test_a_file_system_without_links_has_claims_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: Any) -> None:
-        raise PermissionError(1, "no links")
-
-    monkeypatch.setattr("os.link", missing)
-    with claimed(path, "rule(a)"):
-        assert f"process {os.getpid()} on " in refused(path)
-    of_another_machine(path)
-    assert 0.5 <= seconds_until_held(path, dead=0.5) < 10
 
 
 @pytest.mark.parametrize(

@@ -190,11 +190,6 @@ def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
     assert len(names) < len(cases)
 
 
-def test_arrays_are_refused(tmp_path: Path) -> None:
-    assert started(tmp_path, {"good": {}}, "--retort-array-jobs", "all").wait(60) == 1
-    assert "--retort-array-jobs does not work" in (tmp_path / "out.txt").read_text()
-
-
 @pytest.mark.parametrize(
     ("says", "for_now"),
     [

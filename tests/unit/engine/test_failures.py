@@ -92,18 +92,3 @@ def test_what_waits_is_made_with_what_there_is_and_anew_by_the_next_run(
     assert {"reports/tiny/table1.html", "reports/tiny/index.html", *INDEX} <= again
     assert {path for path in before if before[path] != after[path]} == again
     assert "reports/tiny/table2.html" not in again
-
-
-def test_a_page_is_made_without_a_figure_that_failed(
-    jobs: Jobs, plan: Plan, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    fails(FIGURE, "a bug")
-    for path in outputs_of(jobs.by_key[FIGURE]):
-        Path(path).unlink()
-    before = pages()
-    print_what_there_is(jobs, config, INDEX)
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith(("  results/", "results/"))]
-    assert said == [f"  {FIGURE}: a bug"]
-    assert "This run could not make it" in Path("reports/tiny/index.html").read_text()
-    changed = {path for path, time in pages().items() if before[path] != time}
-    assert changed == {"reports/tiny/index.html", *INDEX}  # so that the next run makes them

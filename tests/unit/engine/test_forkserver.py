@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,14 +94,6 @@ def test_a_copy_of_the_package_has_a_server_of_its_own(address: str, start: Star
     with serving(**copy) as other:
         assert is_forked(start(other, WHERE, **copy | {forkserver.ADDRESS: other}))
     assert python("-c", STARTER, "", **{forkserver.ADDRESS: address}).communicate(timeout=60)[0] == f"{address}\n"
-
-
-def test_a_server_that_cannot_start_is_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: str(tmp_path))
-    monkeypatch.delenv(forkserver.ADDRESS, raising=False)
-    forkserver.start()
-    assert forkserver.ADDRESS not in os.environ
 
 
 @pytest.mark.parametrize(("body", "status", "last"), ENDS)

@@ -51,13 +51,6 @@ def test_what_the_user_can_change_is_a_line_on_the_terminal_and_a_traceback_in_t
     assert LOG.read_text().startswith("Traceback")
 
 
-def test_a_bug_keeps_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ZeroDivisionError), job(rule_job()):
-        _ = 1 / 0
-    assert "ZeroDivisionError" in LOG.read_text()
-    assert capsys.readouterr().err == ""  # Python prints it
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Yield the current folder, on a disk of 128 KiB; skip the test where none can be mounted."""

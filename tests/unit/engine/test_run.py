@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from retort.engine import attempts, run
 from retort.engine.job import job
 from retort.engine.workflow import Run
 from retort.errors import RetortError
-from retort.specs.config import origins_of, read_config
+from retort.specs.config import read_config
 
 from tests.rule_job import rule_job
 from tests.tiny.make import make_encoder, make_texts
@@ -76,15 +75,6 @@ def test_a_job_that_starts_after_another_run_began_ends(
     assert run.is_latest()
 
 
-def test_equal_runs_share_a_folder_and_those_of_long_ago_are_forgotten(config: dict[str, Any]) -> None:
-    for name, days in (("old", 40), ("new", 20)):
-        (run.FOLDER / name).mkdir(parents=True)
-        os.utime(run.FOLDER / name, times=(0, time.time() - days * 24 * 3600))
-    for _ in range(2):
-        run.begin(config, run.files_of(read_config(config)))
-    assert {path.name for path in run.FOLDER.iterdir() if path.is_dir()} == {"new", Path(os.environ[run.VARIABLE]).name}
-
-
 def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     began: list[str] = []
     monkeypatch.setattr("retort.engine.forkserver.start", lambda: began.append("a server"))
@@ -117,11 +107,3 @@ def test_a_run_ends_without_activations_and_says_what_it_left_out(config: dict[s
     assert [path.name for path in recorded.parent.iterdir()] == [".snakemake_timestamp"]
     with pytest.raises(RetortError, match="everything else is made; 1 left out, and cells that need it say 'missing'"):
         main.succeed({"all"})
-
-
-def test_a_key_is_known_by_the_file_or_option_that_sets_it(tmp_path: Path) -> None:
-    first, second = tmp_path / "config.yaml", tmp_path / "mine.yaml"
-    first.write_text("scale: paper\npapers: [tiny]\n")
-    second.write_text("papers: [other]\n")
-    origins = origins_of([str(first), str(second), str(tmp_path / "absent.yaml")], {"device": "cpu"})
-    assert origins == {"scale": "config.yaml", "papers": "mine.yaml", "device": "--config"}

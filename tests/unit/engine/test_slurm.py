@@ -44,32 +44,3 @@ def test_a_slurm_that_is_silent_or_not_there_says_nothing(scripts: dict[str, str
     put(**scripts)
     assert slurm.states("run-1", ["17"]) is None
     assert not slurm.has_ended("run-1", "17")
-
-
-@pytest.mark.parametrize(
-    ("job", "variable", "squeue", "end"),
-    [
-        ("17", "1795534446", SILENT, 1795534446.0),
-        ("17", "", '[ "$SLURM_TIME_FORMAT" = %s ] && echo 1795534446', 1795534446.0),  # Slurm before 23.02
-        ("17", "", "echo N/A", None),
-        ("17", "", SILENT, None),
-        ("", "", "echo 1795534446", None),
-    ],
-)
-def test_a_job_knows_when_it_ends(
-    job: str, variable: str, squeue: str, end: float | None, put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLURM_JOB_ID", job)
-    monkeypatch.setenv("SLURM_JOB_END_TIME", variable)
-    put(squeue=squeue)
-    assert slurm.end_time() == end
-
-
-@pytest.mark.parametrize(("job", "scontrol", "agrees"), [("17", "", True), ("17", "exit 1", False), ("", "", False)])
-def test_a_job_is_queued_again_if_slurm_agrees(
-    job: str, scontrol: str, agrees: bool, put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLURM_JOB_ID", job)
-    asked = put(scontrol=scontrol)
-    assert slurm.requeue() is agrees
-    assert asked.exists() == bool(job)

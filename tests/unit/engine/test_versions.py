@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.engine.run import BOUNDS, check_versions
+from retort.engine.run import BOUNDS
 
 from tests.conftest import ROOT, SNAKEMAKE
 
@@ -31,11 +31,6 @@ def test_another_version_is_refused_in_a_line(name: str, version: str, tmp_path:
     said = done.stdout + done.stderr
     assert line in said.splitlines()
     assert "Traceback" not in said
-
-
-def test_a_plugin_that_is_not_installed_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BOUNDS, "a-package-that-nobody-has", ">=1")
-    check_versions()
 
 
 def test_the_project_asks_for_the_same_versions_and_the_lock_has_one_of_them() -> None:

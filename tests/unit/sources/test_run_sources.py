@@ -164,15 +164,3 @@ def test_what_was_fetched_is_not_asked_for(config: Config, monkeypatch: pytest.M
     assert plan.config.run_sources.missing == {}
     set_value(Path(config.study), "sources/texts.yaml", "hub", "commit", to=OTHER)
     assert set(planned(config).config.run_sources.missing) == {"sources/texts"}
-
-
-def test_a_folder_without_files_is_left_out(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lines(capsys) == []
-    assert planned(config).cells == []  # the folder of the texts was not made
-    assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is no folder; put the files there"]
-    Path("texts").mkdir()
-    planned(config)
-    assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is empty; put the files there"]
-    (Path("texts") / "rated.txt").write_text("0")
-    assert planned(config).cells
-    assert lines(capsys) == []

@@ -106,12 +106,6 @@ def test_the_first_rows_are_read_and_the_rest_is_not(hub: TinyHub, tmp_path: Pat
     assert 0 < bytes_sent(hub) < whole * 0.8  # the library reads five megabytes ahead
 
 
-def test_all_rows_where_there_are_no_more(hub: TinyHub, tmp_path: Path) -> None:
-    assert fetched(hub, tmp_path, characters=10**9) == "2"
-    assert len(texts(tmp_path / "to/en/train-0.parquet")) == ROWS
-    assert texts(tmp_path / "to/en/train-1.parquet") == [text(number) for number in range(ROWS, ROWS + 10)]
-
-
 @pytest.mark.parametrize(
     ("first", "said"),
     [
@@ -163,12 +157,3 @@ def test_a_part_is_enough_for_a_number_of_blocks(study_folder: Path) -> None:
 )
 def test_all_is_fetched_where_the_part_is_not_known(study_folder: Path, corpus: dict[str, Any]) -> None:
     assert part_of(study_folder, [{"blocks": 100, "components": [PART]}, corpus]) is None
-
-
-def test_all_is_fetched_for_a_task(study_folder: Path) -> None:
-    task = {"source": "wiki", "title": "T", "task_type": "regression", "metrics": ["pearson"], "max_length": 9}
-    files = {"format": "csv", "files": {"train": "a.csv", "dev": "b.csv"}, "columns": {"text": "a", "label": "b"}}
-    split = {"splits": {"train": {"rows": 1}, "dev": {"rows": 1}}, "read": {"hub": files}, "version": 1}
-    uses = {"validation_split": "dev", "evaluation_split": "dev", "sample": [{"text": "a", "label": 1}] * 2}
-    write(study_folder, "tasks/reads-wiki.yaml", {**task, **split, **uses})
-    assert part_of(study_folder, [{"blocks": 100, "components": [PART]}]) is None

@@ -14,7 +14,6 @@ from retort.errors import RetortError
 from retort.results.collect import read_scores
 from retort.study.load import open_study, with_every_paper
 
-SINGLE_FILES = {".json", ".jsonl", ".csv"}  # suffixes of results that are single files, except in sources
 NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user's folders: no results of jobs
 
 
@@ -34,7 +33,6 @@ def verify(arguments: argparse.Namespace) -> int:
     lines = [line for _, differences in compared for line in differences]
     covered = {str(path) for result in results for _, path in files_of(result)}
     lines += [f"{path} has no checksum: no job has made it; delete it" for path in uncovered(paths, covered)]
-    lines += [f"{path} is a folder, and a file belongs there; {remedy(path)}" for path in misplaced(paths)]
     lines += check_scores(arguments, [result for result in results if result.match("seed-*.json")])
     for line in dict.fromkeys(lines):
         print(line)
@@ -63,8 +61,8 @@ def compare(path: Path) -> tuple[list[FileChecksum], list[str]]:
         known = checksums.read(path)
     except RetortError as error:
         return [], [str(error)]
-    if known is None:  # a folder has taken the place of a file
-        return [], []
+    if known is None:
+        return [], [f"{path} is a folder, and a file belongs there; {remedy(path)}"]
     lines = [f"{line}; {remedy(path)}" for line in checksums.differences(path, known, thorough=True)]
     added = [file for name, file in files_of(path) if path.is_dir() and name not in known.files]
     return list(known.files.values()), lines + [f"{file} was added after {path} was made; delete it" for file in added]
@@ -77,16 +75,6 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
         file
         for file in files
         if not (str(file) in covered or is_place(file) or file.name.endswith(".part") or file.parent in NOTES)
-    ]
-
-
-def misplaced(paths: Iterable[Path]) -> list[Path]:
-    """Return the folders in the place of a result that is a file; sources may hold folders of any name."""
-    below = (each for path in paths if path.is_dir() for each in (path, *path.rglob("*")))
-    return [
-        each
-        for each in below
-        if each.suffix in SINGLE_FILES and each.is_dir() and not (is_place(each) or each.is_relative_to(NOTES[0]))
     ]
 
 

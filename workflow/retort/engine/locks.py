@@ -137,29 +137,20 @@ def _is_held(path: Path, dead: float) -> bool:
         return False
     if owner and owner.machine == machine.name():
         return True
-    while before[0] and time.monotonic() < end:
+    while before[1] and time.monotonic() < end:
         time.sleep(min(1.0, dead / 10))
         if (now := _read(path)) != before:
-            return bool(now[0])
+            return bool(now[1])
     return False
 
 
 def _create(path: Path, content: bytes) -> bool:
-    """Create a claim; return False if there is one already."""
-    part = part_of(path)
-    part.write_bytes(content)
+    """Create a claim; return False if there is one already. For an instant, it is empty."""
     try:
-        os.link(part, path)  # unlike a file that is opened and then written, it is never empty
+        with path.open("xb") as stream:
+            stream.write(content)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links
-        try:
-            with path.open("xb") as stream:
-                stream.write(content)
-        except FileExistsError:
-            return False
-    finally:
-        part.unlink()
     return True
 
 

@@ -48,7 +48,7 @@ def distinct_trainings(plan: Plan) -> list[str]:
     for student, task in plan.pairs:
         if keys := _training(plan, student, task) - met:
             met |= keys
-            chosen.append(_score(study, student, task))
+            chosen.append(score_address(student, task, seeds_of(study, student)[0]))
     finetuned = {address.split("/")[2] for address in chosen}
     distilled = sorted(plan.task_agnostic, key=lambda student: student not in finetuned)  # these are trained anyway
     for student in distilled:
@@ -74,10 +74,6 @@ def family(study: Study, student: str) -> str:
     """Return the family of the models of a student and its teacher."""
     model = study.teachers[study.students[student].teacher].model
     return study.scale.miniature.family(model) if study.scale.miniature else model
-
-
-def _score(study: Study, student: str, task: str) -> str:
-    return score_address(student, task, seeds_of(study, student)[0])
 
 
 def _distillation(study: Study, name: str) -> tuple[Hashable, ...]:
@@ -107,13 +103,11 @@ class Ran:
     Args:
         job: the job.
         seconds: its CPU time.
-        peak: the peak memory of the process during the job, in MB; without /proc, the peak since the process began.
         failed: whether it failed.
     """
 
     job: Job
     seconds: float
-    peak: float
     failed: bool
 
 
@@ -151,7 +145,7 @@ def _run(job: Job, outputs: list[str], config: dict[str, Any]) -> Ran:
     Path(job.key).parent.mkdir(parents=True, exist_ok=True)
     with open(job.key, "a", encoding="utf-8") as log, contextlib.redirect_stderr(log):
         made = run_job(job, config) and all(map(os.path.exists, outputs))
-    return Ran(job, time.process_time() - begun, machine.max_rss_mb(), not made)
+    return Ran(job, time.process_time() - begun, not made)
 
 
 def _made_from(job: Job) -> str:
@@ -179,21 +173,18 @@ def with_progress(jobs: Iterable[Ran | None], total: int) -> Iterator[Ran]:
         jobs: what `run` yields.
         total: the number of jobs.
     """
-    on_terminal = sys.stderr.isatty()
-    wait = 0.1 if on_terminal else 60.0  # seconds
+    wait = 0.1 if sys.stderr.isatty() else 60.0  # seconds
     with tqdm(jobs, total=total, unit=" jobs", mininterval=wait, delay=wait) as bar:
-        for ran in bar:
-            if ran is None:
-                continue
+        for ran in filter(None, bar):
             if ran.failed:
                 why = failure(ran.job.key) or "without a word"
                 told = f"failed: {ran.job.name}: {why[:160]}\n  look at {Path(ran.job.key).absolute()}"
-                (bar.write if on_terminal else print)(told, file=sys.stderr)
+                bar.write(told, file=sys.stderr)
             yield ran
 
 
 def summary(jobs: list[Ran]) -> Iterator[str]:
-    """Yield a line for each kind of job with their number and CPU time, and one with the peak memory."""
+    """Yield a line for each kind of job with their number and CPU time."""
     by_kind = defaultdict[str, list[Ran]](list)
     for ran in jobs:
         by_kind[ran.job.rule.kind].append(ran)
@@ -202,5 +193,3 @@ def summary(jobs: list[Ran]) -> Iterator[str]:
     for kind, done in sorted(by_kind.items(), key=lambda item: -sum(ran.seconds for ran in item[1])):
         seconds = [ran.seconds for ran in done]
         yield f"{kind:<{width}}  {len(done):>4}  {sum(seconds):>11.1f}  {max(seconds):>7.1f}"
-    if jobs:
-        yield f"The process held {max(ran.peak for ran in jobs):,.0f} MB at most."
