@@ -55,6 +55,12 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
         assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
 
 
+def test_adding_a_claim(copy: Path) -> None:
+    done = follow(section(PAPERS, "Adding a claim"), copy)
+    assert done.files == ["workflow/papers/pocket/claims.yaml"]
+    assert "no problem" in done.outputs["retort check"]
+
+
 def test_adding_a_task(copy: Path) -> None:
     done = follow(section(TASKS, "Adding a task"), copy)
     assert done.files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]

@@ -55,6 +55,12 @@ MISTAKES = [
     ], at="kd-above-attention: "),
     Edits("papers/tiny/claims.yaml", "above\n", [
         ("abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
+        ("below\n", "kd-above-attention.compare: no comparison is called 'below'; take 'above', and swap 'cells' and "
+         "'than'"),
+        ("above\n  other_readings: {strictly: {says: strictly, compare: abov}}\n",
+         "kd-above-attention.other_readings.strictly.compare: no comparison is called 'abov'; did you mean 'above'?"),
+        ("above\n  other_readings: {strictly: {says: strictly, number: many}}\n",
+         "kd-above-attention.other_readings.strictly.number: 'many' is not a number as papers print it"),
     ]),
     Edits("papers/tiny/claims.yaml",
           "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "

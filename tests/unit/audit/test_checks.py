@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.audit import checks
+from retort.audit import audit, checks
 from retort.audit.base import Build, Entry, Printed, look
 from retort.audit.numbers import parameters
 from retort.specs.config import read_config
@@ -15,8 +15,9 @@ from retort.specs.model import Architecture
 from retort.specs.paper import Statement
 from retort.specs.printed import read_number
 from retort.specs.rows import CellSpec, Column
-from retort.study.load import read
+from retort.study.load import open_study, read
 
+from tests.tiny.edit import write
 from tests.tiny.printed import ACC, MEAN, found, study_config, table, with_block
 
 Pairs = list[tuple[str, str]]  # what is printed, and what it would have to be, of each finding
@@ -207,9 +208,36 @@ def test_slips_of_the_text_are_findings() -> None:
     assert findings("texts", [], slip) == []
 
 
+@pytest.mark.parametrize(
+    ("reading", "expected"),
+    [
+        ({"compare": "above"}, [("A beats B; read as: strictly", "Avg: 75.0 (a) against 75.0 (b)")]),
+        ({"compare": "mostly-not-below"}, []),
+        ({"cells": above("b", "a")["cells"], "than": above("b", "a")["than"]}, []),
+    ],
+)
+def test_a_claim_in_another_reading(tmp_path: Path, reading: dict[str, Any], expected: Pairs) -> None:
+    claim = {**above("a", "b", "not-below"), "says": "A beats B.", "reading": "charitably"}
+    claim["other_readings"] = {"one": {"says": "strictly", **reading}}
+    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.0", "b": "69.0 | 81.0 | 75.0"}, 6))
+    write(tmp_path / "study", "papers/some/claims.yaml", {"one": claim})
+    found = audit(open_study(read_config(config)))["readings"]
+    assert found.count == 1
+    assert [(one.printed, one.other) for one in found.findings] == expected
+    assert all(one.why == "holds as judged among the claims; charitably" for one in found.findings)
+
+
+def test_models_that_are_built_differently_are_not_compared() -> None:
+    cells = [{"table": "table1", "rows": ["r"], "columns": ["c"]}]
+    said = {"says": "s", "where": "w", "built": "differently", "because": "its teacher is another one", "cells": cells}
+    other = entry("71.1", paper="b", identity="b-bert")
+    assert findings("same-model", [ONE, other], said) == []
+    assert findings("same-model", [ONE, other], {**said, "cells": [{**cells[0], "columns": ["d"]}]}) != []
+
+
 def test_every_check_has_a_case() -> None:
     wrong = {check for check, _, expected in [*TABLES, *ENTRIES] if expected}
-    assert wrong | {"sizes", "texts", "means", "prose"} == set(checks)
+    assert wrong | {"sizes", "texts", "means", "prose", "readings"} == set(checks)
 
 
 def test_parameters_of_models_that_are_counted() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.formatters import condition
 from retort.judgement.comparisons import comparisons
 from retort.specs import catalogue
 from retort.specs.config import read_config
+from retort.study.check_exhibits import GIVEN_BY
 from retort.study.load import read
 
+from tests.conftest import ROOT
 from tests.tiny.printed import ACC, found, study_config, table
 
 TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"}, 4)
@@ -95,6 +99,16 @@ def test_comparisons_are_read_without_importing_them() -> None:
     assert list(catalogue.comparisons()) == list(comparisons)
 
 
+def test_the_guide_lists_the_comparisons_of_claims() -> None:
+    guide = (ROOT / "workflow/papers/README.md").read_text()
+    listed = re.findall(r"^\| `([a-z-]+)` \| (.*) \| (.*) \|$", guide.partition("| `compare` |")[2], re.MULTILINE)
+    assert [name for name, *_ in listed] == [name for name in comparisons if name != "two-texts"]
+    for name, needs, holds in listed:
+        entry = catalogue.comparisons()[name]
+        assert re.findall(r"`(\w+)`", needs) == [GIVEN_BY[option] for option in entry.options]
+        assert f"{holds[0].upper()}{holds[1:]}." == condition(entry.summary)
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -116,6 +130,12 @@ def test_comparisons_are_read_without_importing_them() -> None:
         ({"cells": AA}, "one: comparison 'value' takes one cell a side"),
         ({"compare": "above", "than": Q}, "one: column 'Coin' stands on one side of the comparison only"),
         ({"compare": "near", "than": B}, "one: comparison 'near' needs 'within'"),
+        ({"compare": "below"}, "no comparison is called 'below'; take 'above', and swap 'cells' and 'than'"),
+        ({"compare": "mostly-lower"}, "'mostly-lower'; take 'mostly-above', and swap 'cells' and 'than'"),
+        ({"compare": "not-above"}, "'not-above'; take 'not-below', and swap 'cells' and 'than'"),
+        ({"other_readings": {"x": {"says": "r"}}}, "one: 'other_readings' are for claims"),
+        ({"because": "of another teacher"}, "'built: differently' and 'because' belong together"),
+        ({"compare": None, "number": "", "built": "differently", "because": "of another teacher"}, None),
     ],
 )
 def test_a_mistake_in_a_statement(tmp_path: Path, change: dict[str, Any], text: str | None) -> None:

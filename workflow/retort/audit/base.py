@@ -1,8 +1,9 @@
 """The input and output of the audit's checks.
 
 A check goes through printed numbers and finds those that cannot be right, or cannot both be right. A finding says what
-is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. The page of the
-audit prints the first line of a check's docstring, without "Check that", as the heading of its findings.
+is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. (Those of `readings`
+say in which sense a sentence does not hold.) The page of the audit prints the first line of a check's docstring,
+without "Check that", as the heading of its findings.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ class Entry:
     def where(self) -> str:
         """The cell as text: table, row, column."""
         return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The paper, table, row and column."""
+        return self.paper, self.table, self.cell.row, self.cell.column
 
     @property
     def is_score(self) -> bool:

@@ -50,10 +50,13 @@ def same_model(printed: Printed) -> Looked:
     """Check that papers that build or fine-tune one model alike print scores within a point of each other.
 
     Models are alike if they have the same teacher, architecture and objectives; mapped layers and schedules may differ.
-    The first row of a paper with a score counts.
+    The first row of a paper with a score counts. Cells that `audit.yaml` calls built differently are left out.
     """
     scores = [one for one in printed.entries if one.is_score and not one.cell.quoted]
-    built = [one for one in scores if one.cell.identity in printed.models]
+    differently = {
+        (paper, *key) for paper, said in printed.statements.items() for one in said if one.built for key in one.keys
+    }
+    built = [one for one in scores if one.cell.identity in printed.models and one.key not in differently]
     for alike in grouped(built, lambda one: printed.models[one.cell.identity]).values():
         papers: dict[str, dict[tuple[str, ...], Entry]] = {}
         for entry in alike:

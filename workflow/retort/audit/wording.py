@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retort.audit.base import Entry, Finding, Looked, Printed, by_column, checks
+from retort.judgement.comparisons import Verdict
 from retort.judgement.judge import Side, decide, published, recomputed
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
@@ -33,6 +34,7 @@ ON_AVERAGE = {  # comparison which says that one side is above the other -> how 
     "not-below": _pair_all,
     "exceeds": _pair_all,
     "mostly-above-counterparts": _pair_in_order,
+    "gains-considerably": _pair_in_order,
     "best-above": _pair_best,
     "best-not-below": _pair_best,
 }
@@ -68,20 +70,26 @@ def texts(printed: Printed) -> Looked:
     A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
     """
     for paper, statements in printed.statements.items():
-        tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
-        side = published(tables)
-        with_recomputed = recomputed(side, tables)
+        sides = sides_of(printed, paper)
         for statement in statements:
-            verdict = decide(statement, side)
-            if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
-                continue
-            holds = verdict.holds or _holds(statement, with_recomputed)
-            yield 1, None if holds else _finding(paper, statement, verdict.result or verdict.numbers)
+            verdict = judged(statement, sides)
+            if verdict:
+                yield 1, None if verdict.holds else _finding(paper, statement, verdict.result or verdict.numbers)
 
 
-def _holds(statement: Statement, side: Side) -> bool:
-    verdict = decide(statement, side)
-    return not isinstance(verdict, str) and verdict.holds is True
+def sides_of(printed: Printed, paper: str) -> tuple[Side, Side]:
+    """Return the numbers of a paper as printed, and with each average computed from the numbers of its row."""
+    tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
+    side = published(tables)
+    return side, recomputed(side, tables)
+
+
+def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
+    """Return the verdict on printed numbers, or on recomputed averages if it holds on these alone; None without one."""
+    verdicts = [verdict for side in sides if not isinstance(verdict := decide(statement, side), str)]
+    if not verdicts or verdicts[0].holds is None:  # a figure prints no numbers
+        return None
+    return next((verdict for verdict in verdicts if verdict.holds), verdicts[0])
 
 
 def _finding(paper: str, statement: Statement, other: str) -> Finding:

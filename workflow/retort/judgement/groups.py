@@ -285,7 +285,7 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
     gains = _known_gains(cells, counterparts)
     if not gains:
         return OPEN
-    bad = [pair for pair in gains if wrong(gap(pair))]
+    bad = sorted((pair for pair in gains if wrong(gap(pair))), key=lambda pair: -abs(gap(pair)))
     text = "; ".join(map(_describe_gain, (bad or gains)[:SHOWN]))
     return tools.unless_wrong(_names(bad), _all_known(cells, counterparts), text)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs.base import Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
 from retort.specs.printed import read_number
@@ -43,6 +43,25 @@ class Cells(Spec):
         return [(self.table, row, column) for row in self.rows for column in self.columns]
 
 
+def _as_printed(number: str) -> str:
+    if number and read_number(number) is None:
+        raise ValueError(f"'{number}' is not a number as papers print it")
+    return number
+
+
+class Reading(Spec):
+    """Another way to read a claim: what it takes the claim to say, and what it compares in place of the claim's own."""
+
+    says: Text = Field(description="how the claim is read, as a part of a sentence")
+    compare: Name = Field(default="", description="the comparison, if it is not the claim's")
+    number: Annotated[str, AfterValidator(_as_printed)] = Field(
+        default="", description="the number in the text, if it is not the claim's"
+    )
+    within: Real | None = Field(default=None, ge=0, le=1000, description="how far the number may be off")
+    cells: list[Cells] = Field(default=[], description="the cells, if they are not the claim's")
+    than: list[Cells] = Field(default=[], description="the cells that they are compared with, if not the claim's")
+
+
 class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
 
@@ -60,6 +79,9 @@ class Statement(Spec):
     reading: str = Field(
         default="", description="where the sentence has several readings: which one was taken, and why"
     )
+    other_readings: dict[Name, Reading] = Field(
+        default={}, description="claims.yaml: name -> another reading; the audit lists those that the print contradicts"
+    )
     test_alone: bool = Field(
         default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
     )
@@ -71,6 +93,12 @@ class Statement(Spec):
         default="",
         description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
     )
+    built: Literal["", "differently"] = Field(
+        default="",
+        description="audit.yaml: 'differently' if other papers build the models of 'cells' in another way, though the "
+        "settings here are equal",
+    )
+    because: str = Field(default="", description="audit.yaml: in what they are built differently")
 
     @model_validator(mode="after")
     def _something(self) -> Statement:
@@ -79,11 +107,23 @@ class Statement(Spec):
                 "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
                 "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
             )
-        if bool(self.compare) == bool(self.undecided or self.but):
-            raise ValueError("a statement names the comparison in 'compare', unless it has 'undecided' or 'but'")
-        if self.cells and self.number and read_number(self.number) is None:
-            raise ValueError(f"'{self.number}' is not a number as papers print it")
+        if bool(self.compare) == bool(self.undecided or self.but or self.built):
+            raise ValueError(
+                "a statement names the comparison in 'compare', unless it has 'undecided', 'but' or 'built'"
+            )
+        if bool(self.built) != bool(self.because):
+            raise ValueError("'built: differently' and 'because' belong together")
+        if self.cells:
+            _as_printed(self.number)
+        elif self.other_readings:
+            raise ValueError("'other_readings' are of a claim that has 'cells'")
         return self
+
+    def read_as(self, reading: Reading) -> Statement:
+        """Return the statement in another reading: what the reading gives replaces what the statement has."""
+        own = {name: getattr(reading, name) for name in reading.model_fields_set}
+        says = f"{self.says.removesuffix('.')}; read as: {reading.says}."
+        return self.model_copy(update={**own, "says": says, "other_readings": {}})
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:

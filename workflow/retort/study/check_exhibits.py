@@ -26,9 +26,15 @@ MISPLACED = {
     "claims.yaml": {
         "other": "compares text with text, which audit.yaml is for",
         "but": "says what is wrong with a text, which audit.yaml is for",
+        "built": "says that other papers' models differ, which audit.yaml is for",
     },
-    "audit.yaml": {"undecided": "is for claims; the audit says what is wrong in 'but'"},
+    "audit.yaml": {
+        "undecided": "is for claims; the audit says what is wrong in 'but'",
+        "other_readings": "are for claims",
+    },
 }
+# word in the name of a comparison -> word in that of the one which takes the sides in the other order
+SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"}
 
 
 def check_exhibits(study: Study) -> Iterator[Found]:
@@ -71,8 +77,18 @@ def check_statements(study: Study) -> Iterator[Found]:
         for slug, statements in papers.items():
             _, tables = exhibits_of(study, slug)
             for name, statement in statements.items():
-                for line in _statement(study, tables, file, name, statement):
+                for line in _in_each_reading(study, tables, file, name, statement):
                     yield study.folder / "papers" / slug / file, line
+
+
+def _in_each_reading(
+    study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement
+) -> Iterator[str]:
+    """Yield what is wrong with a statement; if nothing is, then what is wrong with its other readings."""
+    wrong = list(_statement(study, tables, file, name, statement))
+    yield from wrong
+    for key, reading in statement.other_readings.items() if not wrong else ():
+        yield from _statement(study, tables, file, f"{name}.other_readings.{key}", statement.read_as(reading))
 
 
 def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
@@ -86,12 +102,22 @@ def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, s
         if cells.table in tables:
             wrong += check(study, tables[cells.table], name, cells)
     if statement.compare:
-        wrong += study.wrong_name(f"{name}.compare", "comparison", statement.compare, comparisons)
+        wrong += _comparison(study, f"{name}.compare", statement.compare)
     yield from wrong
     if statement.compare and not wrong:  # a wrong name would be reported twice
         yield from (f"{name}: {line}" for line in _wrong_sides(statement, comparisons[statement.compare].options))
         if file == "claims.yaml":
             yield from (f"{name}: {line}" for line in _self_comparison(statement))
+
+
+def _comparison(study: Study, where: str, name: str) -> Iterator[str]:
+    """Yield a line if no comparison has a name; it says so if another one takes the two sides in the other order."""
+    comparisons = catalogue.comparisons()
+    others = {name.replace(word, other) for word, other in SWAPPED.items() if word in name}.intersection(comparisons)
+    if name not in comparisons and others:
+        yield f"{where}: no comparison is called '{name}'; take '{min(others)}', and swap 'cells' and 'than'"
+        return
+    yield from study.wrong_name(where, "comparison", name, comparisons)
 
 
 def _shown(study: Study, exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:

@@ -61,6 +61,7 @@ class Judged:
     Args:
         recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
             scale has other settings now, the key says so after a comma.
+        otherwise: another reading of the claim -> its judgement on the published numbers.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Judged:
     published: Judgement
     ours: Judgement
     recorded: dict[str, Judgement]
+    otherwise: dict[str, Judgement]
 
     @property
     def test(self) -> str:
@@ -156,6 +158,10 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
             judge_published(claim, printed, with_recomputed),
             judge_one(claim, own),
             {scale: judge_one(claim, side) for scale, side in recorded.items() if coverage_of(claim, side).known},
+            {
+                reading.says: judge_published(claim.read_as(reading), printed, with_recomputed)
+                for reading in claim.other_readings.values()
+            },
         )
         for name, claim in study.claims[paper].items()
     ]
@@ -194,7 +200,9 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
         claim = "<br>".join([markdown_escape(says.says), f"*{markdown_escape(where)}*", *map(markdown_escape, notes)])
         recorded = [f"*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
         ours = "<br>".join([_markdown_of(item.ours), *recorded])
-        lines.append(f"| {claim} | {_markdown_of(item.published)} | {ours} |")
+        read_as = [f"*read as: {markdown_escape(text)}:* {_markdown_of(one)}" for text, one in item.otherwise.items()]
+        published = "<br>".join([_markdown_of(item.published), *read_as])
+        lines.append(f"| {claim} | {published} | {ours} |")
     return "\n".join([*lines, "", rule, ""])
 
 
