@@ -195,7 +195,8 @@ def test_points_of_a_figure_are_cells():
 
 def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>"}}
+    other = {"other_readings": {"far": {"says": "by <far>", "compare": "above-by", "number": "11"}}}
+    claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>", **other}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)
     check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "c.md", "html": "c.html"})
@@ -203,6 +204,8 @@ def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: 
     first = "Claims: 1. On the published numbers: holds 1. On ours, at this scale: holds 1."
     assert text.splitlines()[2] == first
     assert all(each in text for each in (r"A beats B & \<co\>.", r"Why: a \<reason\>.", r"Reading: one of \<two\>."))
-    escaped = ("A beats B &amp; &lt;co&gt;.", "Why: a &lt;reason&gt;.", "Reading: one of &lt;two&gt;.")
+    assert r"*read as: by \<far\>:* **does not hold**" in text
+    escaped = ("A beats B &amp; &lt;co&gt;.", "Why: a &lt;reason&gt;.", "Reading: one of &lt;two&gt;.",
+               "Read as: by &lt;far&gt;.")  # fmt: skip
     # published: 70 against 60; ours: 72 against 70
     assert all(each in page for each in (first, *escaped, "difference 10.0", "difference 2.0"))
