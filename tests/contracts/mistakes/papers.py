@@ -1,4 +1,4 @@
-"""Mistakes in paper.yaml, claims and figures."""
+"""Mistakes in paper.yaml, deviations, claims and figures."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MISTAKES = [
     Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
     Edits("papers/tiny/paper.yaml", "ours: true", [
         ("ours: maybe", "ours: Input should be a valid boolean, unable to interpret input, not 'maybe'"),
-        ("ours: true\ndeviations: [{students: [kdd], texts: [{of: [seeds], text: x}]}]",
-         "deviations.1: no student is called 'kdd'; did you mean 'kd'?"),
-        ("ours: true\ndeviations: [{students: [], texts: [{of: [seeds], text: x}]}]",
-         "deviations.1.students: List should have at least 1 item after validation, not 0"),
-        ("ours: true\ndeviations: [{students: [kd], exept: [kd], texts: [{of: [seeds], text: x}]}]",
-         "deviations.1.exept: no key is called 'exept'; did you mean 'except'?"),
-        ("ours: true\ndeviations: [{students: [kd], texts: [x]}]", "deviations.1.texts.1: give a mapping, not 'x'"),
-        ("ours: true\ndeviations: [{students: [kd], texts: [{text: x}]}]", "deviations.1.texts.1.of: Field required"),
-        ("ours: true\ndeviations: [text]", "deviations.1: give a mapping, not 'text'"),
         ("ours: true\nrecorded: {cores: 2}", "recorded.cores: Input should be a valid string, not 2"),
     ]),
+    Edits("papers/tiny/deviations.yaml", "{students: [kd], texts: [{of: [seeds], text: x}]}", [
+        ("{students: [kdd], texts: [{of: [seeds], text: x}]}", "1: no student is called 'kdd'; did you mean 'kd'?"),
+        ("{students: [], texts: [{of: [seeds], text: x}]}", "1.students: List should have at least 1 item"),
+        ("{students: [kd], exept: [kd], texts: [{of: [seeds], text: x}]}",
+         "1.exept: no key is called 'exept'; did you mean 'except'?"),
+        ("{students: [kd], texts: [x]}", "1.texts.1: give a mapping, not 'x'"),
+        ("{students: [kd], texts: [{text: x}]}", "1.texts.1.of: Field required"),
+        ("text", "1: give a mapping, not 'text'"),
+    ], before="- {students: [kd], texts: [{of: [seeds], text: x}]}\n"),
     Edits("papers/tiny/paper.yaml", "protocol: short", [
         ("protocol: shrt", "protocol: no protocol is called 'shrt'; did you mean 'short'?"),
         ("protocol: short, seed: -1", "seed: Input should be greater than or equal to 0, not -1"),

@@ -12,7 +12,7 @@ from retort.study.load import open_whole, open_written
 from retort.study.study import Study
 from retort.tables.published import unknown_names
 
-from tests.tiny.edit import set_value
+from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
 
 
@@ -38,7 +38,7 @@ def test_every_deviation_of_the_papers_names_a_cell_or_a_setting(study: Study) -
 def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, right: bool) -> None:
     choice = {"students": ["kd"], "texts": [{"of": [of], "text": "a choice"}]}
     config = write_study(tmp_path / "study")
-    set_value(tmp_path / "study", "papers/tiny/paper.yaml", "deviations", to=[choice])
+    write(tmp_path / "study", "papers/tiny/deviations.yaml", [choice])
     set_value(tmp_path / "study", "papers/tiny/paper.yaml", "ours", to=False)
     said = unknown_names(open_written(read_config(config)))
     line = f"tiny: the deviation 'a choice' names '{of}', which is no setting of tiny-kd and no cell"

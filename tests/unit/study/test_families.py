@@ -99,13 +99,13 @@ def test_merge_and_fill_leave_other_values_as_they_are() -> None:
 
 # --- in a study
 
-CHOICES = "deviations:\n  - {students: ['kd*'], except: [kd-low], texts: [{of: [seeds], text: a choice}]}\n"
+CHOICES = "- {students: ['kd*'], except: [kd-low], texts: [{of: [seeds], text: a choice}]}\n"
 
 
-def with_lines(study_folder: Path, students: str = "", paper: str = "") -> Config:
-    """Add lines to the students.yaml and paper.yaml of the tiny study and return its configuration."""
+def with_lines(study_folder: Path, students: str = "", deviations: str = "") -> Config:
+    """Add lines to the students.yaml and deviations.yaml of the tiny study and return its configuration."""
     add(study_folder, "papers/tiny/students.yaml", students)
-    add(study_folder, "papers/tiny/paper.yaml", paper)
+    add(study_folder, "papers/tiny/deviations.yaml", deviations or "[]")
     return Config(papers=["tiny"], study=str(study_folder))
 
 
@@ -120,16 +120,16 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("students", "paper", "said"),
+    ("students", "deviations", "said"),
     [
         (FAMILIES + "kd-low: {}\n", "", "students.yaml: kd-low: 'kd-{layers}' has a student 'kd-low', too; rename one"),
         ("'{a}': {for_each: 3}\n", "", "students.yaml: {a}: a name with {...} needs 'for_each'"),
         ("'{a}': {for_each: [[x]]}\n", "", "students.yaml: {a}: a name with {...} needs 'for_each'"),
-        ("", CHOICES.replace("kd*", "dk*"), "paper.yaml: deviations.1: no student is called 'dk*'"),
+        ("", CHOICES.replace("kd*", "dk*"), "deviations.yaml: 1: no student is called 'dk*'"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, paper: str, said: str) -> None:
-    found = read(with_lines(study_folder, students, paper))[1]
+def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, deviations: str, said: str) -> None:
+    found = read(with_lines(study_folder, students, deviations))[1]
     assert any(said in line for line in found), found
     assert len(found) == len(set(found)) <= 2
 

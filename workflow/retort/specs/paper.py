@@ -159,7 +159,7 @@ class Recording(Spec):
 
 
 class Choice(Spec):
-    """What was chosen where the paper is silent, or where a study differs from it, and for which students."""
+    """An entry of a deviations.yaml: what was chosen where the paper is silent, or differs, and for which students."""
 
     students: Distinct[Text] = Field(
         min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
@@ -182,7 +182,6 @@ class Paper(Judging):
     reference: Text = Field(description="authors, year, where it was published")
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
-    deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: Distinct[Name] = Field(
         default=[], description="tables and figures that the report begins with, in order; the others follow by name"

@@ -22,7 +22,7 @@ from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.model import Model
-from retort.specs.paper import Facts, Paper, Recording, Statement
+from retort.specs.paper import Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
@@ -188,6 +188,7 @@ FILES: dict[str, File] = {
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
     "students": File("workflow/papers/*/students.yaml", Student, with_families),
     "columns": File("workflow/papers/columns.yaml", Columns, by_name),
+    "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),
     "claims": File("workflow/papers/*/claims.yaml", Statement, by_name),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems
 from retort.specs.model import Model
-from retort.specs.paper import Facts, Paper, Recording, Statement
+from retort.specs.paper import Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
@@ -37,7 +37,9 @@ FOLDERS: dict[str, Any] = {
     "protocols": Protocol,
 }
 COLUMNS = "papers/columns.yaml"
-PAPER_FILES = ("paper.yaml", "students.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml")
+PAPER_FILES = (
+    "paper.yaml", "students.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
+)  # fmt: skip
 
 
 def read_yaml_files(config: Config, problems: Problems) -> Study:
@@ -164,7 +166,7 @@ def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
 
 def _read_paper(study: Study, path: Path, problems: Problems) -> None:
     """Read the folder of one paper: its teachers, students, claims, statements of the audit, runs, tables, figures."""
-    slug, before = path.name, len(problems.lines)
+    slug = path.name
     file = path / "paper.yaml"
     if not loading.is_there(file):
         problems.add(path, "has no paper.yaml")
@@ -184,10 +186,7 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
     entries = student_entries(students, problems) if loading.is_there(students) else {}
     names = Names(slug, [*paper.teachers, *entries], study.all_papers)
     _read_students(study, students, entries, names, problems)
-    for number, choice in enumerate(paper.deviations, start=1) if len(problems.lines) == before else ():
-        for pattern in (*choice.students, *choice.excluded):
-            if not any(fnmatchcase(student, pattern) for student in entries):
-                problems.add(file, f"deviations.{number}: {unknown('student', pattern, entries)}")
+    _read_deviations(study, path / "deviations.yaml", entries, problems)
     for name, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
         if loading.is_there(path / name):
             statements[slug] = loading.named(path / name, Statement, problems)
@@ -214,10 +213,31 @@ def _read_students(
             continue
         if full in study.students:
             problems.add(path, f"another paper's student is called '{full}'; rename one")
-        chosen = [choice.texts for choice in study.papers[names.paper].deviations if choice.concerns(name)]
-        deviations = [text for texts in (*chosen, student.deviations) for text in texts]
-        study.students[full] = student.model_copy(update={"deviations": deviations})
+        study.students[full] = student
         study.files["students", full], study.keys[full] = path, key
+
+
+def _read_deviations(study: Study, path: Path, students: Collection[str], problems: Problems) -> None:
+    """Read a deviations.yaml, and put its texts before those of the students' own entries.
+
+    Args:
+        study: the study, with the students of the paper.
+        path: the file, which need not exist.
+        students: the short names of the paper's students, also of those that could not be read.
+        problems: the list to which problems are added.
+    """
+    choices: list[Choice] = (loading.is_there(path) and loading.one(path, list[Choice], problems)) or []
+    paper = path.parent.name
+    whole = not any(name.startswith(f"{paper}-") for name in problems.unread)
+    for number, choice in enumerate(choices, start=1) if whole else ():
+        for pattern in (*choice.students, *choice.excluded):
+            if not any(fnmatchcase(student, pattern) for student in students):
+                problems.add(path, f"{number}: {unknown('student', pattern, students)}")
+    for name in students:
+        if student := study.students.get(f"{paper}-{name}"):
+            chosen = [text for choice in choices if choice.concerns(name) for text in choice.texts]
+            deviations = [*chosen, *student.deviations]
+            study.students[f"{paper}-{name}"] = student.model_copy(update={"deviations": deviations})
 
 
 def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
