@@ -50,7 +50,7 @@ def in_order(means: list[float], std: float, unit: str = "x100") -> Side:
     return side_of(dict(zip(("ac", "bc", "cc", "dc", "ec"), means, strict=True)), std, unit=unit)
 
 
-ABOVE, FALLING = claim("above", "a", "b"), claim("not-rising", "abcde")
+ABOVE, FALLING = claim("above", "a", "b"), claim("falls-at-each-step", "abcde")
 
 
 def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:

@@ -355,16 +355,16 @@ def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> 
     return unless_wrong(names, len(known) == len(cells), steps or ", ".join(cell.text for cell in known))
 
 
-@comparisons.register("not-rising")
-def not_rising(cells: list[NumberedCell]) -> Verdict:
-    """Check that the cells in their order never rise."""
-    return _steps(cells, lambda a, b: b > a)
+@comparisons.register("falls-at-each-step")
+def falls_at_each_step(cells: list[NumberedCell]) -> Verdict:
+    """Check that each of the cells in their order is below the one before it."""
+    return _steps(cells, lambda a, b: b >= a)
 
 
-@comparisons.register("not-falling")
-def not_falling(cells: list[NumberedCell]) -> Verdict:
-    """Check that the cells in their order never fall."""
-    return _steps(cells, lambda a, b: b < a)
+@comparisons.register("rises-at-each-step")
+def rises_at_each_step(cells: list[NumberedCell]) -> Verdict:
+    """Check that each of the cells in their order is above the one before it."""
+    return _steps(cells, lambda a, b: b <= a)
 
 
 @comparisons.register("rises")

@@ -110,17 +110,17 @@ def _unbeaten(column: list[NumberedCell]) -> frozenset[str]:
     return frozenset(cell.row for cell in column if not cell.number.value < best)
 
 
-@comparisons.register("columns-not-rising")
-def columns_not_rising(cells: list[NumberedCell]) -> Verdict:
-    """Check that in every column the cells in their order never rise."""
+@comparisons.register("columns-fall-at-each-step")
+def columns_fall_at_each_step(cells: list[NumberedCell]) -> Verdict:
+    """Check that in every column each of the cells in their order is below the one before it."""
     columns = ([cell for cell in column if cell.known] for column in tools.by_column(cells).values())
     steps = [step for column in columns for step in itertools.pairwise(column)]
     if not steps:
         return OPEN
-    bad = [(a, b) for a, b in steps if b.number.value > a.number.value]
+    bad = [(a, b) for a, b in steps if b.number.value >= a.number.value]
     text = "; ".join(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row})" for a, b in bad)
     wrong = frozenset(map(tools.rows_of, bad))
-    return tools.unless_wrong(wrong, _all_known(cells), text or f"{len(steps)} steps, none of them up")
+    return tools.unless_wrong(wrong, _all_known(cells), text or f"{len(steps)} steps, all of them down")
 
 
 # --- the best of some rows and the best of others, column by column
