@@ -13,15 +13,13 @@ pytestmark = pytest.mark.workflow
 MINE = ["--configfile", "mine.yaml"]
 # the file of the folder, a file of the command line, further arguments, what is said
 # fmt: off
-MISTAKES: dict[str, tuple[bytes | None, str, list[str], list[str]]] = {
-    "text": (b"scale: pocket\nscale: paper\n", "", [], ["config.yaml: line 2: 'scale' is given twice"]),
-    "other bytes": (b"scale: caf\xe9\n", "", [], ["config.yaml: not UTF-8 text"]),
-    "a folder": (None, "", [], ["config.yaml: cannot be read (Is a directory)"]),
+MISTAKES: dict[str, tuple[str, str, list[str], list[str]]] = {
+    "text": ("scale: pocket\nscale: paper\n", "", [], ["config.yaml: line 2: 'scale' is given twice"]),
     "text of the command line's file": (
-        b"scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as 8"],
+        "scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as 8"],
     ),
     "keys of each": (
-        b"scale: pocket\n", "keep_weight: true\n", [*MINE, "--config", "device=gpu"],
+        "scale: pocket\n", "keep_weight: true\n", [*MINE, "--config", "device=gpu"],
         ["  mine.yaml: keep_weight: no key is called 'keep_weight'", "  --config: device: Input should be"],
     ),
 }
@@ -31,10 +29,7 @@ MISTAKES: dict[str, tuple[bytes | None, str, list[str], list[str]]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_blamed_on_what_gives_it(mistake: str, tmp_path: Path) -> None:
     own, mine, arguments, lines = MISTAKES[mistake]
-    if own is None:
-        (tmp_path / "config.yaml").mkdir()
-    else:
-        (tmp_path / "config.yaml").write_bytes(own)
+    (tmp_path / "config.yaml").write_text(own)
     (tmp_path / "mine.yaml").write_text(mine)
     command = [*SNAKEMAKE, "--dry-run", *arguments]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

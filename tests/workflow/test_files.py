@@ -1,7 +1,4 @@
-"""Tasks whose splits have separate files, from the files to tables, answers and the zip for a server, on both roads.
-
-One task classifies and has a submission; the other is extractive question answering in SQuAD's JSON.
-"""
+"""A task whose splits have separate files, from the files to tables, answers and the zip for a server, on both roads."""
 
 from __future__ import annotations
 
@@ -44,29 +41,6 @@ sample:
   - {text: a glad day, label: glad}
   - {text: a sad day, label: sad}
 """
-WORDS = """
-title: Which word follows 'glad'?
-source: words
-task_type: span
-metrics: [f1, exact]
-subsets: [de, en]
-splits:
-  train: {rows: 24}
-  dev: {rows: 6, subsets: true}
-read:
-  local:
-    format: squad
-    files: {train: train.json, dev: 'dev-{subset}.json'}
-    columns: {id: id, question: question, context: context, label: answers}
-metric_for_best_model: f1/en
-evaluation_split: dev
-max_length: 20
-windows: {overlap: 4, question: 6}
-version: 1
-sample:
-  - {id: a, question: which word, context: a glad day, label: {text: [day], answer_start: [7]}}
-  - {id: b, question: which word, context: a glad song, label: {text: [song], answer_start: [7]}}
-"""
 TABLE = """
 kind: scores
 title: Files
@@ -75,8 +49,6 @@ columns:
   - {task: moods, subset: near, metric: accuracy, label: Near}
   - {task: moods, subset: far, metric: accuracy, label: Far}
   - {task: moods, subset: all, metric: f1, label: Near and far}
-  - {task: words, subset: de, metric: f1, label: German}
-  - {task: words, subset: all, metric: exact, label: Both}
 rows:
   - {student: tiny-teacher, label: Teacher}
   - {student: tiny-kd, label: On the task}
@@ -94,54 +66,28 @@ def write_moods(folder: Path) -> None:
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
 
 
-def write_words(folder: Path) -> None:
-    """Write the files of questions; some contexts are longer than a window."""
-    folder.mkdir()
-    for name, rows in (("train", 24), ("dev-de", 6), ("dev-en", 6)):
-        paragraphs = []
-        for number in range(rows):
-            words = ["road", "house"] * (number % 12) + ["glad", ("day", "song")[number % 2], "town"]
-            context = " ".join(words)
-            answer = {"text": words[-2], "answer_start": context.index("glad ") + 5}
-            asked = {"id": f"{name}-{number}", "question": "which word", "answers": [answer]}
-            paragraphs.append({"context": context, "qas": [asked]})
-        content = {"version": "1.1", "data": [{"title": "Words", "paragraphs": paragraphs}]}
-        (folder / f"{name}.json").write_text(json.dumps(content))
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a tiny study with both tasks, a table of their scores, and a submission."""
+    """Return the folder of a tiny study with the task, a table of its scores, and a submission."""
     folder = make_study(tmp_path_factory.mktemp("files"), sample=True)
     write_moods(folder / "pairs")
-    write_words(folder / "words")
-    for task, source, text in (("moods", "pairs", MOODS), ("words", "words", WORDS)):
-        (folder / f"study/tasks/{task}.yaml").write_text(text)
-        write(folder / "study", f"sources/{source}.yaml", {"title": source, "path": source})
+    (folder / "study/tasks/moods.yaml").write_text(MOODS)
+    write(folder / "study", "sources/pairs.yaml", {"title": "Pairs", "path": "pairs"})
     (folder / "study/papers/tiny/table9.yaml").write_text(TABLE)
     snakemake(folder, "reports/tiny/table9.md", "reports/submissions/tiny-teacher/seed-1.zip")
     return folder
 
 
-@pytest.mark.parametrize(
-    ("task", "kind", "subsets"), [("moods", "classification", ["near", "far"]), ("words", "span", ["de", "en"])]
-)
 @pytest.mark.parametrize("student", ["tiny-teacher", "tiny-kd", "tiny-predicting"])
-def test_the_answers_of_each_subset_have_its_score(
-    student: str, task: str, kind: str, subsets: list[str], made: Path
-) -> None:
-    place = made / "results/scores" / student / task
+def test_the_answers_of_each_subset_have_its_score(student: str, made: Path) -> None:
+    place = made / "results/scores" / student / "moods"
     score: Any = read_json(place / "seed-1.json")
     stored = read_json(place / "seed-1.answers.json")
-    for subset in subsets:
-        given = stored[f"dev-{subset}"]
-        again = task_types[kind]().scores(**given)
+    for subset in ("near", "far"):
+        again = task_types["classification"]().scores(**stored[f"dev-{subset}"])
         assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
-        if task == "words":
-            assert [row["id"] for row in given["answers"]] == [f"dev-{subset}-{number}" for number in range(6)]
-            assert {row["normalisation"] for row in given["truth"]} == {f"mlqa-{subset}"}
     for metric in again:
-        mean = sum(score["metrics"][f"{metric}/{subset}"] for subset in subsets) / 2
+        mean = (score["metrics"][f"{metric}/near"] + score["metrics"][f"{metric}/far"]) / 2
         assert score["metrics"][f"{metric}/all"] == pytest.approx(mean)
 
 
@@ -152,7 +98,6 @@ def test_a_sample_is_marked(made: Path) -> None:
     assert 0 <= trial["dev"] <= 1
     table = (made / "reports/tiny/table9.md").read_text()
     assert "<sup>a</sup> measured on a sample: train 30 of 40 rows" in table
-    assert "German" in table
     assert not list((made / "results/activations").rglob("*.npy"))  # nobody needs them once the run is done
 
 

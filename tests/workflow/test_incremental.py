@@ -27,7 +27,6 @@ ONES = {"make_page": 1, "make_index": 1, "all": 1}
 # jobs that use the scores of table 1: the table, its verdicts and tests, the figures with its students, claims, pages
 FROM_KD = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, **ONES}
 VALUES = "{objective: value-relation, mapping: uniform}"
-LISTED = "{objective: hidden-sequence, mapping: {listed: {pairs: [[1, 1], [2, 3]]}}}"
 TERM = "{objective: supervised, weight: 0.5}]"
 RATE = (f"{TERM}}}]", f"{TERM}, schedule: {{learning_rate: 3.0e-3}}}}]")
 EDITED = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 2, "check_claims": 1, **ONES}
@@ -52,18 +51,6 @@ CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], s
         "13",
     ),
     "learning rate of a student": ([(STUDENTS, *RATE)], {"distill_on_task": 2, **FROM_KD}, scores_of("kd"), "13"),
-    "version of a student": (
-        [(STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")],
-        {"distill_on_task": 2, **FROM_KD},
-        scores_of("kd"),
-        "13",
-    ),
-    "activation that a student reads": (
-        [(STUDENTS, VALUES, LISTED)],
-        {"distill_on_task": 2, **EDITED},
-        scores_of("attention"),
-        "13",
-    ),
     "seed": (  # the jobs find the results of the other seeds kept
         [(PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")],
         {"distill_on_task": 4, "finetune_student": 1, **SEED},

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.encoded import Encoded
-from retort.specs.task import Task
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import change, remove, set_value, write
-from tests.tiny.forms import add_to_card, write_sample
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned
@@ -23,15 +20,6 @@ pytestmark = pytest.mark.workflow
 COMMIT, TEXTS = "a" * 40, "results/sources/texts"
 PINNED = {"commit": COMMIT, "found": "made up"}
 LEFT_OUT = ("table2", "table3", "figure1", "figure2", "figure3", "claims")
-TASK = {
-    "title": "Is a sentence glad?", "task_type": "classification", "labels": ["sad", "glad"], "metrics": ["accuracy"],
-    "splits": {"train": {"rows": 2}, "dev": {"rows": 2}}, "evaluation_split": "dev", "max_length": 16, "version": 1,
-    "sample": [{"text": "a glad day", "label": "glad"}, {"text": "a sad day", "label": "sad"}],
-    "read": {"hub": {
-        "name": "plain", "format": "parquet", "files": {"train": "train", "dev": "validation"},
-        "columns": {"text": "sentence", "label": "label"},
-    }},
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -127,22 +115,6 @@ def test_a_run_whose_sources_cannot_be_had_leaves_what_was_fetched(
     assert "1 source cannot be had, so nothing was run:" in said
     assert "Traceback" not in said
     assert (folder / TEXTS / "rated.txt").is_file()
-
-
-def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
-    folder: Path, hub: TinyHub, tmp_path: Path
-) -> None:
-    repository, encoded = tmp_path / "moods", folder / "results/encoded/moods/encoder"
-    source = {key: value for key, value in on_hub("moods", "plain/*", **PINNED).items() if key != "local"}
-    write(folder / "study", "tasks/moods.yaml", {**TASK, "source": source})
-    write_sample(Task.model_validate({**TASK, "source": "moods"}), "hub", {"moods": repository})
-    add_to_card(repository, "another", "train", "another/*.parquet")
-    files = {str(path.relative_to(repository)): path.read_bytes() for path in repository.rglob("*") if path.is_file()}
-    hub.files["datasets/someone/moods"] = {COMMIT: {**files, "another/a.parquet": b"not fetched"}}
-    snakemake(folder, "results/encoded/moods/encoder")
-    assert not any("another" in path for path in hub.paths())
-    assert read_json(encoded / "rows.json")["rows"] == {"train": 2, "dev": 2}
-    assert Encoded.load(encoded, "dev").labels.tolist() == [1, 0]
 
 
 def cells(folder: Path, table: str) -> list[tuple[str, str]]:

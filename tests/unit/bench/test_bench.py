@@ -11,9 +11,12 @@ import pytest
 from retort.bench.objective_costs import MAPPINGS, Setting, lines, measure
 from retort.cli import main
 from retort.objectives import objectives
+from retort.specs.model import Architecture
 
-TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="float32", device="cpu", repeats=1)
-EQUAL = dataclasses.replace(TINY, student=(2, 12, 96, 32))  # a student as wide as its teacher
+SMALL = Architecture(layers=2, heads=12, hidden=48, intermediate=32)
+TEACHER = Architecture(layers=3, heads=12, hidden=96, intermediate=48)
+TINY = Setting(TEACHER, SMALL, batch=4, length=12, precision="float32", device="cpu", repeats=1)
+EQUAL = dataclasses.replace(TINY, student=SMALL.model_copy(update={"hidden": 96}))  # a student as wide as its teacher
 
 
 @pytest.fixture(autouse=True)
@@ -40,21 +43,21 @@ def test_every_objective_has_a_cost() -> None:
 
 
 def test_an_objective_that_does_not_fit_the_models_says_why() -> None:
-    setting = dataclasses.replace(TINY, student=(2, 6, 48, 32))
+    setting = dataclasses.replace(TINY, student=SMALL.model_copy(update={"heads": 6}))
     said = list(lines(setting, measure(setting, ["attention-kl", "relations"])))
     reason = "the student has 6 attention heads and its teacher 12; attention is compared head by head"
     assert said[0] == "teacher [3, 12, 96, 48], student [2, 6, 48, 32], 4 x 12 tokens, float32, cpu; zero loss = 1"
-    assert said[4].startswith(f"| attention-kl | last | - | {reason}")
-    assert said[6].startswith("| relations | last | ")
-    assert float(said[6].split(" | ")[2]) > 0
+    assert said[2].startswith(f"| attention-kl | last | - | {reason}")
+    assert said[4].startswith("| relations | last | ")
+    assert float(said[4].split(" | ")[2]) > 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["relation"], "no objective is called 'relation'; did you mean 'relations'?"),
-        (["--student", "2,5,24"], "'2,5,24' is no encoder; write four whole numbers"),
-        (["--teacher", "2,5,24,8"], "'2,5,24,8' is no encoder; write four whole numbers"),
+        (["--student", "2,5,24"], "'2,5,24' is no encoder; write layers,heads"),
+        (["--teacher", "2,5,24,8"], "'2,5,24,8' is no encoder; write layers,heads"),
     ],
 )
 def test_what_cannot_be_measured_says_why(

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.cost.estimates import Estimates
 from retort.cost.jobs import Job, Jobs
 from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, with_models, work_of
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
-from retort.settings.trainings import TimingSettings
 from retort.specs.config import read_config
 
 SCORE = "results/scores/{}/{}/seed-{}.json"
@@ -67,18 +65,6 @@ def test_a_student_on_a_corpus(plan: Plan) -> None:
     teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
     found = job_of(plan, "results/distilled/tiny-predicting").estimate.work.flops
     assert found == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
-
-
-def test_a_profile_is_of_every_batch_that_tables_ask_for(plan: Plan) -> None:
-    settings = dict(plan.settings.profiles)
-    plain = settings["tiny-kd"].model_copy(update={"further": None})
-    larger = plain.model_copy(update={"further": [TimingSettings(batch=64, length=plain.length)]})
-    found = []
-    for profile in (plain, larger):
-        plan.settings.profiles = {**settings, "tiny-kd": profile}  # type: ignore[assignment]
-        found.append(Estimates(plan).of(PRINTED, job_of(plan, "results/profiles/tiny-kd.json").wildcards).work.flops)
-    assert plain.batch == 1
-    assert found[1] == 65 * found[0]
 
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:

@@ -135,15 +135,6 @@ def test_a_measured_speed_changes_minutes_alone(here: Path) -> None:
     assert {pair: hours_of_a_seed(plan)(*pair) for pair in predicted} == predicted
 
 
-def test_a_cpu_divides_only_if_it_is_told_to(here: Path) -> None:
-    on_cpu, large = asking(LARGE, cluster=cluster(here, {"gpu_memory_gb": 24}), device="cpu")
-    resources = on_cpu.of_job(large)
-    assert (resources["micro_batch"], resources["rows"]) == (0, 0)
-    told = JobResources(plan_for("pocket", micro_batch=4))
-    resources = told.of_job(told.estimates.of_seed("pocket-kd", "movies"))
-    assert (resources["micro_batch"], resources["gpu"]) == (4, 0)
-
-
 def test_the_teacher_of_companions_runs_once() -> None:
     estimates = Estimates(plan_for())
     names = ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")
@@ -195,13 +186,6 @@ def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(here: Pa
     assert held[0] > held[-1]
     everywhere = plan_for()  # without a cluster, nothing sets a limit
     assert companions(everywhere) == jobs_of(everywhere, everywhere.task_agnostic)
-
-
-@pytest.mark.parametrize(("ram", "most"), [(64_000, 8), (1_000, 0)])
-@pytest.mark.slow
-def test_students_on_cpus_fit_the_memory_of_a_job(ram: int, most: int, here: Path) -> None:
-    plan = plan_for("rehearsal", cluster=cluster(here, cpu={"max_mem_mb": ram}))
-    assert max(map(len, companions(plan)), default=0) == most
 
 
 @pytest.mark.slow

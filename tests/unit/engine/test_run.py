@@ -91,19 +91,3 @@ def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatc
     assert of_job.everything == main.everything
     assert [rule.name for rule in of_job.rules.values()] == [rule.name for rule in main.rules.values()]
     of_job.fail(set())  # the run itself says what failed
-
-
-def test_a_run_ends_without_activations_and_says_what_it_left_out(config: dict[str, Any]) -> None:
-    Path("texts/rated.txt").unlink()
-    recorded = Path("results/activations/t/mood/hidden-2.npy")
-    recorded.parent.mkdir(parents=True)
-    (recorded.parent / ".snakemake_timestamp").touch()
-    recorded.touch()
-    main = Run({**config, "keep_activations": True}, {}, is_dry=False)
-    main.succeed({"reports/audit.html"})
-    assert recorded.exists()
-    main = Run(config, {}, is_dry=False)
-    main.succeed({"reports/audit.html"})
-    assert [path.name for path in recorded.parent.iterdir()] == [".snakemake_timestamp"]
-    with pytest.raises(RetortError, match="everything else is made; 1 left out, and cells that need it say 'missing'"):
-        main.succeed({"all"})

@@ -6,61 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.splits import read_task
-from retort.data.texts import Section, texts
 from retort.data.tokenizers import CorpusTokenizer, check_same_tokenizer
 from retort.models import build
 from retort.models.initialise import check_published
-from retort.plan.plan import Plan
-from retort.plan.resolve_data import task as task_settings
 from retort.rehearsal import synthetic_files
-from retort.rehearsal.synthetic_files import SCRIPTS, lexicon, write_rows, write_texts
+from retort.rehearsal.synthetic_files import SCRIPTS, lexicon
 from retort.rehearsal.synthetic_models import FAMILIES, write_model, write_tokenizer
 from retort.settings.inputs import ModelSettings
-from retort.specs.config import RunSources, read_config
 from retort.specs.model import Architecture, MadeModel, MadeRows
-from retort.tasks import task_type_of
 
 NARROW = Architecture(layers=2, heads=3, hidden=12, intermediate=24)
 VOCABULARY = 512
-
-
-@pytest.fixture(scope="module")
-def plan() -> Plan:
-    """Return the plan of the rehearsal."""
-    return Plan(read_config({"scale": "rehearsal"}), lambda study: RunSources())
-
-
-@pytest.fixture(scope="module")
-def folders(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the folders of all sources of the rehearsal, with their rows and texts."""
-    made = {}
-    for name, source in plan.study.sources.items():
-        made[name] = tmp_path_factory.mktemp(name)
-        content: Any = source.fetched
-        for rows in content.rows:
-            write_rows(made[name], rows, content.seed)
-        for file in content.texts:
-            write_texts(made[name], file, content.seed)
-    return made
-
-
-def test_the_readers_of_every_task_take_what_is_made(plan: Plan, folders: dict[str, Path]) -> None:
-    for name in sorted({task for _, task in plan.pairs}):
-        spec = plan.study.tasks[name]
-        settings = task_settings(plan.study, name, list(spec.splits))  # those of submissions, too
-        read = dict(read_task(settings, task_type_of(settings), folders))
-        assert list(read) == list(spec.encoded_splits), name
-        assert all(rows.records and not rows.sample for rows in read.values()), name
-
-
-def test_every_corpus_has_text_for_its_blocks(plan: Plan, folders: dict[str, Path]) -> None:
-    for name, corpus in plan.study.corpora.items():
-        for component in corpus.components:
-            files = [path for pattern in component.files for path in folders[component.source].glob(pattern)]
-            documents = [text for file in files for text in texts[component.format](Section(file))]
-            assert all(len(text) >= 100 for text in documents) or component.format == "rated-lines", name
-            assert sum(len(text) for text in documents) >= (corpus.blocks or 0) * corpus.block / 15, name
 
 
 def rows(task_type: str, **changes: Any) -> MadeRows:

@@ -77,17 +77,6 @@ def with_far_corpus(config: Config) -> None:
     change(Path(config.study), "papers/tiny/students.yaml", "data: sentences", "data: far")
 
 
-def test_what_the_hub_has_is_planned_without_a_download(
-    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on_hub(config, "texts")
-    plan = planned(config)
-    assert plan.config.run_sources.missing == {}
-    assert lines(capsys) == []
-    assert hub.paths()
-    assert not any("resolve" in path for path in hub.paths())
-
-
 def test_an_unknown_commit_is_asked_for_and_written_down(
     config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,12 +24,7 @@ from retort.provenance import environment
 from retort.settings.trainings import ProfileSettings, TermSettings
 from retort.specs.base import Options
 from retort.specs.model import Architecture
-from retort.specs.printed import Timing, Values
-
-
-def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:
-    """Return the time of a forward pass in ms for each run: the median over the passes of the run."""
-    return [statistics.median(times) for times in pass_times(network, settings, device)]
+from retort.specs.printed import Timing
 
 
 @torch.inference_mode()
@@ -45,35 +40,31 @@ def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[lis
     input_ids = torch.randint(5, settings.vocabulary, (settings.batch, settings.length), device=device)
     attention_mask = torch.ones_like(input_ids)
     runs = []
-    for number in range(settings.runs + 1):
-        times = []
+    for _ in range(settings.runs + 1):
+        runs.append(times := list[float]())
         for _ in range(settings.passes):
             wait(device)
             start = time.perf_counter()
             network(input_ids=input_ids, attention_mask=attention_mask)
             wait(device)
             times.append(1000 * (time.perf_counter() - start))
-        if number:  # run 0 warms up
-            runs.append(times)
-    return runs
+    return runs[1:]  # the first one warms up
+
+
+def latency(runs: list[list[float]]) -> list[float]:
+    """Return the median time of a pass in each run."""
+    return [statistics.median(times) for times in runs]
 
 
 def further_latencies(network: Any, settings: ProfileSettings, device: str) -> dict[str, list[float]]:
-    """Return the further latencies in ms that tables ask for, by name."""
+    """Return the further latencies in ms that tables ask for, by name: a value for each run, or for each pass."""
     times = {}
     for more in settings.further or []:
         measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
         runs = pass_times(network, measured, more.device or device)
         timing = Timing(more.batch, more.length, more.device or "", more.values or "runs")
-        times[timing.name] = VALUES[timing.values](runs)
+        times[timing.name] = latency(runs) if timing.values == "runs" else [time for times in runs for time in times]
     return times
-
-
-# "runs": a value for each run, its median; "batches": a value for each pass
-VALUES: dict[Values, Callable[[list[list[float]]], list[float]]] = {
-    "runs": lambda runs: [statistics.median(times) for times in runs],
-    "batches": lambda runs: [time for times in runs for time in times],
-}
 
 
 def wait(device: str) -> None:

@@ -20,7 +20,7 @@ from retort.bench.calibrate import wait
 from retort.errors import RetortError
 from retort.models import build
 from retort.models.recorder import Recorder
-from retort.objectives import WeightedSum, loss_of, objectives
+from retort.objectives import WeightedSum, loss_of
 from retort.objectives.base import TrainingRows
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
@@ -29,7 +29,6 @@ from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
-SIZES = ("layers", "heads", "hidden", "intermediate")
 NUM_LABELS, VOCABULARY, MASKED = 3, 30522, 0.15
 SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
 MAPPINGS: dict[str, tuple[str | None, ...]] = {
@@ -39,6 +38,8 @@ MAPPINGS: dict[str, tuple[str | None, ...]] = {
     "output": (None,),
 }
 
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
 Step = Callable[[], None]
 
 
@@ -47,8 +48,8 @@ class Setting:
     """The models, the batch and the device of a measurement.
 
     Args:
-        teacher: (layers, heads, hidden size, intermediate size) of the teacher.
-        student: the same of the student.
+        teacher: the sizes of the teacher.
+        student: the sizes of the student.
         batch: examples per step.
         length: tokens per example; in every second example the last tenth is padding.
         precision: 'bfloat16' for autocast, or 'float32'.
@@ -56,8 +57,8 @@ class Setting:
         repeats: number of measured pairs of steps: one with the objective, one with a zero loss.
     """
 
-    teacher: tuple[int, int, int, int]
-    student: tuple[int, int, int, int]
+    teacher: Architecture
+    student: Architecture
     batch: int
     length: int
     precision: str
@@ -116,8 +117,7 @@ class Bench:
         self.setting, self.num_labels = setting, VOCABULARY if language else NUM_LABELS
         head = "masked-lm" if language else "classification"
         self.teacher, self.student = (
-            build.bert(Architecture(**dict(zip(SIZES, sizes, strict=True))), VOCABULARY, head, NUM_LABELS)
-            for sizes in (setting.teacher, setting.student)
+            build.bert(sizes, VOCABULARY, head, NUM_LABELS) for sizes in (setting.teacher, setting.student)
         )
         self.teacher.eval().to(setting.device)
         self.student.train().to(setting.device)
@@ -148,9 +148,9 @@ class Bench:
     def cost(self, name: str, mapping: str | None) -> Cost:
         """Measure an objective with its default options; its steps alternate with steps with a zero loss."""
         own, other = (build.shape_of(model, self.num_labels) for model in (self.student, self.teacher))
-        options, layers = catalogue.objectives()[name].options, (self.setting.student[0], self.setting.teacher[0])
+        options = catalogue.objectives()[name].options
         try:
-            pairs = pairs_of(mapping, *layers) if mapping else []
+            pairs = pairs_of(mapping, self.setting.student.layers, self.setting.teacher.layers) if mapping else []
             term = TermSettings(objective=name, version=1, pairs=pairs, weight=1.0, options=options)
             loss = loss_of([term], own, other, ROWS)
         except RetortError as error:
@@ -192,26 +192,18 @@ def peak(run: Step, device: str) -> float | None:
 def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
     """Yield the cost of every named objective with each of the mappings in `MAPPINGS` for its level."""
     for language in (False, True):
-        chosen = [name for name in names if (name == "masked-lm") == language]
-        bench = Bench(setting, language) if chosen else None
-        for name in chosen:
-            for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]:
-                assert bench is not None
-                yield bench.cost(name, mapping)
-
-
-def devices() -> list[str]:
-    """Return the devices to measure on: the CPU, and the GPU if there is one."""
-    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+        if chosen := [name for name in names if (name == "masked-lm") == language]:
+            bench = Bench(setting, language)
+            for name in chosen:
+                yield from (bench.cost(name, each) for each in MAPPINGS[catalogue.objectives()[name].level or "layer"])
 
 
 def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
     """Yield the lines of a Markdown table, each row as soon as its objective is measured."""
-    shapes = f"teacher {list(setting.teacher)}, student {list(setting.student)}"
-    yield f"{shapes}, {setting.batch} x {setting.length} tokens, {setting.precision}, {setting.device}; zero loss = 1"
-    yield ""
-    yield "| objective | mapping | time | memory |"
-    yield "| --- | --- | ---: | ---: |"
+    teacher, student = (list(each.model_dump().values()) for each in (setting.teacher, setting.student))
+    measured = f"{setting.batch} x {setting.length} tokens, {setting.precision}, {setting.device}; zero loss = 1"
+    yield f"teacher {teacher}, student {student}, {measured}"
+    yield "\n| objective | mapping | time | memory |\n| --- | --- | ---: | ---: |"
     for cost in costs:
         time, memory = ("-" if ratio is None else f"{ratio:.2f}" for ratio in (cost.time, cost.memory))
         yield f"| {cost.objective} | {cost.mapping} | {time} | {cost.reason or memory} |"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from retort.cli.base import argument, config_of, verb
 from retort.cost import overview
@@ -13,6 +12,7 @@ from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.config import Config, read_config
+from retort.specs.model import Architecture
 from retort.study.load import with_every_paper
 
 
@@ -52,14 +52,15 @@ def cost(arguments: argparse.Namespace) -> int:
 
 
 SIZES = "layers,heads,hidden,intermediate"
+BATCH = 16  # examples of a step that is timed
 
 
-def _read_sizes(text: str) -> tuple[Any, ...]:
+def _read_sizes(text: str) -> Architecture:
     """Return the four sizes of an encoder, from a text such as '6,12,384,1536'."""
-    numbers = tuple(int(number) for number in text.split(",") if number.strip().isdigit())
-    if len(numbers) != 4 or min(numbers) < 1 or numbers[2] % numbers[1]:
-        raise RetortError(f"'{text}' is no encoder", f"write four whole numbers {SIZES}, such as 6,12,384,1536")
-    return numbers
+    try:
+        return Architecture(**dict(zip(SIZES.split(","), map(int, text.split(",")), strict=True)))
+    except ValueError as error:
+        raise RetortError(f"'{text}' is no encoder", f"write {SIZES}, such as 6,12,384,1536") from error
 
 
 @verb(
@@ -68,11 +69,8 @@ def _read_sizes(text: str) -> tuple[Any, ...]:
     argument("names", nargs="*", help="only these objectives (default: all)"),
     argument("--teacher", default="12,12,768,3072", help=f"{SIZES} (default: %(default)s)"),
     argument("--student", default="6,12,384,1536", help=f"{SIZES} (default: %(default)s)"),
-    argument("--batch", type=int, default=16, help="examples a step (default: %(default)s)"),
     argument("--length", type=int, default=128, help="tokens an example (default: %(default)s)"),
-    argument(
-        "--repeats", type=int, default=5, help="pairs of steps of which the median is taken (default: %(default)s)"
-    ),
+    argument("--repeats", type=int, default=5, help="pairs of steps, of which the median is taken"),
 )
 def bench(arguments: argparse.Namespace) -> int:
     """Print the time and peak memory of a training step with each objective, as ratios to a step with a zero loss."""
@@ -84,8 +82,8 @@ def bench(arguments: argparse.Namespace) -> int:
     from retort.bench import objective_costs as measured  # late: it imports torch
 
     precision = config_of(arguments).resolved_precision()
-    for device in measured.devices():
-        setting = measured.Setting(*sizes, arguments.batch, arguments.length, precision, device, arguments.repeats)
+    for device in measured.DEVICES:
+        setting = measured.Setting(*sizes, BATCH, arguments.length, precision, device, arguments.repeats)
         for line in measured.lines(setting, measured.measure(setting, arguments.names or list(known))):
             print(line, flush=True)
         print()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from retort.atomic import write_json
-from retort.bench.calibrate import further_latencies, latency
+from retort.bench.calibrate import further_latencies, latency, pass_times
 from retort.checksums import sealed
 from retort.engine.job import Job
 from retort.models import build
@@ -26,7 +26,7 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
     torch.set_num_threads(settings.threads)
     torch.manual_seed(0)
     network: Any = build.blank(model_folder, settings.architecture).eval()
-    runs = latency(network, settings, job.device)
+    runs = latency(pass_times(network, settings, job.device))
     further = further_latencies(network, settings, job.device)
     parameters = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
