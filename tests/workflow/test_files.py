@@ -1,4 +1,4 @@
-"""A task whose splits have separate files, from the files to tables, answers and the zip for a server, on both roads."""
+"""A task whose splits are files: from these to tables, answers and the zip for a server, on both roads."""
 
 from __future__ import annotations
 

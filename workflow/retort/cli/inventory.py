@@ -1,22 +1,15 @@
-"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they are readable.
-
-It reads all rows of tasks, and the headers of weights, which tell whether a file is whole. It does not read corpora.
-"""
+"""The inventory that `retort check --data` prints: where all sources are, and whether the rows of tasks can be read."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-
-from safetensors import SafetensorError, safe_open
 
 from retort.checksums import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve_data
-from retort.specs.corpus import Component
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import required
 from retort.study.study import Study
@@ -74,45 +67,12 @@ def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
         yield f"  {error}", False
 
 
-def _check_weights(path: Path) -> Iterator[Found]:
-    """Yield the number of weights in a file, from its header, which also gives the length of a whole file."""
-    try:
-        with safe_open(path, "np") as weights:
-            sizes = [math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()]  # noqa: SIM118
-        yield f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
-    except (SafetensorError, OSError) as error:
-        reason = "it is not there" if not path.is_file() else str(error).split("\n")[0]
-        yield f"  {path} cannot be read ({reason})", False
-
-
-def _check_texts(folder: Path, component: Component) -> Iterator[Found]:
-    """Yield a line for the files of a component of a corpus."""
-    patterns = ", ".join(component.files)
-    files = {path for pattern in component.files for path in folder.glob(pattern) if path.is_file()}
-    size = sum(path.stat().st_size for path in files) / 1e6
-    counted = f"{len(files)} file{'s' * (len(files) != 1)}, {size:,.1f} MB"
-    yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
-
-
 def _of_task(study: Study, name: str) -> list[Check]:
     spec = study.tasks[name]
     if not spec.splits:
         return [(spec.source, partial(_check_drawn_splits, study, name))]
     splits = spec.splits.items()
     return [(files.source or spec.source, partial(_check_split, study, name, split)) for split, files in splits]
-
-
-def _of_model(study: Study, name: str) -> list[Check]:
-    source = study.models[name].source
-    return [(source, partial(_check_weights, folder_of(study, source) / "model.safetensors"))]
-
-
-def _of_corpus(study: Study, name: str) -> list[Check]:
-    components = study.corpora[name].components
-    return [(each.source, partial(_check_texts, folder_of(study, each.source), each)) for each in components]
-
-
-CHECKS = {"tasks": _of_task, "models": _of_model, "corpora": _of_corpus}
 
 
 def _unfetched(study: Study, source: str) -> str | None:
@@ -126,8 +86,9 @@ def _unfetched(study: Study, source: str) -> str | None:
     return f"  {folder}: not fetched yet: {what}"
 
 
-def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
-    """Yield a line for each source that is not fetched yet, and the lines of the checks of the others."""
+def _check(study: Study, name: str) -> Iterator[Found]:
+    """Yield a line for each source of a task that is not fetched yet, and the lines of the checks of the others."""
+    checks = _of_task(study, name)
     unfetched = {source: _unfetched(study, source) for source, _ in checks}
     yield from ((line, True) for line in unfetched.values() if line)
     for source, check in checks:
@@ -136,19 +97,19 @@ def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:
-    """Return the lines of the inventory, and whether all files that tables need can be read.
+    """Return the lines of the inventory, and whether all files of tasks that tables need can be read.
 
-    There is a line for each task, model and corpus, and a line for each of its files. A source that is not fetched yet
+    There is a line for each task, model and corpus, and one for each file of a task. A source that is not fetched yet
     counts as present.
     """
     lines, whole, read = [], True, required(study)
-    for folder, checks in CHECKS.items():
+    for folder, noun in NOUNS.items():
         for name, spec in getattr(study, folder).items():
             sources = [spec.source] if folder == "models" else sorted(spec.sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
-            lines.append(f"{NOUNS[folder]}{name} ({places}){'' if needed else ', which no table reads'}")
-            for line, fine in _check(study, checks(study, name)):
+            lines.append(f"{noun}{name} ({places}){'' if needed else ', which no table reads'}")
+            for line, fine in _check(study, name) if folder == "tasks" else ():
                 lines.append(line)
                 whole = whole and (fine or not needed)
     return lines, whole
