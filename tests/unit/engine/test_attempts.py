@@ -150,6 +150,16 @@ def test_only_a_gpu_that_was_too_small_makes_the_rows_fewer(resources: dict[str,
     assert rows_at_once(**resources) == third
 
 
+def test_a_training_that_goes_on_in_a_new_run_keeps_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails(TOO_SMALL)
+    folder = gets_to(1)
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert rows_at_once(rows=8) == 4  # other parts would draw other dropout
+    shutil.rmtree(folder)
+    monkeypatch.setenv(attempts.RUN, "run-3")
+    assert rows_at_once(rows=8) is None
+
+
 def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:
     error = RuntimeError("Caught an error in a thread.\nTraceback\nCUDA error: out of memory\nmore")
     assert attempts.reason_of(error) == "Caught an error in a thread. CUDA error: out of memory"
