@@ -56,9 +56,7 @@ def _refuse(problems: list[str], unreached: Sequence[str] = ()) -> int:
     return 1
 
 
-@verb(
-    "check", argument("--data", action="store_true", help="tell where sources are, and read the rows of tasks")
-)
+@verb("check", argument("--data", action="store_true", help="tell where sources are, and read the rows of tasks"))
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
