@@ -11,7 +11,7 @@ from retort.objectives import objectives
 from retort.specs import catalogue, mappings
 from retort.specs.catalogue import wrong_options
 from retort.specs.protocol import Schedule
-from retort.specs.student import Initialisation, Stage
+from retort.specs.student import Initialisation, Stage, Student
 
 from tests.conftest import ROOT
 from tests.contracts.guides import copy_project, follow, run_python, section
@@ -123,7 +123,7 @@ def switches() -> list[tuple[str, str]]:
     return [(setting, owner) for setting, owners in rows for owner in re.findall(r"`([\w-]+)`", owners) or [owners]]
 
 
-OWNERS = {"a stage": Stage, "a schedule": Schedule, "an initialisation": Initialisation}
+OWNERS = {"a student": Student, "a stage": Stage, "a schedule": Schedule, "an initialisation": Initialisation}
 
 
 @pytest.mark.parametrize(("setting", "owner"), switches(), ids=str)

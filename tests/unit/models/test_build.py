@@ -54,6 +54,29 @@ def built(folder: Path, architecture: Architecture) -> Any:
         return build.blank(folder, architecture)
 
 
+def test_a_classifier_reads_the_pooler_through_a_relu_and_without_dropout(tmp_path: Path) -> None:
+    small = Architecture(layers=1, heads=2, hidden=8, intermediate=16)
+    model = build.bert(small, 20, "classification", 3)
+    model.classifier.weight.data.normal_()
+    build.add_pooler_relu(model)
+    ids = torch.arange(1, 13).reshape(2, 6)
+    first = model.eval().base_model(ids).last_hidden_state[:, 0]
+    expected = model.classifier(torch.relu(torch.tanh(model.base_model.pooler.dense(first))))
+    torch.testing.assert_close(model(ids).logits, expected)
+    assert not any(isinstance(module, torch.nn.Dropout) for module in model.children())
+    weights.save(model, tmp_path, tmp_path, "")
+    torch.testing.assert_close(build.load(tmp_path, "classification", 3)(ids).logits, expected)  # the config says so
+
+
+def test_a_classifier_without_a_pooler_below_has_no_relu(tmp_path: Path) -> None:
+    make_family(tmp_path, "roberta")
+    with pytest.raises(
+        RetortError, match="'pooler_relu' needs a pooler below the classifier, which a roberta does not"
+    ):
+        build.add_pooler_relu(build.load(tmp_path, "classification", 2))
+    build.add_pooler_relu(build.load(tmp_path, "span", 2))  # reads no pooler
+
+
 @pytest.mark.parametrize(("family", "architecture", "parameters"), TEACHERS)
 def test_teachers_have_the_published_size(
     published: Path, family: str, architecture: Architecture, parameters: int

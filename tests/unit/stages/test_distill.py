@@ -23,6 +23,7 @@ from retort.specs.config import Config
 from retort.stages.distill import distill_students
 from retort.study.load import open_study
 from retort.training.distillation import online
+from retort.training.setup import LOGITS
 
 from tests.corpora import build_blocks
 from tests.job_settings import schedule
@@ -44,19 +45,30 @@ def test_a_teacher_is_a_fixed_function_unless_it_keeps_its_dropout(encoder: Path
     assert torch.equal(teach(batch())[HIDDEN], teach(batch())[HIDDEN]) is not dropout
 
 
-@pytest.mark.parametrize("dropout", [False, True])
-def test_activations_are_recorded_of_a_fixed_teacher_alone(study_folder: Path, dropout: bool) -> None:
+def test_a_teacher_is_read_through_a_relu_where_its_student_is(encoder: Path) -> None:
+    logits = []
+    for relu in (False, False, True):
+        torch.manual_seed(0)  # for the classifier, which the folder does not hold
+        logits.append(online(encoder, "classification", 2, "cpu", relu)({LOGITS}, False)(batch())[LOGITS])
+    assert torch.equal(logits[0], logits[1])
+    assert not torch.allclose(logits[1], logits[2])
+
+
+@pytest.mark.parametrize("switched", [False, True])
+@pytest.mark.parametrize("keys", [("stages", 0, "teacher_dropout"), ("pooler_relu",)], ids=str)
+def test_activations_are_recorded_of_a_fixed_teacher_as_it_is(
+    study_folder: Path, keys: tuple[str | int, ...], switched: bool
+) -> None:
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     name = next(
         name
         for name in study.students
         if study.students[name].distilled_on == "task" and resolve.has_stored_activations(study, name, "mood")
     )
-    keys = (name.removeprefix("tiny-"), "stages", 0, "teacher_dropout")
-    set_value(study_folder, "papers/tiny/students.yaml", *keys, to=dropout)
+    set_value(study_folder, "papers/tiny/students.yaml", name.removeprefix("tiny-"), *keys, to=switched)
     assert (
         resolve.has_stored_activations(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood")
-        is not dropout
+        is not switched
     )
 
 

@@ -75,7 +75,27 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
         is_distilbert = _read_config(folder).model_type == DISTILBERT
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
     _check_finite(folder, model)
+    if getattr(model.config, "pooler_relu", False):
+        add_pooler_relu(model)
     return model
+
+
+def add_pooler_relu(model: Any) -> None:
+    """Put a ReLU in the place of dropout between the pooler and a classifier, and note it in the config.
+
+    A head of another type reads no pooler, and stays as it is.
+
+    Raises:
+        RetortError: the classifier has no pooler below it.
+    """
+    if not hasattr(model, "classifier"):
+        return
+    if getattr(model.base_model, "pooler", None) is None:
+        what = f"'pooler_relu' needs a pooler below the classifier, which a {model.config.model_type} does not have"
+        raise RetortError(what, "leave it out")
+    model.base_model.pooler.activation = torch.nn.Sequential(model.base_model.pooler.activation, torch.nn.ReLU())
+    model.dropout = torch.nn.Identity()
+    model.config.pooler_relu = True  # transformers keeps keys that it does not know, in config.json too
 
 
 def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:

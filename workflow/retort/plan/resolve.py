@@ -103,6 +103,8 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
         return False
     if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
+    if student.pooler_relu:  # it changes the teacher's logits
+        return False
     if any(questions.counts_padding(term) for stage in student.stages for term in stage.on(task_name)):
         return False  # only activations of real tokens are stored
     if any(_stage(study, student, stage, task_name).schedule.max_length for stage in student.stages):
@@ -162,6 +164,7 @@ def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
         "precision": study.config.resolved_precision(),
         "versions": [VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
         "parent": _parent(study, name),
+        "pooler_relu": student.pooler_relu,
     }
 
 

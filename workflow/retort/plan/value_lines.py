@@ -113,7 +113,7 @@ class Origins:
         """
         student = study.students[self.name]
         protocol, protocol_file = study.protocols[student.protocol], self.file("protocols", student.protocol)
-        fields = {"teacher", "protocol", "architecture", "initialisation", "version"}
+        fields = {"teacher", "protocol", "architecture", "initialisation", "pooler_relu", "version"}
         for steps, value in leaves(student.model_dump(include=fields)):
             if value not in (None, False):
                 yield self.entry.value(steps, value)

@@ -154,6 +154,7 @@ class DistillationSettings(Settings):
         precision: 'bfloat16', 'tf32' or 'float32'.
         versions: the versions of the code, the student and its protocol.
         parent: the student or published model that it starts from; None if it starts from none.
+        pooler_relu: whether a ReLU stands between pooler and classifier of both models.
     """
 
     architecture: Architecture
@@ -162,6 +163,7 @@ class DistillationSettings(Settings):
     precision: str
     versions: list[int]
     parent: CorpusDistillationSettings | ModelSettings | None = left_out_if_none()
+    pooler_relu: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
 class TaskDistillationSettings(DistillationSettings):

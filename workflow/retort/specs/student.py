@@ -120,6 +120,11 @@ class Student(Spec):
     )
     initialisation: Initialisation = Field(description="where its first weights come from")
     stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
+    pooler_relu: bool = Field(
+        default=False,
+        description="a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher "
+        "while it teaches; for BERT on a task",
+    )
     protocol: Name = Field(description="an entry of workflow/protocols")
     tasks: Distinct[Name] | None = Field(
         default=None, min_length=1, description="only these tasks; all where it is left out"
@@ -133,6 +138,8 @@ class Student(Spec):
     def _one_road(self) -> Student:
         if len({stage.data == "task" for stage in self.stages}) > 1:
             raise ValueError("stages on the task and on a corpus are mixed; let a student start from a student instead")
+        if self.pooler_relu and self.distilled_on == "corpus":
+            raise ValueError("pooler_relu: only for students that are distilled on tasks")
         layers = self.initialisation.layers
         if layers is not None and len(layers) != self.architecture.layers:
             raise ValueError(f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers")

@@ -68,6 +68,8 @@ def distill_on_task(
     check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
+    if settings.pooler_relu:
+        build.add_pooler_relu(network)
     rows = _rows_of_stages(settings, encoded_folder, rows_folders)
     teacher_and_data = _teacher_and_data(job, settings, score.seed, encoded_folder, rows, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, score.seed)
@@ -114,7 +116,8 @@ def _teacher_and_data(
         return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
 
     is_online = folders.teacher and not activations_folder
-    teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if is_online else stored
+    head = head_of(settings.task)
+    teacher = online(str(folders.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
     return task_specific(job, settings, encoded_folder, rows_of, seed, teacher)
 
 

@@ -174,12 +174,15 @@ def _training_run(
     return run
 
 
-def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teacher:
+def online(folder: Path | str, head: str, num_labels: int, device: str, pooler_relu: bool = False) -> Teacher:
     """Load a teacher that runs on every batch, up to the last layer that is read.
 
-    The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout.
+    The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout;
+    `pooler_relu` says whether its classifier reads the pooler through a ReLU.
     """
     model = build.load(folder, head, num_labels).to(device)
+    if pooler_relu:
+        build.add_pooler_relu(model)
     return lambda keys, dropout: Recorder(model.train(dropout), keys)
 
 
