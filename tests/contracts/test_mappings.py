@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
@@ -29,10 +28,3 @@ def test_layers_exist_pairs_count_once_and_the_last_student_layer_learns(name: s
         assert paired == sorted(set(paired))
         assert name == "listed" or not paired or student_layers in {student for student, _ in paired}
         assert all(0 <= student <= student_layers and 0 <= teacher <= teacher_layers for student, teacher in paired)
-
-
-@pytest.mark.parametrize("name", mappings)
-def test_the_first_line_says_what_it_pairs(name: str) -> None:
-    first = (inspect.getdoc(mappings[name]) or "").splitlines()[0]
-    assert first.endswith(".")
-    assert len(first) < 120

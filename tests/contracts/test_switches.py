@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -144,13 +143,3 @@ class Reads(TorchFunctionMode):
         if (name := getattr(function, "__name__", "")) in ("cpu", "numpy", "item", "tolist", "__bool__", "nonzero"):
             self.names.append(name)
         return function(*args, **(kwargs or {}))
-
-
-def test_models_that_agree_in_all_layers_leave_the_weights_as_they_are() -> None:
-    case = dataclasses.replace(Case("emd", {"attention": False}, layers=(2, 2)), teacher=NARROW)
-    batch, (_, teacher) = batch_of(case, PADDED), both(case)
-    same = {name: x[:1].expand_as(x) for name, x in teacher.items()}
-    objective = case.build()
-    for _ in range(3):
-        assert objective(same, same, batch) == 0
-    assert objective.student_weights.tolist() == [0.5, 0.5]

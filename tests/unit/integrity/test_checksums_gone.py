@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import KINDS, RESULTS, place_of, read, take
+from retort.checksums import KINDS, RESULTS, place_of, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
@@ -70,11 +70,8 @@ def verified(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("file", ["", "file"])
-def test_a_result_whose_checksums_are_gone_is_not_read(
-    kind: str, file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = make(RESULTS / kind / "a" / "b", file)
+def test_a_result_whose_checksums_are_gone_is_not_read(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(RESULTS / kind / "a" / "b", "file" if kind in ("sources", "activations", "students") else "")
     assert parents_of_job(path) == [str(path)]
     place_of(path).unlink()
     assert refused(path, capsys) == (
@@ -148,20 +145,7 @@ def folder_of_checksums() -> None:
     place_of(SCORE).mkdir()
 
 
-def folder_of_score(*files: str) -> Callable[[], Any]:
-    """Return a function that puts a folder with some files where a score belongs."""
-
-    def put() -> None:
-        SCORE.unlink()
-        SCORE.mkdir()
-        for name in files:
-            (SCORE / name).write_text("x")
-
-    return put
-
-
 HEAL = f"delete {SCORE} and run again: snakemake makes it anew"
-FOLDER = f"{SCORE} is a folder, and a file belongs there; {HEAL}"
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a folder of checksums": (
         folder_of_checksums,
@@ -171,20 +155,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: SCORE.with_name("..checksums.json").write_text("{}"),
         f"{SCORE.parent}/..checksums.json has no checksum: no job has made it; delete it",
     ),
-    "checksums without a dot": (
-        lambda: SCORE.with_name("seed-1.checksums.json").write_text("{}"),
-        f"{SCORE.parent}/seed-1.checksums.json has no checksum: no job has made it; delete it",
-    ),
     "a link that leads nowhere": (
         lambda: (place_of(SCORE).unlink(), place_of(SCORE).symlink_to("nowhere")),
         f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {HEAL}",
     ),
-    "an empty folder for a score": (folder_of_score(), FOLDER),
-    "a folder for a score": (folder_of_score("x"), FOLDER),
-    "a folder of checksums in a folder": (
-        lambda: ((MODEL / ".checksums.json").unlink(), (MODEL / ".checksums.json").mkdir()),
-        f"{MODEL}/.checksums.json is a folder, and checksums belong there; delete it; "
-        f"delete {MODEL} and run again: snakemake makes it anew",
+    "a folder for a score": (
+        lambda: (SCORE.unlink(), SCORE.mkdir()),
+        f"{SCORE} is a folder, and a file belongs there; {HEAL}",
     ),
 }
 
@@ -197,28 +174,7 @@ def test_verify_has_a_line_for_what_is_no_file(mistake: str, capsys: pytest.Capt
     assert words in verified(capsys)
 
 
-def test_a_source_may_hold_folders_of_any_name(capsys: pytest.CaptureFixture[str]) -> None:
-    make(RESULTS / "sources" / "texts", "train.json/part.txt")
-    assert verified(capsys) == []
-
-
-def test_a_job_does_not_read_what_lies_beside_a_folder_of_checksums(capsys: pytest.CaptureFixture[str]) -> None:
-    folder_of_checksums()
-    assert "is a folder, and checksums belong there; delete it" in refused(SCORE, capsys)
-    shutil.rmtree(place_of(SCORE))
-    folder_of_score("x")()
-    assert f"{SCORE} has no checksum: no job has made it" in refused(SCORE, capsys)
-
-
 # --- what jobs write
-
-
-def test_a_folder_where_a_job_writes_a_file_has_a_line() -> None:
-    path = SCORE.with_name("seed-3.json")
-    path.mkdir()
-    with pytest.raises(RetortError, match=r"seed-3\.json is a folder, and a file belongs there; delete it"):
-        tidy.write(path, [])
-    assert [each.name for each in path.parent.glob("*.part")] == []
 
 
 @pytest.mark.parametrize("name", ["state.json", "notes.jsonl"])
@@ -234,9 +190,3 @@ def test_a_checkpoint_takes_the_place_of_a_folder(name: str, tmp_path: Path) -> 
     again = Checkpoint(tmp_path / "c", "settings", 0.0)
     assert again.state is not None
     assert again.notes() == ["one"]
-
-
-def test_a_copy_with_all_its_files_keeps_its_checksums() -> None:
-    shutil.copytree(MODEL, MODEL.with_name("copy"))
-    assert read(MODEL.with_name("copy")) == read(MODEL)
-    assert parents_of_job(MODEL.with_name("copy"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import place_of, read, sha256, take
+from retort.checksums import place_of, sha256, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
@@ -136,25 +136,6 @@ def test_verify_names_what_has_no_checksum_and_what_was_added(
     assert main(["verify", "results/nothing", "--config", "config.yaml"]) == 2
 
 
-def test_a_copy_with_other_times_is_accepted(results: Path) -> None:
-    for result in RESULTS:
-        path = Path(result) / RESULTS[result][0]
-        os.utime(path, ns=(1, 1))
-        with job(rule_job(input=[result])) as running:
-            assert list(running.parents) == [result]
-
-
-def test_checksums_say_what_a_result_was_made_from(results: Path) -> None:
-    output = Path("results/scores/s/mood/seed-1.json")
-    with job(rule_job(input=list(RESULTS), output=[str(output)])):
-        output.write_text("{}")
-    checksums = read(output)
-    assert checksums is not None
-    assert {*checksums.parents} == {*RESULTS}
-    assert checksums.ancestors == [this_code()]
-    assert checksums.parents[FOLDERS[0]].sha256 == getattr(read(Path(FOLDERS[0])), "digest", None)
-
-
 # --- scores and profiles: what is edited, and what the line says
 
 SCORE, PROFILE = "results/scores/tiny-kd/mood/seed-2.json", "results/profiles/tiny-attention.json"
@@ -189,51 +170,30 @@ def answer(text: str) -> Callable[[], Any]:
 
 EDITED = {
     "metric far too high": (edit(SCORE, "0.72", "9.72"), "its content and its checksum differ"),
-    "metric a little higher": (edit(SCORE, "0.72", "0.99"), "its content and its checksum differ"),
-    "seconds": (edit(SCORE, '"seconds": 2.0', '"seconds": 1.0'), "its content and its checksum differ"),
-    "commit": (edit(SCORE, "abc1234", "def5678"), "its content and its checksum differ"),
     "forged, out of range": (forge(metrics={"accuracy": 9.72}), "accuracy is 9.72, and can be 0 to 1"),
-    "forged, negative": (forge(metrics={"accuracy": -0.1}), "accuracy is -0.1, and can be 0 to 1"),
     "forged, in range": (forge(metrics={"accuracy": 0.99}), "accuracy is 0.99, and the answers beside it give 0.72"),
-    "forged, slightly": (forge(metrics={"accuracy": 0.72001}), "and the answers beside it give 0.72"),
     "forged NaN": (forge(metrics={"accuracy": float("nan")}), "accuracy is nan, and the answers beside it give 0.72"),
-    "forged metric": (forge(metrics={"accuracy": 0.72, "exact": 0.9}), "exact is 0.9, and the answers beside it give"),
     "forged, diverged with metrics": (forge(status="diverged", step=3), "has metrics, though its training diverged"),
     "forged seed": (forge(seed=3), "is of seed 3, not 2"),
     "forged, no metrics": (forge(metrics={}), "has no metric, and the answers beside it give accuracy"),
     "forged, unlabelled": (forge(metrics={}, unlabelled=["test"]), "has no metric, and the answers beside it give"),
-    "forged, metrics a list": (forge(metrics=[]), "is not a whole result (metrics: "),
-    "forged, metrics null": (forge(metrics=None), "is not a whole result (metrics: "),
     "forged, metric a word": (forge(metrics={"accuracy": "high"}), "is not a whole result (metrics.accuracy: "),
     "forged status": (forge(status="fine"), "is not a whole result (status: "),
     "forged, diverged nowhere": (forge(status="diverged", metrics={}), "(status: a training that diverged has a step"),
-    "forged, a step of none": (forge(step=3), "(status: a training that diverged has a step, and no other)"),
     "forged split": (forge(split="dev"), "accuracy is 0.72, and the answers beside it give nan"),
     "forged, no split": (forge(split=None), "can be computed from the answers beside it"),
-    "forged ancestors": (forge(ancestors="x"), "is not a whole result (ancestors: "),
     "forged maker": (forge(resumed_from=[{"commit": 3}]), "is not a whole result (resumed_from.0.commit: "),
     "forged sample": (forge(sample={"train": [1]}), "is not a whole result (sample.train: "),
-    "forged seconds": (forge(seconds="many"), "is not a whole result (seconds: "),
     "no checksum": (lambda: Path(SCORE).write_text('{"settings": {}}'), "has no checksum of itself"),
-    "no object": (lambda: Path(SCORE).write_text("[]"), "is not a whole result"),
-    "null": (lambda: Path(SCORE).write_text("null"), "is not a whole result"),
-    "half": (lambda: Path(SCORE).write_text(Path(SCORE).read_text()[:99]), "is not a whole result"),
     "empty": (lambda: Path(SCORE).write_text(""), "is not a whole result"),
     "bytes": (lambda: Path(SCORE).write_bytes(b"\xff\xfe\x00"), "is not a whole result"),
     "of another student": (lambda: shutil.copy(OTHER, SCORE), 'is of student "tiny-attention"'),
     "answers edited": (edit(ANSWERS, "0]}}", "1]}}"), "does not hold the answers that"),
     "answers deleted": (lambda: Path(ANSWERS).unlink(), "is missing, the answers of"),
-    "answers empty": (lambda: Path(ANSWERS).write_text(""), "does not hold the answers that"),
     "answers of another": (lambda: shutil.copy(ANSWERS.replace("seed-2", "seed-1"), ANSWERS), "does not hold"),
-    "answers forged, not JSON": (answer("x"), "holds no answers"),
     "answers forged, a number": (answer("3"), "holds no answers"),
-    "answers forged, a list": (answer("[]"), "can be computed from the answers beside it"),
-    "answers forged, none": (answer("{}"), "can be computed from the answers beside it"),
     "answers forged, junk": (answer('{"test": 3}'), "can be computed from the answers beside it"),
-    "answers forged, words": (answer('{"test": {"answers": "a", "truth": null}}'), "the answers beside it give nan"),
     "profile edited": (edit(PROFILE, "1500000", "150000"), "its content and its checksum differ"),
-    "profile of another": (lambda: shutil.copy("results/profiles/tiny-teacher.json", PROFILE), "is of student"),
-    "profile empty": (lambda: Path(PROFILE).write_text(""), "is not a whole result"),
 }  # fmt: skip
 
 

