@@ -53,22 +53,10 @@ def thousands(value: Any) -> str:
     return f"{plain(value / 1000)}k"
 
 
-@formatters.register("commas")
-def commas(value: Any) -> str:
-    """Format a number with a comma between groups of three digits: '130,319' for 130319."""
-    return f"{value:,}"
-
-
 @formatters.register("percent")
 def percent(value: Any) -> str:
     """Format a fraction as a percentage: '6%' for 0.06."""
     return f"{plain(float(Decimal(str(value)) * 100))}%"
-
-
-@formatters.register("shape")
-def shape(value: Any) -> str:
-    """Format an architecture as [layers, heads, hidden, intermediate]: '[6, 12, 768, 3072]'."""
-    return f"[{', '.join(str(value[key]) for key in ('layers', 'heads', 'hidden', 'intermediate'))}]"
 
 
 def _set(formatter: Callable[[Any], str], values: Any) -> str:

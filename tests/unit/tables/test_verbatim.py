@@ -111,10 +111,9 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
         ("", 6, "6"), ("", 50.0, "50"), ("", 0.01, "0.01"), ("", True, "yes"), ("", 1024, "1024"), ("", 100.0, "100"),
         ("decimal", 1.0, "1.0"), ("decimal", 0, "0.0"), ("decimal", 0.07, "0.07"),
         ("scientific", 5e-4, "5e-4"), ("scientific", 1e-6, "1e-6"), ("scientific", 1.5e-5, "1.5e-5"),
-        ("thousands", 100_000, "100k"), ("thousands", 2500, "2.5k"), ("commas", 130319, "130,319"),
+        ("thousands", 100_000, "100k"), ("thousands", 2500, "2.5k"),
         ("percent", 0.06, "6%"), ("percent", 0.125, "12.5%"), ("percent", 0.07, "7%"),
         ("scientific-set", [1e-5, 3e-5], "{1e-5, 3e-5}"), ("plain-set", [16, 32], "{16, 32}"),
-        ("shape", {"layers": 6, "heads": 12, "hidden": 384, "intermediate": 1536}, "[6, 12, 384, 1536]"),
         ("", ["a", "b"], "a, b"), ("", [], "-"),
     ],
 )  # fmt: skip

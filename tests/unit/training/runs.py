@@ -67,7 +67,7 @@ def training_of(
     precision: str = "float32",
 ) -> Training:  # fmt: skip
     """Return a training run in progress on the CPU, with seed 7."""
-    return Training(run, 7, checkpoint, Progress("job", log or io.StringIO()), precision, "cpu", division)
+    return Training(run, 7, checkpoint, Progress(log or io.StringIO()), precision, "cpu", division)
 
 
 def train(

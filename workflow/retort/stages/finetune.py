@@ -40,7 +40,7 @@ def run_grid(
     """
     task, seed = settings.task, settings.seed
     points = part_of(settings.points, part, parts)
-    checkpoint, progress = checkpoint_of(job, settings, seed), Progress(job.name, job.log, len(points))
+    checkpoint, progress = checkpoint_of(job, settings, seed), Progress(job.log, len(points))
     lines = checkpoint.notes()  # trials that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:

@@ -91,7 +91,7 @@ class Student:
     @cached_property
     def progress(self) -> Progress:
         """The progress of its stages."""
-        return Progress(self.job.name, self.job.log, len(self.settings.stages))
+        return Progress(self.job.log, len(self.settings.stages))
 
     def trains(self, number: int) -> bool:
         """Return whether the stage with this number, from 1, is still to be trained."""

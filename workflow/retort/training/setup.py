@@ -82,7 +82,7 @@ def train_in(
         Diverged: the loss or a gradient became NaN or infinite.
         Interrupted: the time of the job is short; the state is written.
     """
-    training = training_of(job, run, seed, precision, checkpoint, progress or Progress(job.name, job.log))
+    training = training_of(job, run, seed, precision, checkpoint, progress or Progress(job.log))
     train([training], job.device, job.num_workers, job.clock)
     if training.diverged:
         raise training.diverged

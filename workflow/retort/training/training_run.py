@@ -1,9 +1,7 @@
-"""A training run: what is trained, its state from step to step, and its progress on the terminal and in the log."""
+"""A training run: what is trained, its state from step to step, and its progress in the log."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,41 +18,26 @@ from retort.training import optim
 from retort.training.checkpoint import Checkpoint, RandomState, pack, unpack
 from retort.training.how.micro_batches import Comparison, Division, Values
 
-EVERY = 10.0  # seconds between two lines on the terminal
 LOGGED = 10  # steps between two lines in the log
 
 
 class Progress:
-    """The progress of one job.
+    """The progress of one job, in its log.
 
     Args:
-        name: the name of the job, for the terminal.
-        log: the log file, for the loss terms.
+        log: the log file.
         runs: number of training runs of the job.
     """
 
-    def __init__(self, name: str, log: TextIO, runs: int = 1) -> None:
-        self.name, self.log, self.runs = name, log, runs
-        self.number, self.steps, self.first = 1, 1, 0
-        self.started = self.reported = time.monotonic()
-
-    def _say(self, text: str) -> None:
-        """Print a line on the terminal."""
-        print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
-
-    @property
-    def _run(self) -> str:
-        """The beginning of lines about the current training run; empty if the job has only one."""
-        return f"stage {self.number} of {self.runs}, " if self.runs > 1 else ""
+    def __init__(self, log: TextIO, runs: int = 1) -> None:
+        self.log, self.runs = log, runs
+        self.run, self.steps = "", 1  # the beginning of lines about the training run, and its number of steps
 
     def begin(self, number: int, start: int, steps: int) -> None:
-        """Report that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""
-        self.number, self.steps, self.first = number, steps, start
-        self.started = self.reported = time.monotonic()
+        """Log that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""
+        self.run, self.steps = f"stage {number} of {self.runs}, " if self.runs > 1 else "", steps
         resumed = f", resumed at step {start}" if start else ""
-        self.log.write(f"{self._run}{steps} steps{resumed}\n")
-        if start:
-            self._say(f"{self._run}resumed at step {start} of {steps}")
+        self.log.write(f"{self.run}{steps} steps{resumed}\n")
         if start == steps:
             self.end(start)
 
@@ -62,25 +45,15 @@ class Progress:
         """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""
         return step % LOGGED == 0 or step == self.steps
 
-    def is_due(self, step: int) -> bool:
-        """Return whether a finished step is reported, in the log or, every EVERY seconds, on the terminal."""
-        return self.is_logged(step) or time.monotonic() - self.reported >= EVERY
-
     def step(self, step: int, loss: float, terms: Mapping[str, float]) -> None:
-        """Report a finished step that is due."""
-        if self.is_logged(step):
-            values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
-            self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
-            self.log.flush()
-        now = time.monotonic()
-        if now - self.reported >= EVERY:
-            self.reported = now
-            left = (now - self.started) / max(1, step - self.first) * (self.steps - step)  # seconds
-            self._say(f"{self._run}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
+        """Log a finished step."""
+        values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
+        self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
+        self.log.flush()
 
     def end(self, step: int) -> None:
         """Log that a training run is done."""
-        self.log.write(f"{self._run}done after step {step}\n")
+        self.log.write(f"{self.run}done after step {step}\n")
         self.log.flush()
 
 
@@ -176,16 +149,15 @@ class Training:
         return (self.bad_step > 0).float()
 
     def report(self) -> None:
-        """Report the step just taken if it is due; only then wait for the device."""
-        # every process looks for a divergence at the lines of the log, not at those that its own clock makes due
-        if self.progress.is_logged(self.step):
-            self.see_divergence()
+        """Log the step just taken if it gets a line; only then wait for the device, and look for a divergence."""
+        if not self.progress.is_logged(self.step):
+            return
+        self.see_divergence()
         if self.diverged:
             return
-        if self.progress.is_due(self.step):
-            scalars = [self.loss, *self.terms.values()]
-            loss, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()  # waits once
-            self.progress.step(self.step, loss, dict(zip(self.terms, terms, strict=True)))
+        scalars = [self.loss, *self.terms.values()]
+        loss, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()  # waits once
+        self.progress.step(self.step, loss, dict(zip(self.terms, terms, strict=True)))
         if self.step == self.run.steps:
             self.progress.end(self.step)
 
