@@ -206,9 +206,8 @@ def test_what_a_published_file_is_known_to_have_is_let_pass_and_told(tmp_path: P
 def test_a_sample_is_fewer_rows_and_says_so(tmp_path: Path) -> None:
     rows = read(tmp_path, GOOD, sample=True, files={"dev": {"file": "dev.tsv", "rows": [9, 8]}})
     assert rows.sample == (2, 9)
-    for sample in (True, False):  # which is of no help where there are more rows
-        with pytest.raises(RetortError, match="2 rows, and the whole set has 1$"):
-            read(tmp_path, GOOD, sample=sample, files={"dev": {"file": "dev.tsv", "rows": [1]}})
+    with pytest.raises(RetortError, match="2 rows, and the whole set has 1$"):
+        read(tmp_path, GOOD, sample=True, files={"dev": {"file": "dev.tsv", "rows": [1]}})
     assert read(tmp_path, GOOD, files={"dev": {"file": "dev.tsv", "rows": [9, 2]}}).sample is None  # of two editions
 
 

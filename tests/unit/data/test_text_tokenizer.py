@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from retort.data.corpus_texts import clean
 from retort.data.tokenizers import TextTokenizer, words_are_independent
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.conftest import ROOT
 
@@ -38,17 +38,11 @@ def byte_level() -> Tokenizer:
 def unigram() -> Tokenizer:
     """Return a tokenizer as XLM-R's."""
     tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(_runs(), " ")])
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
     )
     return tokenizer
-
-
-def _runs() -> object:
-    from tokenizers import Regex
-
-    return Regex(" {2,}")
 
 
 TRAINERS = {

@@ -51,7 +51,6 @@ def flip_in_place(path: Path) -> None:
 DAMAGE: dict[str, Callable[[Path], Any]] = {
     "flipped": flip,
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
-    "emptied": lambda path: path.write_bytes(b""),
     "appended": lambda path: path.write_bytes(path.read_bytes() + b"x"),
     "deleted": lambda path: path.unlink(),
     "replaced by a folder": lambda path: (path.unlink(), path.mkdir()),

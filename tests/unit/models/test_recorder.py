@@ -127,7 +127,7 @@ def test_logits_are_those_of_the_untouched_model(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("head", ["classification", "masked-lm", "span"])
-@pytest.mark.parametrize("read", [None, "queries", "cls", "hidden", "ffn", "context"])
+@pytest.mark.parametrize("read", [None, "queries", "cls", "hidden", "context"])
 def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
     with_head: Callable[[str, str], Any], kind: str, head: str, read: str | None
 ) -> None:

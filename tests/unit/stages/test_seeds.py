@@ -113,7 +113,6 @@ CHANGES: dict[str, Callable[[], Any]] = {
     "other inputs": lambda: make(MODEL, "other weights"),
     "a damaged score": lambda: KEPT_SCORE.write_text(KEPT_SCORE.read_text().replace("1 of", "7 of")),
     "damaged checksums": lambda: place_of(KEPT_SCORE).write_text("{}"),
-    "a damaged key": lambda: KEPT_SCORE.with_name("key.json").write_text("half"),
     "killed while they were kept": lambda: KEPT_SCORE.with_name("key.json").unlink(),
 }
 

@@ -216,11 +216,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize(
     ("own", "other", "asked"),
-    [
-        (8.0, 8.0, [1, 2, 3, 4]),  # steps as long as those of a large batch
-        (0.01, 0.01, [1, 301, 601, 901]),
-        (0.01, 1.5, [1, 3, 5, 7]),  # the slower process counts
-    ],
+    [(8.0, 8.0, [1, 2, 3, 4]), (0.01, 0.01, [1, 301, 601]), (0.01, 1.5, [1, 3, 5, 7])],  # the slower process counts
 )
 def test_processes_ask_each_other_every_few_seconds(
     own: float, other: float, asked: list[int], monkeypatch: pytest.MonkeyPatch
