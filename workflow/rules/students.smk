@@ -1,5 +1,27 @@
 """Students: task-specific (distilled on the task itself) and task-agnostic (distilled once on a corpus)."""
 
+
+rule run_grid_on_task:
+    """Distil a student on a task at each point of one part of its grid and note its metric on dev."""
+    input:
+        **rule_of["run_grid_on_task"].inputs,
+    output:
+        **rule_of["run_grid_on_task"].outputs,
+    log:
+        rule_of["run_grid_on_task"].log,
+    wildcard_constraints:
+        **rule_of["run_grid_on_task"].constraints,
+    priority: rule_of.priority(rule_of["run_grid_on_task"])
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asked.of(rule_of["run_grid_on_task"]),
+    params:
+        **rule_of["run_grid_on_task"].params,
+    script:
+        "../scripts/run_grid_on_task.py"
+
+
 for each in rule_of.of_kind("distill_on_task"):
 
     rule:

@@ -1,6 +1,27 @@
 """Teachers: fine-tuned on tasks, with a head on corpora, their activations recorded."""
 
 
+rule run_grid_of_teacher:
+    """Fine-tune a teacher at each point of one part of its grid and note its metric on dev."""
+    input:
+        **rule_of["run_grid_of_teacher"].inputs,
+    output:
+        **rule_of["run_grid_of_teacher"].outputs,
+    log:
+        rule_of["run_grid_of_teacher"].log,
+    wildcard_constraints:
+        **rule_of["run_grid_of_teacher"].constraints,
+    priority: rule_of.priority(rule_of["run_grid_of_teacher"])
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asked.of(rule_of["run_grid_of_teacher"]),
+    params:
+        **rule_of["run_grid_of_teacher"].params,
+    script:
+        "../scripts/run_grid_of_teacher.py"
+
+
 rule finetune_teacher:
     """Fine-tune a teacher on a task under its one seed."""
     input:

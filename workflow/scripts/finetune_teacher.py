@@ -14,5 +14,6 @@ with job(snakemake) as running:
         encoded_folder=snakemake.input.encoded,
         model_folder=snakemake.input.model,
         tokenizer_folder=snakemake.input.tokenizer,
+        trials_files=list(snakemake.input.trials),
         output=made.model,
     )

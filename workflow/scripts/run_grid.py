@@ -2,7 +2,7 @@ from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import GridSettings
-    from retort.stages.finetune import run_grid
+    from retort.stages.grids import run_grid
 
     run_grid(
         running,

@@ -41,6 +41,30 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "data: sentences", [
         ("data: sentence", "narrow.stages.1.data: no corpus is called 'sentence'; did you mean 'sentences'?"),
     ]),
+    Edits("papers/tiny/students.yaml", "kd:\n", [
+        ("kd:\n  grid: {stages.1.terms.2.weight: [0.5, -1]}\n",
+         "kd.grid.stages.1.terms.2.weight: terms.2.weight: Input should be greater than or equal to 0.000000001, "
+         "not -1"),
+        ("kd:\n  grid: {stages.2.terms.1.weight: [0.5]}\n",
+         "kd.grid.stages.2.terms.1.weight: there is no 'stages.2'"),
+        ("kd:\n  grid: {stages.1.terms.1.options.temperatur: [5, 10]}\n",
+         "kd.grid.stages.1.terms.1.options.temperatur: stages.1.terms.1.options.temperatur: no key is called "
+         "'temperatur'; did you mean 'temperature'?"),
+        ("kd:\n  grid: {stages.1.terms.1.wieght: [1]}\n",
+         "kd.grid.stages.1.terms.1.wieght: terms.1.wieght: no key is called 'wieght'; did you mean 'weight'?"),
+        ("kd:\n  grid: {stages: [1]}\n", "kd.grid: no key is called 'stages'; did you mean 'steps'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "narrow:\n", [
+        ("narrow:\n  grid: {stages.1.terms.1.weight: [1, 2]}\n",
+         "narrow.grid.stages.1.terms.1.weight: a student of a corpus is tuned where it is fine-tuned, without stages; "
+         "leave it out"),
+    ]),
+    Edits("papers/tiny/students.yaml", "  stages: [{data: task, terms: [{objective: soft-labels}, ", [
+        ("  grid: {learning_rate: [0.1]}\n  stages: [{data: task, schedule: {learning_rate: 0.2}, terms: "
+         "[{objective: soft-labels}, ",
+         "kd.grid.learning_rate: every stage gives its own 'learning_rate'; try 'stages.1.schedule.learning_rate' "
+         "instead"),
+    ]),
     Edits("papers/tiny/students.yaml", "heads: 3", [
         ("heads: 5", "kd.architecture: hidden (24) is not a multiple of heads (5)"),
     ]),

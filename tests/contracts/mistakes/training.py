@@ -6,15 +6,18 @@ from tests.contracts.mistakes.edits import Edits
 
 # fmt: off
 MISTAKES = [
-    Edits("protocols/short.yaml", "learning_rate: [1.0e-3, 2.0e-3]", [
+    Edits("protocols/short-agnostic.yaml", "learning_rate: [1.0e-3, 2.0e-3]", [
         ("learning_rate: []", "grid.learning_rate: List should have at least 1 item after validation, not 0"),
-        ("learning_rate: [1.0e-3], epochs: [2, 3]", "grid.epochs: the schedule counts in steps; give it 'epochs'"),
+        ("learning_rte: [1.0e-3]", "grid: no key is called 'learning_rte'; did you mean 'learning_rate'?"),
+        ("warmup_ratio: [0, 2]", "grid.warmup_ratio: Input should be less than 1, not 2"),
+        ("stages.1.terms.1.weight: [1, 2]",
+         "grid.stages.1.terms.1.weight: a protocol has no stages; give it in the 'grid' of a student"),
     ]),
-    Edits("protocols/short.yaml", "steps: 6", [
+    Edits("protocols/short-agnostic.yaml", "steps: 6", [
         ("steps: 6, epochs: 2", "schedule: give 'steps' or 'epochs', one of the two"),
         ("steps: 0", "schedule.steps: Input should be greater than 0, not 0"),
     ]),
-    Edits("protocols/short.yaml", "rating: {steps: 4}", [
+    Edits("protocols/short-agnostic.yaml", "rating: {steps: 4}", [
         ("mood: {learning_rate: 0.1}",
          "tasks.mood.learning_rate: 'grid' tries its own; give it there, in 'grids.mood'"),
         ("rating: {stepps: 4}", "tasks.rating.stepps: no key is called 'stepps'; did you mean 'steps'?"),
@@ -27,13 +30,13 @@ MISTAKES = [
          "tasks.sentences.max_length: the blocks of a corpus have one length, its 'block'"),
         ("rating: {steps: none}", "tasks.rating.steps: Input should be a valid integer, not 'none'"),
     ]),
-    Edits("protocols/short.yaml", "seeds:", [
+    Edits("protocols/short-agnostic.yaml", "seeds:", [
         ("grids: {moods: {learning_rate: [0.1], batch_size: [8]}}\nseeds:",
          "grids: no task is called 'moods'; did you mean 'mood'?"),
-        ("grids: {mood: {learning_rate: [0.1], batch_size: [8], epochs: [2]}}\nseeds:",
-         "grids.mood.epochs: the schedule counts in steps; give it 'epochs'"),
+        ("grids: {rating: {epochs: [2]}}\nseeds:",
+         "tasks.rating.steps: 'grids.rating' tries its own; give it there, in 'grids.rating'"),
     ]),
-    Edits("protocols/short.yaml", "seeds: [1, 2]", [
+    Edits("protocols/short-agnostic.yaml", "seeds: [1, 2]", [
         ("seeds: [1, 1]", "seeds: 1 is listed twice"),
         ("seeds: [1, 010]",
          "line 6: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
@@ -46,8 +49,8 @@ MISTAKES = [
         ("seed: [1, 2]", "seed: no key is called 'seed'; did you mean 'seeds'?"),
         ("seeds: [1, -2]", "seeds.2: Input should be greater than or equal to 0, not -2"),
     ]),
-    Edits("protocols/short.yaml", "seeds: [1, 2]\n", [("", "seeds: Field required")]),
-    Edits("protocols/short.yaml", "steps: 6,", [
+    Edits("protocols/short-agnostic.yaml", "seeds: [1, 2]\n", [("", "seeds: Field required")]),
+    Edits("protocols/short-agnostic.yaml", "steps: 6,", [
         ("steps: -6,", "schedule.steps: Input should be greater than 0, not -6"),
         ("steps: 10000000000,", "schedule.steps: Input should be less than or equal to 100000000, not 10000000000"),
         ("epochs: 0,", "schedule.epochs: Input should be greater than 0, not 0"),
@@ -57,11 +60,11 @@ MISTAKES = [
         ("steps: 1:00:00,",
          "line 2: YAML reads 1:00:00 as 3600; write the number with decimal digits only, or a text in quotes"),
     ]),
-    Edits("protocols/short.yaml", "batch_size: 8, learning", [
+    Edits("protocols/short-agnostic.yaml", "batch_size: 8, learning", [
         ("batch_size: -8, learning", "Input should be greater than 0, not -8"),
         ("batch_size: 0, learning", "Input should be greater than 0, not 0"),
     ], at="schedule.batch_size: "),
-    Edits("protocols/short.yaml", "learning_rate: 1.0e-3,", [
+    Edits("protocols/short-agnostic.yaml", "learning_rate: 1.0e-3,", [
         ("learning_rate: 0,", "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not 0"),
         ("learning_rate: 1,", "schedule.learning_rate: Input should be less than 1, not 1"),
         ("learning_rate: 1e-3x,", "schedule.learning_rate: Input should be a valid number, not '1e-3x'"),
@@ -92,11 +95,12 @@ MISTAKES = [
         ("learning_rate: 1.0e-3, freez: [encoder],",
          "schedule.freez: no key is called 'freez'; did you mean 'freeze'?"),
     ]),
-    Edits("protocols/short.yaml", "freeze: [embeddings]", [
+    Edits("protocols/short-agnostic.yaml", "freeze: [embeddings]", [
         ("freeze: [embedings]", "schedule.freeze.1: Input should be 'embeddings' or 'encoder', not 'embedings'"),
         ("freeze: [embeddings, embeddings]", "schedule.freeze: 'embeddings' is listed twice"),
     ]),
-    Edits("protocols/short.yaml", "grid: {learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1}", [
+    Edits("protocols/short-agnostic.yaml", "grid: {learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1}", [
+        ("grid: {}", "grid: no values are tried; give some, such as 'learning_rate: [2.0e-5, 5.0e-5]'"),
         ("grid: {learning_rate: [1e-3, 1e-3], batch_size: [8]}", "grid.learning_rate: 0.001 is listed twice"),
         ("grid: {learning_rate: [-1e-3], batch_size: [8]}",
          "grid.learning_rate.1: Input should be greater than or equal to 0.000000001, not -0.001"),

@@ -18,7 +18,7 @@ from retort.cost.work import Distillation, Trained
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.settings.inputs import TaskSettings
-from retort.settings.trainings import GridSettings, TeacherSettings
+from retort.settings.trainings import GridSettings, PointSettings, TaskDistillationSettings, TeacherSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 
@@ -129,17 +129,27 @@ class Estimates:
 
     # --- fine-tunings
 
-    def finetune_teacher(self, teacher: str, task: str) -> Estimate:
-        """Return the estimate of a teacher on a task."""
+    def run_grid_of_teacher(self, teacher: str, task: str, part: str, parts: str) -> Estimate:
+        """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.teachers[teacher][task]
-        size, split = settings.model.architecture, settings.task.evaluation_split
-        return self._fine_tuned(teacher, task, size, settings, [settings.schedule], split)
+        return self._teacher(teacher, task, settings, settings.task.validation_split, _of_part(part, parts))
+
+    def finetune_teacher(self, teacher: str, task: str) -> Estimate:
+        """Return the estimate of a teacher on a task: the mean over its grid, as the best point is not known."""
+        settings = self.settings.teachers[teacher][task]
+        estimate = self._teacher(teacher, task, settings, settings.task.evaluation_split)
+        return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
+
+    def _teacher(
+        self, teacher: str, task: str, settings: TeacherSettings, split: str, points: slice = slice(None)
+    ) -> Estimate:
+        schedules = [point.applied_to(settings.schedule) for point in _points(settings)]
+        return self._fine_tuned(teacher, task, settings.model.architecture, settings, schedules, split, points)
 
     def run_grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.grids[student][task]
-        points = slice(int(part) - 1, None, int(parts))
-        return self._on_grid(student, task, settings, settings.task.validation_split, points)
+        return self._on_grid(student, task, settings, settings.task.validation_split, _of_part(part, parts))
 
     def finetune_student(self, student: str, task: str) -> Estimate:
         """Return the estimate of one seed: the mean over the grid, as the best point is not known."""
@@ -190,14 +200,30 @@ class Estimates:
 
     # --- distillations
 
+    def run_grid_on_task(self, student: str, task: str, part: str, parts: str) -> Estimate:
+        """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
+        settings = self.settings.distillations[student][task]
+        return self._on_task(student, task, settings, settings.task.validation_split, _of_part(part, parts))
+
     def distill_on_task(self, student: str, task: str) -> Estimate:
-        """Return the estimate of a student on a task under one seed."""
-        settings, model = self.settings.distillations[student][task], self._model(student)
-        stages = work.stages_of(settings, self.volume, model, task)
-        own, taught = work.distillation(settings, stages)
-        done = own + self._scoring(model, task, settings.task, settings.architecture, [settings.task.evaluation_split])
+        """Return the estimate of one seed on a task: the mean over the grid, as the best point is not known."""
+        settings = self.settings.distillations[student][task]
+        estimate = self._on_task(student, task, settings, settings.task.evaluation_split)
+        return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
+
+    def _on_task(
+        self, student: str, task: str, settings: TaskDistillationSettings, split: str, points: slice = slice(None)
+    ) -> Estimate:
+        """Estimate distillations at some points of a grid, each scored; the memory is that of the largest."""
+        model, done, every = self._model(student), Work(), list[Trained]()
+        scoring = self._scoring(model, task, settings.task, settings.architecture, [split])
         stored = bool(self.plan.activations(student, task))  # then the teacher does not run
-        return self._distilled(done if stored else done + taught, settings, stages)
+        for each in map(settings.at, _points(settings)[points]):
+            stages = work.stages_of(each, self.volume, model, task)
+            own, taught = work.distillation(each, stages)
+            done += own + scoring if stored else own + scoring + taught
+            every += stages
+        return self._distilled(done, settings, every)
 
     def distill_student(self, student: str) -> Estimate:
         """Return the estimate of a job that distils one task-agnostic student."""
@@ -298,6 +324,16 @@ class Estimates:
         largest = max(own, work.parameters(teacher, vocabulary) if teacher else 0)
         ram = memory.host(step, largest, self.gpu, self.workers, memory.STATE * own)
         return Estimate(done, ram, True, step)
+
+
+def _points(settings: TaskDistillationSettings | TeacherSettings) -> list[PointSettings]:
+    """Return the points of a grid; one that changes nothing where there is none."""
+    return settings.grid.points if settings.grid else [PointSettings()]
+
+
+def _of_part(part: str, parts: str) -> slice:
+    """Return the places of the points of one part, from 1, of a grid."""
+    return slice(int(part) - 1, None, int(parts))
 
 
 def _step_of_stages(settings: Distillation, stages: list[Trained]) -> Step | None:

@@ -19,6 +19,7 @@ from retort.settings.trainings import (
     ProfileSettings,
     PublishedTeacherSettings,
     ScoreSettings,
+    SearchSettings,
     StageSettings,
     TaskDistillationSettings,
     TeacherHeadSettings,
@@ -28,6 +29,8 @@ from retort.settings.trainings import (
     UnreadTeacherSettings,
 )
 from retort.specs import catalogue, printed
+from retort.specs.base import Settings as Changes
+from retort.specs.protocol import Grid, Protocol
 from retort.specs.student import Stage, Student, Term
 from retort.study import questions
 from retort.study.questions import layer_pairs
@@ -42,6 +45,7 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
     spec = study.teachers[name]
     protocol = study.protocols[spec.protocol]
     schedule = protocol.for_task(task_name)
+    axes = questions.grid_of(study, name, task_name)
     return TeacherSettings(
         model=model(study, spec.model),
         task=task(study, task_name),
@@ -50,6 +54,20 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["teacher"], spec.version, protocol.version],
         metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
+        grid=_search(study, protocol, task_name, axes, []) if axes else None,
+    )
+
+
+def _search(
+    study: Study, protocol: Protocol, task_name: str, axes: Grid, stages: list[list[StageSettings]]
+) -> SearchSettings:
+    """Return the settings of a grid on a task, with the stages of a student at each of its points."""
+    return SearchSettings(
+        points=[PointSettings(**point) for point in axes.points()],
+        stages=stages,
+        seed=axes.seed,
+        metric_for_best_model=questions.chosen_by(study, protocol, task_name),
+        version=VERSIONS["grid"],
     )
 
 
@@ -88,7 +106,7 @@ def activations(study: Study, name: str, task_name: str) -> ActivationSettings:
 def reads_teacher(student: Student) -> bool:
     """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
     objectives = catalogue.objectives()
-    terms = [term for stage in student.stages for term in stage.terms]
+    terms = [term for stage in questions.stages_of(student) for term in stage.terms]
     starts_from_teacher = student.initial_layers is not None and student.initialisation.of == "teacher"
     return starts_from_teacher or any(objectives[term.objective].teacher_activations for term in terms)
 
@@ -98,20 +116,21 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
 
     Otherwise the teacher runs beside the student.
     """
-    objectives, student = catalogue.objectives(), study.students[name]
-    if any(stage.training_rows for stage in student.stages):  # only activations of the task's own rows are stored
+    objectives, students = catalogue.objectives(), questions.tried(study.students[name])
+    stages = questions.stages_of(study.students[name])
+    if any(stage.training_rows for stage in stages):  # only activations of the task's own rows are stored
         return False
-    if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
+    if any(stage.teacher_dropout for stage in stages):  # with dropout, each pass gives other activations
         return False
-    if student.pooler_relu:  # it changes the teacher's logits
+    if study.students[name].pooler_relu:  # it changes the teacher's logits
         return False
-    if any(questions.counts_padding(term) for stage in student.stages for term in stage.on(task_name)):
+    if any(questions.counts_padding(term) for stage in stages for term in stage.on(task_name)):
         return False  # only activations of real tokens are stored
-    if any(_stage(study, student, stage, task_name).schedule.max_length for stage in student.stages):
+    if any(stage.schedule.max_length for each in students for stage in _stages(study, each, task_name, {})):
         return False  # the stored activations are of rows that were not cut to this length
     read = {
         activation
-        for stage in student.stages
+        for stage in stages
         for term in stage.on(task_name)
         for activation_read in objectives[term.objective].teacher_activations
         for activation in catalogue.BASIS.get(activation_read) or (activation_read,)
@@ -130,11 +149,27 @@ def _term(term: Term, student: Student, teacher_layers: int) -> TermSettings:
     )
 
 
-def _stage(study: Study, student: Student, stage: Stage, task_name: str) -> StageSettings:
-    """Return the settings of a stage; `task_name` is empty for a stage on a corpus."""
+def _stages(study: Study, student: Student, task_name: str, point: Changes) -> list[StageSettings]:
+    """Return the settings of all stages of a student at a point of its grid; an empty point changes nothing."""
+    changes = PointSettings(**point).of_schedule
+    changed = questions.at_point(student, point)
+    return [_stage(study, changed, stage, task_name, changes) for stage in changed.stages]
+
+
+def _stage(study: Study, student: Student, stage: Stage, task_name: str, changes: Changes) -> StageSettings:
+    """Return the settings of a stage; `task_name` is empty for a stage on a corpus.
+
+    Args:
+        study: the study.
+        student: the student.
+        stage: one of its stages.
+        task_name: the task.
+        changes: fields of the protocol's schedule that change; the stage's own changes win over them.
+    """
     teacher_layers = study.model_of(student.teacher).architecture.layers
     protocol = study.protocols[student.protocol]
-    schedule = protocol.for_task(task_name if stage.data == "task" else stage.data, *stage.changes(task_name))
+    data = task_name if stage.data == "task" else stage.data
+    schedule = protocol.for_task(data, changes, *stage.changes(task_name))
     return StageSettings(
         data=stage.data,
         terms=[_term(term, student, teacher_layers) for term in stage.on(task_name)],
@@ -160,7 +195,7 @@ def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
     return {
         "architecture": student.architecture,
         "initialisation": InitialisationSettings(**start),
-        "stages": [_stage(study, student, stage, task_name) for stage in student.stages],
+        "stages": _stages(study, student, task_name, {}),
         "precision": study.config.resolved_precision(),
         "versions": [VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
         "parent": _parent(study, name),
@@ -170,12 +205,14 @@ def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
 
 def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillationSettings:
     """Return the settings of a task-specific distillation: of the student, its teacher, the task and its parent."""
-    student = study.students[name]
+    student, axes = study.students[name], questions.grid_of(study, name, task_name)
     read = reads_teacher(student)
     published = model(study, study.teachers[student.teacher].model)
-    sets = dict.fromkeys(stage.training_rows for stage in student.stages if stage.training_rows)
+    sets = dict.fromkeys(stage.training_rows for stage in questions.stages_of(student) if stage.training_rows)
+    stages = [_stages(study, student, task_name, point) for point in axes.points()] if axes else []
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
+        grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
         teacher=teacher(study, student.teacher, task_name)
         if read
         else UnreadTeacherSettings(model=published, task=task(study, task_name)),
@@ -208,8 +245,7 @@ def _seed(study: Study, name: str) -> int:
 
 def grid(study: Study, name: str, task_name: str) -> GridSettings:
     """Return the settings of a grid search: the student, the task, the schedule, the points."""
-    protocol = study.protocols[study.students[name].protocol]
-    axes = protocol.grid_of(task_name)
+    protocol, axes = questions.protocol_of(study, name), questions.grid_of(study, name, task_name)
     return GridSettings(
         student=corpus_distillation(study, name),
         task=task(study, task_name),

@@ -22,7 +22,9 @@ Wildcards = Any
 
 NUMBER = r"\d+"
 FIRST = 100  # the priority of jobs behind the first table
+PARTS = {"part": NUMBER, "parts": NUMBER}
 SCORE = "results/scores/{student}/{task}/seed-{seed}.json"
+TRIALS = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
 
 
 class Rules(dict[str, Rule]):
@@ -102,7 +104,7 @@ def _folder(path: str) -> str:
 
 
 def _data(plan: Plan) -> Iterator[Rule]:
-    study, parts = plan.study, {"part": NUMBER, "parts": NUMBER}
+    study = plan.study
     made = {name for name, source in study.sources.items() if source.location(plan.config) == "made"}
     source = {"folder": directory(source_folder("{source}"))}
     settings = {"settings": plan.at("sources", "source")}
@@ -147,7 +149,7 @@ def _data(plan: Plan) -> Iterator[Rule]:
     }
     settings = {"settings": plan.at("corpora", "tokenizer", "corpus")}
     tokens = temp(directory("results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"))
-    yield Rule("tokenize_corpus", {"folder": tokens}, corpus, settings, parts)
+    yield Rule("tokenize_corpus", {"folder": tokens}, corpus, settings, PARTS)
     blocks = {"folder": directory("results/corpora/{corpus}/{tokenizer}")}
     yield Rule("build_corpus", blocks, {**corpus, "parts": corpus_parts}, settings)
 
@@ -162,11 +164,19 @@ def _teachers(plan: Plan) -> Iterator[Rule]:
     names = {"teacher": matching(study.teachers), "task": matching(study.tasks), "corpus": matching(study.corpora)}
     seed = min((teacher.seed for teacher in study.teachers.values()), default=1)
     score = SCORE.replace("{student}", "{teacher}").replace("{seed}", str(seed))
+    settings = {"settings": plan.at("teachers", "teacher", "task")}
+    yield Rule(
+        "run_grid_of_teacher",
+        {"trials": TRIALS.replace("{student}", "{teacher}")},
+        {**encoded, **begins},
+        settings,
+        {**names, **PARTS},
+    )
     yield Rule(
         "finetune_teacher",
         {"score": score, "answers": answers_address(score), "model": directory(model)},
-        {**encoded, **begins},
-        {"settings": plan.at("teachers", "teacher", "task")},
+        {**encoded, **begins, "trials": lambda of: grid_parts(study, of.teacher, of.task)},
+        settings,
         names,
         stamped=True,
     )
@@ -196,6 +206,14 @@ def _distilled_on_tasks(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
         "training_rows": lambda of: plan.training_rows(of.student, of.task),
         "activations": lambda of: plan.activations(of.student, of.task),
     }
+    yield Rule(
+        "run_grid_on_task",
+        {"trials": TRIALS},
+        inputs,
+        {"settings": plan.at("distillations", "student", "task")},
+        {"student": matching(plan.task_specific), **PARTS},
+    )
+    inputs = {**inputs, "trials": lambda of: grid_parts(plan.study, of.student, of.task)}
     yield from _trainings(plan, "distill_on_task", inputs, "distillations", plan.task_specific, divided)
 
 
@@ -246,10 +264,10 @@ def _fine_tuned(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
     }
     yield Rule(
         "run_grid",
-        {"trials": "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"},
+        {"trials": TRIALS},
         begins,
         {"settings": plan.at("grids", "student", "task")},
-        {"student": matching(plan.task_agnostic), "part": NUMBER, "parts": NUMBER},
+        {"student": matching(plan.task_agnostic), **PARTS},
     )
     inputs = {**begins, "trials": lambda of: grid_parts(plan.study, of.student, of.task)}
     yield from _trainings(plan, "finetune_student", inputs, "finetunings", plan.task_agnostic, divided)

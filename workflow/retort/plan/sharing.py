@@ -24,6 +24,7 @@ from retort.plan.rule import paths_in
 from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, PointSettings
 from retort.specs.protocol import Grid
+from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
 from retort.study import questions
 from retort.study.questions import lineage, seeds_of
@@ -214,13 +215,14 @@ def students_by_seeds(plan: Plan, students: Iterable[str], divided: dict[str, in
 
 
 def grid_parts(study: Study, student: str, task: str) -> list[str]:
-    """Return the result files of the parts of a student's grid on a task, at most one for each point; empty without.
+    """Return the result files of the parts of a student's or teacher's grid on a task; empty without a grid.
 
-    The task's `grid_parts` decides, else the number of a finished grid, else the work. A finished grid keeps its number
-    because the files' names hold it: with another number, the grid would be made again.
+    A part has at least one point. The task's `grid_parts` decides how many there are, else the number of a finished
+    grid, else the work. A finished grid keeps its number because the files' names hold it: with another number, the
+    grid would be made again.
     """
     folder = Path("results/trials", student, task)
-    grid = study.protocols[study.students[student].protocol].grid_of(task)
+    grid = questions.grid_of(study, student, task)
     if grid is None:
         return []
     parts = study.tasks[task].jobs.grid_parts or _finished_parts(folder) or _parts_by_work(study, student, task, grid)
@@ -237,10 +239,11 @@ def _finished_parts(folder: Path) -> int | None:
 
 def _parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
     """Return the number of parts that keeps each within WORK if every row has the task's maximum length."""
-    spec, size = study.tasks[task], study.students[student].architecture
-    schedule = study.protocols[study.students[student].protocol].for_task(task)
+    spec, model = study.tasks[task], study.students.get(student) or study.model_of(student)
+    stages = max(1, len(model.stages)) if isinstance(model, Student) and model.distilled_on == "task" else 1
+    size, schedule = model.architecture, questions.protocol_of(study, student).for_task(task)
     schedules = [PointSettings(**point).applied_to(schedule) for point in grid.points()]
     drawn = spec.train_split not in spec.splits  # then the study's files do not tell the number of rows
     rows = UNKNOWN if drawn else spec.splits[spec.train_split].most(spec.subsets)
-    tokens = sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length
+    tokens = stages * sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length
     return max(1, -(-FLOPS_PER_WEIGHT * size.layers * size.layer_weights * tokens // int(WORK)))

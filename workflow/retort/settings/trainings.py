@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from retort.settings.inputs import (
     CorpusSettings,
@@ -15,8 +15,9 @@ from retort.settings.inputs import (
     left_out_if_none,
 )
 from retort.specs.base import Options
+from retort.specs.base import Settings as Changes
 from retort.specs.model import Architecture
-from retort.specs.protocol import Schedule
+from retort.specs.protocol import STAGES, Schedule
 
 
 class InitialisationSettings(Settings):
@@ -74,22 +75,43 @@ class StageSettings(Settings):
 
 
 class PointSettings(Settings):
-    """A point of a grid: the fields of the schedule that it changes; None for those that it does not."""
+    """A point of a grid: the values of its axes, by key; none where there is no grid."""
 
-    learning_rate: float | None = left_out_if_none()
-    batch_size: int | None = left_out_if_none()
-    epochs: float | None = left_out_if_none()
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def of_schedule(self) -> Changes:
+        """The fields of the schedule that it changes."""
+        return {key: value for key, value in self if not key.startswith(STAGES)}
 
     def applied_to(self, schedule: Schedule) -> Schedule:
         """Return the schedule with the values of this point."""
-        return schedule.model_copy(update=self.model_dump())
+        return schedule.changed(self.of_schedule)
+
+
+class SearchSettings(Settings):
+    """A grid over which a teacher or a task-specific student is tuned on its task.
+
+    Args:
+        points: the points of the grid, in order.
+        stages: the stages of the student at each point; empty for a teacher.
+        seed: the seed of every point.
+        metric_for_best_model: the metric, on the validation split, by which the best point is chosen.
+        version: that of the code.
+    """
+
+    points: list[PointSettings]
+    stages: list[list[StageSettings]] = Field(default=[], exclude_if=lambda stages: not stages)
+    seed: int
+    metric_for_best_model: str
+    version: int
 
 
 class TeacherSettings(Settings):
     """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
-    None where those of the last step are taken.
+    None where those of the last step are taken. `grid` is None where the schedule is taken as it is.
     """
 
     model: ModelSettings
@@ -99,6 +121,11 @@ class TeacherSettings(Settings):
     precision: str
     versions: list[int]
     metric_for_best_model: str | None = left_out_if_none()
+    grid: SearchSettings | None = left_out_if_none()
+
+    def at(self, point: PointSettings) -> TeacherSettings:
+        """Return the settings of the teacher at a point of its grid."""
+        return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
 
 
 class UnreadTeacherSettings(Settings):
@@ -167,13 +194,20 @@ class DistillationSettings(Settings):
 
 
 class TaskDistillationSettings(DistillationSettings):
-    """Task-specific distillation: a student distilled and scored on a task.
+    """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one.
 
     `training_rows` holds the sets of rows that stages are trained on in place of the task's own, by name.
     """
 
     teacher: TeacherSettings | UnreadTeacherSettings
     training_rows: dict[str, RowSetSettings] = Field(default={}, exclude_if=lambda sets: not sets)
+    grid: SearchSettings | None = left_out_if_none()
+
+    def at(self, point: PointSettings) -> TaskDistillationSettings:
+        """Return the settings of the student at a point of its grid."""
+        if self.grid is None:
+            return self
+        return self.model_copy(update={"stages": self.grid.stages[self.grid.points.index(point)]})
 
     @property
     def task(self) -> TaskSettings:

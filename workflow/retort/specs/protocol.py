@@ -6,8 +6,9 @@ import itertools
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from retort.registry import unknown
 from retort.specs.base import Distinct, FieldsOf, Name, Real, Seed, Settings, Spec, Text, Version, Whole
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
@@ -15,6 +16,8 @@ Epochs = Annotated[Real, Field(gt=0, le=10_000)]
 BatchSize = Annotated[Whole, Field(gt=0, le=1_000_000)]
 LearningRate = Annotated[Real, Field(ge=1e-9, lt=1)]  # a step of 1e-9 is lost when a weight of 0.02 is rounded
 Beta = Annotated[Real, Field(ge=0, lt=1)]
+
+STAGES = "stages."  # the beginning of a key of a student's stages
 
 
 def steps_per_epoch(rows: int, batch_size: int) -> int:
@@ -87,6 +90,18 @@ class Schedule(Spec):
             raise ValueError(f"decay_steps: {self.decay_steps} is below the {self.steps} steps of the training")
         return self
 
+    def changed(self, *changes: Settings) -> Schedule:
+        """Return the schedule with these changes; later changes override earlier ones.
+
+        Raises:
+            pydantic.ValidationError: a change names an unknown field or a value out of range.
+        """
+        merged: Settings = dict(self)
+        for change in changes:
+            merged |= {"steps": None, "epochs": None} if {"steps", "epochs"} & set(change) else {}
+            merged |= change
+        return Schedule.model_validate(merged)
+
     def steps_on(self, rows: int) -> int:
         """Return the number of steps on a data set: for epochs ceil(epochs * steps per epoch), and at least 1."""
         if self.epochs is None:
@@ -113,22 +128,46 @@ ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 
 class Grid(Spec):
-    """A grid of hyperparameters: each point is scored on the validation split, the best one trained again per seed."""
+    """A grid of settings: each point is scored on the validation split, the best one trained again per seed.
 
-    learning_rate: Distinct[LearningRate] = Field(min_length=1, description="values that are tried")
-    batch_size: Distinct[BatchSize] = Field(min_length=1, description="values that are tried")
-    epochs: Distinct[Epochs] = Field(default=[], description="those of the schedule where it is left out")
+    An axis is a field of the schedule. In a student's own grid it may be any setting of its stages, by dotted key, such
+    as `stages.1.terms.2.options.temperature`; stages and terms count from 1.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[Distinct[Any], Field(min_length=1)]]
+
+    learning_rate: Distinct[LearningRate] = Field(default=[], min_length=1, description="values that are tried")
+    batch_size: Distinct[BatchSize] = Field(default=[], min_length=1, description="values that are tried")
+    epochs: Distinct[Epochs] = Field(default=[], min_length=1, description="values that are tried")
     seed: Seed = Field(default=1, description="of the trials")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_axes(cls, content: Any) -> Any:
+        if isinstance(content, dict) and not set(content) - {"seed"}:
+            raise ValueError("no values are tried; give some, such as 'learning_rate: [2.0e-5, 5.0e-5]'")
+        return content
+
+    @model_validator(mode="after")
+    def _known_axes(self) -> Grid:
+        for key in self.axes:
+            if key not in Schedule.model_fields and not key.startswith(STAGES):
+                raise ValueError(str(unknown("key", key, Schedule.model_fields)))
+        return self
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The values that are tried, by key; those of the schedule's length and rate come first."""
+        return {key: values for key, values in self if key != "seed" and values}
+
     def points(self) -> list[Settings]:
-        """Return every combination of learning rate, batch size and number of epochs, in the order of the file."""
-        axes: dict[str, list[Any]] = {
-            "learning_rate": self.learning_rate,
-            "batch_size": self.batch_size,
-            "epochs": self.epochs,
-        }
-        used = {name: values for name, values in axes.items() if values}
-        return [dict(zip(used, point, strict=True)) for point in itertools.product(*used.values())]
+        """Return every combination of values, in the order of the file; the last axis changes fastest."""
+        return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
+
+    def with_axes(self, axes: dict[str, list[Any]]) -> Grid | None:
+        """Return the grid with other axes; None without any."""
+        return Grid.model_validate({**axes, "seed": self.seed}) if axes else None
 
 
 class Protocol(Spec):
@@ -139,7 +178,8 @@ class Protocol(Spec):
     tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
     grid: Grid | None = Field(
         default=None,
-        description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",
+        description="settings that are tried on each task: when a teacher or a task-agnostic student is fine-tuned, or "
+        "a task-specific student is distilled; left out: the schedule as it is",
     )
     grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
     metric_for_best_model: dict[Name, Text] = Field(
@@ -147,12 +187,6 @@ class Protocol(Spec):
     )
     seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")
-
-    @model_validator(mode="after")
-    def _counts(self) -> Protocol:
-        if self.grid and self.grid.epochs and self.schedule.epochs is None:
-            raise ValueError("grid.epochs: the schedule counts in steps; give it 'epochs'")
-        return self
 
     def grid_of(self, task: str) -> Grid | None:
         """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""
@@ -164,8 +198,4 @@ class Protocol(Spec):
         Raises:
             pydantic.ValidationError: a change names an unknown field or a value out of range.
         """
-        merged: Settings = dict(self.schedule)
-        for change in (self.tasks.get(task, {}), *changes):
-            merged |= {"steps": None, "epochs": None} if {"steps", "epochs"} & set(change) else {}
-            merged |= change
-        return Schedule.model_validate(merged)
+        return self.schedule.changed(self.tasks.get(task, {}), *changes)

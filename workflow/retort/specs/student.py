@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Deviation, Distinct, Name, Real, Seed, Settings, Spec, StudentName, Text, Version, Whole
 from retort.specs.model import Architecture, OrLike
-from retort.specs.protocol import OF_ROWS, ScheduleChanges
+from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
 
 
 class Initialisation(Spec):
@@ -126,6 +126,12 @@ class Student(Spec):
         "while it teaches; for BERT on a task",
     )
     protocol: Name = Field(description="an entry of workflow/protocols")
+    grid: Grid | None = Field(
+        default=None,
+        exclude_if=lambda grid: grid is None,  # so that students without it do not change
+        description="settings that are tried on each task, instead of the protocol's grid; also of stages on the task, "
+        "such as 'stages.1.terms.2.weight: [0.2, 0.5]'",
+    )
     tasks: Distinct[Name] | None = Field(
         default=None, min_length=1, description="only these tasks; all where it is left out"
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from retort.checksums import TIMESTAMP
 from retort.data.encoded import Encoded
@@ -19,7 +20,7 @@ from retort.models.initialise import StartFolders, check_published, initialise, 
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
-from retort.settings.trainings import CorpusDistillationSettings, StageSettings, TaskDistillationSettings
+from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import (
     Activations,
     Student,
@@ -30,10 +31,35 @@ from retort.training.distillation import (
     task_specific,
 )
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
+from retort.training.finetuning import best_of
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed
 
 REASON = "failed.txt"  # the file in place of a student that could not be distilled
+
+
+@dataclass(frozen=True)
+class TaskFolders:
+    """The folders that a task-specific student is distilled from.
+
+    Args:
+        encoded: the encoded task.
+        start: the fine-tuned teacher, the published model, its tokenizer and the parent.
+        activations: the teacher's stored activations; None to run the teacher on every batch.
+        training_rows: the sets of rows that stages are trained on in place of the task's own, as the settings list
+            them.
+    """
+
+    encoded: str
+    start: StartFolders
+    activations: str | None = None
+    training_rows: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, inputs: Any) -> TaskFolders:
+        """Return the folders among the inputs of a Snakemake job."""
+        start = StartFolders(inputs.teacher or None, inputs.model, inputs.tokenizer, next(iter(inputs.parent), None))
+        return cls(inputs.encoded, start, inputs.activations or None, list(inputs.training_rows))
 
 
 @on_every_gpu
@@ -41,94 +67,89 @@ def distill_on_task(
     job: Job,
     settings: TaskDistillationSettings,
     score: ScoreToWrite,
-    encoded_folder: str,
-    folders: StartFolders,
-    activations_folder: str | None,
+    folders: TaskFolders,
+    trials_files: list[str],
     weights_folder: str | None,
-    rows_folders: Sequence[str] = (),
 ) -> None:
-    """Distil a student on a task and write its score; a divergence is recorded in the score.
+    """Distil a student on a task, at the best point of its grid, and write its score.
+
+    A divergence, of this training or of every grid point, is recorded in the score, not raised.
 
     Args:
         job: the running job.
         settings: the settings of the distillation.
         score: the score to write; its seed is for the initial weights, the order of the batches and dropout.
-        encoded_folder: the folder of the encoded task.
-        folders: the folders of the fine-tuned teacher, the published model and the parent.
-        activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
+        folders: the folders that the job reads.
+        trials_files: the trials of all parts of the grid; empty without a grid.
         weights_folder: the folder in which the weights are saved; None to discard them.
-        rows_folders: the folders of the sets of rows that stages are trained on in place of the task's own, in the
-            order of the settings.
 
     Raises:
         RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
     """
-    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
-    set_seed(job, score.seed)
-    check_published(folders.model, settings.teacher.model)
+    point, failed = best_of(trials_files, settings.grid)
+    student = distil(job, settings.at(point), score.seed, folders, failed)
+    result = student.diverged or evaluate(job, student.network, folders.encoded, settings)
+    ways = student.checkpoint.conditions
+    if weights_folder:
+        save_with_card(job, settings, student.network, folders.start.tokenizer, weights_folder, score.title, ways)
+        weights.note_result(weights_folder, result)
+    write_score(job, score, settings, result, chosen=point if settings.grid else None, conditions=ways)
+
+
+def distil(
+    job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders, diverged: Diverged | None = None
+) -> Student:
+    """Distil a student on a task with one seed, and return it with its divergence, if it or its parent diverged.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation, at a point of its grid.
+        seed: the seed of the initial weights, the order of the batches and dropout.
+        folders: the folders that the job reads.
+        diverged: a divergence known beforehand, after which nothing is trained.
+
+    Raises:
+        RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
+    """
+    start = folders.start
+    check_same_tokenizer(start.model, start.tokenizer, start.parent)
+    set_seed(job, seed)
+    check_published(start.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
-    network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
+    network = initialise(settings, settings.teacher.model.vocabulary, start, head, num_labels).to(job.device)
     if settings.pooler_relu:
         build.add_pooler_relu(network)
-    rows = _rows_of_stages(settings, encoded_folder, rows_folders)
-    teacher_and_data = _teacher_and_data(job, settings, score.seed, encoded_folder, rows, folders, activations_folder)
-    checkpoint = checkpoint_of(job, settings, score.seed)
-    trainee = Student(job, network, settings, score.seed, num_labels, checkpoint)
-    result = _distil(trainee, teacher_and_data, folders.parent) or evaluate(job, network, encoded_folder, settings)
-    if weights_folder:
-        save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.conditions)
-        weights.note_result(weights_folder, result)
-    write_score(job, score, settings, result, conditions=checkpoint.conditions)
+    teacher_and_data = _teacher_and_data(job, settings, seed, folders)
+    student = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    try:
+        weights.check_not_diverged(start.parent)
+        student.diverged = diverged
+        run_stages([student], teacher_and_data)
+    except Diverged as error:
+        student.diverged = error
+    return student
 
 
-def _rows_of_stages(
-    settings: TaskDistillationSettings, encoded_folder: str, rows_folders: Sequence[str]
-) -> Callable[[StageSettings], Encoded]:
-    """Return a function from a stage to its training rows: those of a set, or the task's own."""
-    folder_of: dict[str | None, str] = {None: encoded_folder}
-    folder_of |= zip(settings.training_rows, rows_folders, strict=True)
+def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders) -> TeacherAndData:
+    """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
+    folder_of: dict[str | None, str] = {None: folders.encoded}
+    folder_of |= zip(settings.training_rows, folders.training_rows, strict=True)
     rows = {name: Encoded.load(folder, settings.task.train_split) for name, folder in folder_of.items()}
-    return lambda stage: rows[stage.training_rows]
-
-
-def _teacher_and_data(
-    job: Job,
-    settings: TaskDistillationSettings,
-    seed: int,
-    encoded_folder: str,
-    rows_of: Callable[[StageSettings], Encoded],
-    folders: StartFolders,
-    activations_folder: str | None,
-) -> TeacherAndData:
-    """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk.
-
-    It is read from disk only if all stages are trained on the task's own rows.
-    """
+    own = rows[None]
 
     def stored(keys: set[Key], _: bool) -> Activations:
-        rows = rows_of(settings.stages[0])
-        folder = Path(str(activations_folder))
+        folder = Path(str(folders.activations))
         if not has_stored(folder, keys):  # a run of the study deletes them at its end
             folder = job.checkpoints / "activations"
             folder.mkdir(parents=True, exist_ok=True)
-            network = build.load(str(folders.teacher), *head_of(settings.task)).eval().to(job.device)
-            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
-        return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
+            network = build.load(str(folders.start.teacher), *head_of(settings.task)).eval().to(job.device)
+            store_activations(network, own, basis(keys), folder, settings.precision, job.device)
+        return StoredActivations(folder, own, keys, settings.teacher.model.architecture.heads)
 
-    is_online = folders.teacher and not activations_folder
+    is_online = folders.start.teacher and not folders.activations
     head = head_of(settings.task)
-    teacher = online(str(folders.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
-    return task_specific(job, settings, encoded_folder, rows_of, seed, teacher)
-
-
-def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | None) -> Diverged | None:
-    """Train every stage of one student; return the divergence of the student or its parent, None if there was none."""
-    try:
-        weights.check_not_diverged(parent)
-        run_stages([student], teacher_and_data)
-    except Diverged as error:
-        return error
-    return student.diverged
+    teacher = online(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
+    return task_specific(job, settings, folders.encoded, lambda stage: rows[stage.training_rows], seed, teacher)
 
 
 @on_every_gpu

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from torch import nn
+
 from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
 from retort.engine.job import Job
@@ -16,7 +18,7 @@ from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
-from retort.training.finetuning import fine_tuning, masked_lm_head
+from retort.training.finetuning import best_of, fine_tuning, masked_lm_head
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, train_in
 
@@ -29,9 +31,10 @@ def finetune_teacher(
     encoded_folder: str,
     model_folder: str,
     tokenizer_folder: str,
+    trials_files: list[str],
     output: str,
 ) -> None:
-    """Fine-tune a teacher on a task, save it in the folder `output` and write its score.
+    """Fine-tune a teacher on a task at the best point of its grid, save it in the folder `output`, write its score.
 
     Args:
         job: the running job.
@@ -40,22 +43,40 @@ def finetune_teacher(
         encoded_folder: the folder of the encoded task.
         model_folder: the folder of the published model that is fine-tuned.
         tokenizer_folder: the folder with the files of its tokenizer.
+        trials_files: the trials of all parts of the grid; empty without a grid.
         output: the folder to write.
 
     Raises:
-        RetortError: the training diverged, so that no student can be distilled from this teacher; or the model's
-            tokenizer differs from the one that encoded the task.
+        RetortError: the training, or every grid point, diverged, so that no student can be distilled from this teacher;
+            or the model's tokenizer differs from the one that encoded the task.
+    """
+    point, failed = best_of(trials_files, settings.grid)
+    with _divergence_is_an_error(f"teacher '{score.student}' diverged on '{score.task}'"):
+        if failed:
+            raise failed
+        network = finetune(job, settings.at(point), settings.seed, encoded_folder, model_folder, tokenizer_folder)
+    save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
+    measured = evaluate(job, network, encoded_folder, settings)
+    write_score(job, score, settings, measured, chosen=point if settings.grid else None)
+
+
+def finetune(
+    job: Job, settings: TeacherSettings, seed: int, encoded_folder: str, model_folder: str, tokenizer_folder: str
+) -> nn.Module:
+    """Fine-tune a published model on a task with one seed, and return it.
+
+    Raises:
+        Diverged: the training diverged.
+        RetortError: the model's tokenizer differs from the one that encoded the task.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
-    seed, best = settings.seed, settings.metric_for_best_model
     set_seed(job, seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task)).to(job.device)
+    best = settings.metric_for_best_model
     run = fine_tuning(job, network, encoded_folder, settings, settings.schedule, seed, best)
-    with _divergence_is_an_error(f"teacher '{score.student}' diverged on '{score.task}'"):
-        train_in(job, run, seed, settings.precision, checkpoint_of(job, settings, seed))
-    save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
-    write_score(job, score, settings, evaluate(job, network, encoded_folder, settings))
+    train_in(job, run, seed, settings.precision, checkpoint_of(job, settings, seed))
+    return network
 
 
 @contextmanager

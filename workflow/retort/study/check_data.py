@@ -15,7 +15,7 @@ from retort.registry import nearest, unknown
 from retort.specs import catalogue
 from retort.specs.catalogue import wrong_options
 from retort.specs.loading import Found, readable
-from retort.specs.protocol import OF_ROWS, Protocol
+from retort.specs.protocol import OF_ROWS, STAGES, Grid, Protocol
 from retort.specs.scale import Scale
 from retort.specs.source import HubSource
 from retort.specs.task_files import Files
@@ -156,20 +156,35 @@ def _protocol(study: Study, name: str) -> Iterator[str]:
             measures = tasks[task].measures(tasks[task].validation_split)
             yield from study.wrong_name(f"metric_for_best_model.{task}", "metric", metric, measures)
     for task in tasks:
-        yield from _grid(protocol, task)
+        yield from _changed_axes(protocol, task)
+    for where, grid in (("grid", protocol.grid), *((f"grids.{task}", each) for task, each in protocol.grids.items())):
+        yield from _wrong_axes(protocol, where, grid) if grid else ()
+    students = [student for student in study.students.values() if student.protocol == name]
+    is_taught = any(teacher.protocol == name for teacher in study.teachers.values())
+    if (protocol.grid or protocol.grids) and students and not is_taught and all(each.grid for each in students):
+        key = "grid" if protocol.grid else "grids"
+        yield f"{key}: nothing is tuned over it, for each student of this protocol has its own; leave it out"
 
 
-def _grid(protocol: Protocol, task: str) -> Iterator[str]:
-    """Yield what a task changes of the schedule although its grid tries it, and a grid that counts in other units."""
-    if task not in {**protocol.tasks, **protocol.grids}:
-        return
-    grid, changed = protocol.grid_of(task), protocol.tasks.get(task, {})
-    axes = set(grid.points()[0]) if grid else set()
-    for field in sorted(axes & set(changed)):
+def _changed_axes(protocol: Protocol, task: str) -> Iterator[str]:
+    """Yield each field of the schedule that a task changes although its grid tries it."""
+    grid, changed, lengths = protocol.grid_of(task), protocol.tasks.get(task, {}), {"steps", "epochs"}
+    tried = set(grid.axes) if grid else set()
+    tried |= lengths if tried & lengths else set()
+    for field in sorted(tried & set(changed)):
         where = f"grids.{task}" if task in protocol.grids else "grid"
         yield f"tasks.{task}.{field}: '{where}' tries its own; give it there, in 'grids.{task}'"
-    if task in protocol.grids and "epochs" in axes and {"steps": protocol.schedule.steps, **changed}.get("steps"):
-        yield f"grids.{task}.epochs: the schedule counts in steps; give it 'epochs'"
+
+
+def _wrong_axes(protocol: Protocol, where: str, grid: Grid) -> Iterator[str]:
+    """Yield what is wrong with the axes of a protocol's grid: keys of stages, and values out of range."""
+    for key, values in grid.axes.items():
+        if key.startswith(STAGES):
+            yield f"{where}.{key}: a protocol has no stages; give it in the 'grid' of a student"
+        else:
+            yield from dict.fromkeys(
+                line for each in values for line in wrong_schedule(where, protocol, "", {key: each})
+            )
 
 
 def wrong_schedule(where: str, protocol: Protocol, task: str, *changes: Mapping[str, Any]) -> list[str]:

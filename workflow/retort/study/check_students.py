@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import ValidationError
+
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements, wrong_options
-from retort.specs.loading import Found
+from retort.specs.loading import Found, readable
 from retort.specs.model import Architecture, Model
+from retort.specs.protocol import STAGES
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import RowSet
 from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
-from retort.study.questions import layer_pairs, lineage
+from retort.study.questions import at_point, layer_pairs, lineage
 from retort.study.study import Study
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
@@ -76,12 +79,47 @@ def _student(study: Study, name: str) -> Iterator[str]:
     yield from study.wrong_name("protocol", "protocol", student.protocol, study.protocols)
     for task in student.tasks or []:
         yield from study.wrong_name("tasks", "task", task, study.tasks)
+    yield from _wrong_axes(study, student)
     yield from study.wrong_name("teacher", "teacher", student.teacher, study.teachers)
     teacher = study.teachers.get(student.teacher)
     if teacher and teacher.model in study.models:
         yield from _misfits(study, name)
-        for number, stage in enumerate(student.stages, start=1):
-            yield from (f"stages.{number}.{line}" for line in _stage(study, student, stage))
+        lines = list(_stages(study, student))
+        yield from lines
+        for key, changed in _changed_by_axes(student):
+            wrong = [changed] if isinstance(changed, str) else (*_terms(study, changed), *_stages(study, changed))
+            known = {*lines, *_terms(study, student)}
+            yield from (f"grid.{key}: {line}" for line in wrong if line not in known)
+
+
+def _wrong_axes(study: Study, student: Student) -> Iterator[str]:
+    """Yield each axis of the grid over which a student is tuned that changes nothing of its training."""
+    protocol, is_specific = study.protocols.get(student.protocol), student.distilled_on == "task"
+    for key in student.grid.axes if student.grid else ():
+        if key.startswith(STAGES) and not is_specific:
+            yield f"grid.{key}: a student of a corpus is tuned where it is fine-tuned, without stages; leave it out"
+    own = [student.grid] if student.grid else [protocol.grid, *protocol.grids.values()] if protocol else []
+    for field in dict.fromkeys(key for grid in own if grid and is_specific for key in grid.axes):
+        if all(field in stage.schedule for stage in student.stages):
+            yield f"grid.{field}: every stage gives its own '{field}'; try 'stages.1.schedule.{field}' instead"
+
+
+def _changed_by_axes(student: Student) -> Iterator[tuple[str, Student | str]]:
+    """Yield (key, the student with a value on an axis of its own grid, or what is wrong with the value)."""
+    for key, values in student.grid.axes.items() if student.grid and student.distilled_on == "task" else ():
+        for value in values if key.startswith(STAGES) else ():
+            try:
+                yield key, at_point(student, {key: value})
+            except ValidationError as error:
+                yield from ((key, line) for line in readable(error))
+            except ValueError as error:
+                yield key, str(error)
+
+
+def _stages(study: Study, student: Student) -> Iterator[str]:
+    """Yield what is wrong with the stages of a student, without the sizes of its terms."""
+    for number, stage in enumerate(student.stages, start=1):
+        yield from (f"stages.{number}.{line}" for line in _stage(study, student, stage))
 
 
 def _stage(study: Study, student: Student, stage: Stage) -> Iterator[str]:
@@ -124,9 +162,14 @@ def data_problems(objective: str, data: str) -> Iterator[str]:
 
 def _misfits(study: Study, name: str) -> Iterator[str]:
     """Yield each reason, in sizes, why a student cannot start or cannot learn from its teacher, a known one."""
-    student, objectives = study.students[name], catalogue.objectives()
     for check in (_layers, _parent, _checkpoint):
         yield from (f"initialisation.{line}" for line in check(study, name))
+    yield from _terms(study, study.students[name])
+
+
+def _terms(study: Study, student: Student) -> Iterator[str]:
+    """Yield each reason, in sizes, why a term cannot be computed for a student and its teacher."""
+    objectives = catalogue.objectives()
     teacher = study.model_of(student.teacher).architecture
     for number, stage in enumerate(student.stages, start=1):
         for index, term in enumerate(stage.terms, start=1):

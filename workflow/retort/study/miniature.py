@@ -19,6 +19,7 @@ from retort.specs.scale import Miniature
 from retort.specs.student import Stage
 from retort.specs.task import Task
 from retort.specs.task_files import FileSplit, RowSet
+from retort.study.questions import stages_of
 from retort.study.study import Study
 
 Node = tuple[str, str]  # ('models' or 'students', name)
@@ -42,8 +43,9 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
         study.models[name] = model.model_copy(update={"architecture": shape, "vocabulary": miniature.vocabulary})
     for name, student in study.students.items():
         shape = _narrow(student.architecture, widths["students", name])
-        stages = [_shrink_stage(stage, miniature) for stage in student.stages]
-        study.students[name] = student.model_copy(update={"architecture": shape, "stages": stages})
+        stages, grid = [_shrink_stage(stage, miniature) for stage in student.stages], student.grid
+        changed = {"architecture": shape, "stages": stages, "grid": grid and _shrink_grid(grid, miniature)}
+        study.students[name] = student.model_copy(update=changed)
     compared = _compared_protocols(study)
     for name, protocol in study.protocols.items():
         seeds = miniature.seeds_compared if name in compared else miniature.seeds
@@ -99,7 +101,7 @@ def _narrow_widths(study: Study) -> dict[Node, int]:
         pair = group_of["students", name], group_of["models", teacher]
         neighbours[pair[0]].add(pair[1])
         neighbours[pair[1]].add(pair[0])
-        terms = [term for stage in student.stages for term in stage.terms]
+        terms = [term for stage in stages_of(student) for term in stage.terms]
         values = [term.options.get(key) for term in terms for key in DIVISORS]
         if any("heads" not in term.options for term in terms):  # then some cut both widths into the teacher's heads
             values.append(study.models[teacher].architecture.heads)
@@ -152,12 +154,19 @@ def _shrink_stage(stage: Stage, miniature: Miniature) -> Stage:
 
 
 def _shrink_grid(grid: Grid, miniature: Miniature) -> Grid:
-    """Return a grid with the first, raised learning rates; a grid with one rate gets two batch sizes instead."""
-    rates = [rate * miniature.learning_rate_factor for rate in grid.learning_rate[: miniature.points]]
-    sizes = [miniature.batch_size]
-    if len(rates) == 1 and len(grid.points()) > 1 and miniature.points > 1:
-        sizes = [miniature.batch_size, miniature.batch_size + 1]
-    return grid.model_copy(update={"learning_rate": rates, "batch_size": sizes, "epochs": []})
+    """Return a grid with the first values of one axis, and one value of the others; learning rates are raised.
+
+    The axis is the first one, but for lengths, with several values; two batch sizes stand in for lengths alone.
+    """
+    axes, left = {}, miniature.points
+    for key, values in grid.axes.items():
+        if (field := key.rpartition(".")[2]) not in {*LENGTHS, "steps_factor"}:
+            first = values[: left if len(values) > 1 else 1]
+            left = 1 if len(first) > 1 else left
+            axes[key] = [rate * miniature.learning_rate_factor for rate in first] if field == "learning_rate" else first
+    several = len(grid.points()) > 1 and left > 1
+    axes["batch_size"] = [miniature.batch_size, miniature.batch_size + 1] if several else [miniature.batch_size]
+    return Grid.model_validate({**axes, "seed": grid.seed})
 
 
 def _shrink_protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:

@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from retort.errors import RetortError
 from retort.specs import catalogue, mappings
+from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
-from retort.specs.protocol import Protocol, Schedule
-from retort.specs.student import Term
+from retort.specs.protocol import STAGES, Grid, Protocol, Schedule
+from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import Files
 from retort.study.study import Study
@@ -22,9 +23,70 @@ from retort.study.study import Study
 
 def seeds_of(study: Study, student: str) -> list[int]:
     """Return the seeds under which a student or teacher is scored; a teacher has one."""
-    if student in study.teachers:
-        return [study.teachers[student].seed]
-    return study.protocols[study.students[student].protocol].seeds
+    return [study.teachers[student].seed] if student in study.teachers else protocol_of(study, student).seeds
+
+
+def protocol_of(study: Study, name: str) -> Protocol:
+    """Return the protocol of a student or teacher."""
+    return study.protocols[(study.teachers.get(name) or study.students[name]).protocol]
+
+
+def grid_of(study: Study, name: str, task: str) -> Grid | None:
+    """Return the grid over which a student or teacher is tuned on a task; None if it is not tuned."""
+    own = study.students[name].grid if name in study.students else None
+    return own or (None if name in study.untuned else protocol_of(study, name).grid_of(task))
+
+
+def at_point(student: Student, point: Settings) -> Student:
+    """Return a student at a point of its grid: the values of keys such as 'stages.1.terms.2.weight' are in its stages.
+
+    Raises:
+        ValueError: a key leads nowhere.
+        pydantic.ValidationError: a value is not allowed there.
+    """
+    content = student.model_dump(include={"stages"})
+    for key, value in point.items():
+        if key.startswith(STAGES):
+            place, last = _place(content, key)
+            place[last] = value
+    return student.model_copy(update={"stages": [Stage.model_validate(stage) for stage in content["stages"]]})
+
+
+def setting_at(student: Student, key: str) -> Any:
+    """Return the setting of a student under a key such as 'stages.1.terms.2.weight'; None if it is not given.
+
+    Raises:
+        ValueError: the key leads nowhere.
+    """
+    place, last = _place(student.model_dump(include={"stages"}), key)
+    return place.get(last)
+
+
+def tried(student: Student) -> list[Student]:
+    """Return a student at each point of its own grid; itself alone without one."""
+    return [at_point(student, point) for point in student.grid.points()] if student.grid else [student]
+
+
+def stages_of(student: Student) -> list[Stage]:
+    """Return the stages of a student, at every point of its own grid if it has one."""
+    return [stage for each in tried(student) for stage in each.stages]
+
+
+def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
+    """Return the mapping in nested mappings and lists that a dotted key leads to, and the last part of the key.
+
+    Raises:
+        ValueError: the key leads nowhere.
+    """
+    *steps, last = key.split(".")
+    for number, step in enumerate(steps, start=1):
+        numbered = {str(index): entry for index, entry in enumerate(content, start=1)}
+        content = (numbered if isinstance(content, list) else content).get(step)
+        if not isinstance(content, dict | list):
+            raise ValueError(f"there is no '{'.'.join(steps[:number])}'")
+    if isinstance(content, list):
+        raise ValueError(f"name a setting of it, such as '{key}.weight'")
+    return content, last
 
 
 def runs(study: Study, student: str, task: str) -> bool:
@@ -214,7 +276,7 @@ def of_student(study: Study, name: str) -> set[str]:
         needed |= of_model(study, study.teachers[student.teacher].model)
         if student.initialisation.checkpoint:
             needed |= of_model(study, student.initialisation.checkpoint)
-        for stage in student.stages:
+        for stage in stages_of(student):
             needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
             needed |= of_training_rows(study, stage.training_rows) if stage.training_rows else set()
     return needed

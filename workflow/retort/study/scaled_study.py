@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from retort.specs.base import Settings
 from retort.specs.model import Architecture
-from retort.specs.protocol import Protocol
+from retort.specs.protocol import STAGES, Grid, Protocol
 from retort.specs.scale import Replacements
 from retort.specs.student import Initialisation, Stage, Student, Term
 from retort.study.miniature import DIVISORS, make_miniature
+from retort.study.questions import at_point, setting_at
 from retort.study.study import Study
 
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate", "decay_steps"}  # only the scale sets these
+LENGTHS = {*SCHEDULED, "steps_factor"}  # of stages
 
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"
@@ -51,6 +54,8 @@ def _shrink(study: Study, new: Replacements) -> None:
         else:
             smaller[name] = _shrink_student(study, name, new)
     study.students |= smaller
+    agnostic = {name for name in printed if study.students[name].distilled_on == "corpus"}
+    study.untuned |= {*printed, *filter(study.is_printed, study.teachers)} - agnostic  # the scale's grid is not theirs
     for name in learning:
         training, on_tasks = {**new.training, **new.finetuning}, new.training_on
         study.protocols[name] = _shrink_protocol(study, name, new, training, on_tasks)
@@ -134,18 +139,41 @@ def _shrink_student(study: Study, name: str, new: Replacements) -> Student:
     elif start.checkpoint:  # published weights do not fit a smaller student, which is as wide as the small teacher
         shape = small.model_copy(update={"layers": shape.layers, "heads": shape.heads})
         start = Initialisation(truncated=True, of="model")
+    shrink = partial(_shrink_stages, study, name, by=by, widths=math.gcd(shape.hidden, small.hidden), new=new)
+    changed = {"architecture": shape, "initialisation": start, "stages": shrink(student)}
+    return student.model_copy(update={**changed, "grid": student.grid and _shrink_grid(student, student.grid, shrink)})
+
+
+def _shrink_stages(
+    study: Study, name: str, student: Student, by: Shrink, widths: int, new: Replacements
+) -> list[Stage]:
+    """Return the stages of a student with the schedules of the scale, and with terms that fit the small teacher."""
     stages = []
     for stage in student.stages:
-        changed: Settings = {
-            "terms": [_shrink_term(term, by, math.gcd(shape.hidden, small.hidden)) for term in stage.terms]
-        }
+        changed: Settings = {"terms": [_shrink_term(term, by, widths) for term in stage.terms]}
         if stage.data == "task":
             changed["schedule"] = _kept(stage.schedule) | new.training_for(study.paper_of(name))
             changed |= {"steps_factor": 1.0, "tasks": _on_tasks(stage.tasks, new.training_on)}
         else:
             changed |= _on_corpus(stage, new, study.protocols[student.protocol])
         stages.append(stage.model_copy(update=changed))
-    return student.model_copy(update={"architecture": shape, "initialisation": start, "stages": stages})
+    return stages
+
+
+def _shrink_grid(student: Student, grid: Grid, shrink: Callable[[Student], list[Stage]]) -> Grid | None:
+    """Return a student's own grid without the axes that the scale sets; None if no other is left.
+
+    Each value becomes what the stages of the small student have in its place.
+    """
+    axes = {}
+    for key, values in grid.axes.items():
+        if key.startswith(STAGES) and key.rpartition(".")[2] not in LENGTHS:
+            small = [
+                setting_at(student.model_copy(update={"stages": shrink(at_point(student, {key: value}))}), key)
+                for value in values
+            ]
+            axes[key] = [value for index, value in enumerate(small) if value not in small[:index]]
+    return grid.with_axes(axes)
 
 
 def _shrink_term(term: Term, by: Shrink, widths: int) -> Term:

@@ -56,6 +56,7 @@ class Study:
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
+    untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
     unread: set[str] = field(default_factory=set)  # names that could not be read; `*` stands for an unknown part

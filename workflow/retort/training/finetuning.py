@@ -27,7 +27,13 @@ from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
 from retort.settings.inputs import TaskSettings
-from retort.settings.trainings import GridSettings, PointSettings, TeacherHeadSettings, TeacherSettings
+from retort.settings.trainings import (
+    GridSettings,
+    PointSettings,
+    SearchSettings,
+    TeacherHeadSettings,
+    TeacherSettings,
+)
 from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
@@ -65,8 +71,8 @@ class Trial:
         Raises:
             ValueError: a key is missing or unknown, or the metric is no number.
         """
-        point = {key: value for key, value in line.items() if key in PointSettings.model_fields}
-        outcome = {key: value for key, value in line.items() if key not in {*point, "number", "status"}}
+        point = {key: value for key, value in line.items() if key not in {"number", "status", "dev", "step"}}
+        outcome = {key: value for key, value in line.items() if key in {"dev", "step"}}
         needed = {"ok": "dev", "diverged": "step"}[line["status"]]
         if list(outcome) != [needed] or not isinstance(outcome[needed], (int, float)):
             raise ValueError(f"status {line['status']} with {outcome}")
@@ -102,6 +108,19 @@ def choose(trials_files: list[str], points: list[PointSettings]) -> PointSetting
     if not scored:
         raise Diverged(trials[0].step or 0)
     return max(scored, key=lambda pair: pair[0])[1]
+
+
+def best_of(trials_files: list[str], grid: SearchSettings | None) -> tuple[PointSettings, Diverged | None]:
+    """Return the best point of a grid; or the first one, with its divergence, if every point diverged.
+
+    Raises:
+        RetortError: the files do not hold exactly one trial of each point.
+    """
+    points = grid.points if grid else [PointSettings()]
+    try:
+        return choose(trials_files, points), None
+    except Diverged as error:
+        return points[0], error
 
 
 def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Trial]:

@@ -1,0 +1,17 @@
+from retort.engine.job import job
+
+with job(snakemake) as running:
+    from retort.settings.trainings import TeacherSettings
+    from retort.stages.grids import run_grid_of_teacher
+
+    read = snakemake.input
+    run_grid_of_teacher(
+        running,
+        settings=TeacherSettings.model_validate(snakemake.params.settings),
+        encoded_folder=read.encoded,
+        model_folder=read.model,
+        tokenizer_folder=read.tokenizer,
+        part=int(snakemake.wildcards.part),
+        parts=int(snakemake.wildcards.parts),
+        trials_file=snakemake.output[0],
+    )
