@@ -18,10 +18,11 @@ from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.study.questions import lineage
 
-from tests.tiny.edit import PROTOCOL, STUDENTS, TASK, add, set_value
+from tests.tiny.edit import STUDENTS, TASK, add, set_value
 
 FIRST, SECOND = "tiny-narrow", "tiny-second"
 FOLDER = Path("results/trials/tiny-predicting/mood")
+AGNOSTIC = "protocols/short-agnostic.yaml"
 TWO_LAYERS = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
 STARTED = {
     "terms": [{"objective": "hidden-sequence", "mapping": "last"}],
@@ -200,8 +201,8 @@ def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
     study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    set_value(study_folder, PROTOCOL, "grid", "learning_rate", to=[0.001, 0.002, 0.003])
-    set_value(study_folder, PROTOCOL, "grid", "batch_size", to=[8, 16])
+    set_value(study_folder, AGNOSTIC, "grid", "learning_rate", to=[0.001, 0.002, 0.003])
+    set_value(study_folder, AGNOSTIC, "grid", "batch_size", to=[8, 16])
     assert parts(study_folder) == 1
     # six points of 6 steps of 8 or 16 rows of 16 tokens; 6 FLOPs for each of the weights of a layer of 16 x 32
     work = 6 * (4 * 16**2 + 2 * 16 * 32) * 3 * 6 * (8 + 16) * 16
@@ -217,5 +218,5 @@ def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
     for said, expected in ((2, 2), (9, 6)):
         set_value(study_folder, TASK, "jobs", to={"grid_parts": said})
         assert parts(study_folder) == expected
-    set_value(study_folder, PROTOCOL, "grid", to=None)
+    set_value(study_folder, AGNOSTIC, "grid", to=None)
     assert parts(study_folder) == 0

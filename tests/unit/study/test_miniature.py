@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from retort.figures.base import figure_of
+from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.rehearsal.rehearse import distinct_trainings, family
@@ -135,8 +136,8 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
         lines = table_of(study, "wang2023", name).collect(Inputs(study, "wang2023", name, {}, {}))
         write(files.tidy("wang2023", name), [replace(line, mean=50.0, status=Status.OK) for line in lines])
     counted = tally(study, "wang2023", openings(replace(study, recordings={}), "wang2023", files), files)
-    assert counted.ours == ClaimCounts(without=counted.claims)
-    assert 0 < counted.published.hold < counted.claims  # print decides most, and some are false
+    assert counted.ours == ClaimCounts({Kind.WITHOUT: counted.claims})
+    assert 0 < counted.published[Kind.HOLDS] < counted.claims  # print decides most, and some are false
 
 
 def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature: Plan) -> None:
