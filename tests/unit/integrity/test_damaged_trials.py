@@ -13,9 +13,9 @@ from retort.training.finetuning import Trial, choose
 POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]
 LINES = [json.dumps(Trial(number, point, dev=number / 10).as_json()) for number, point in enumerate(POINTS, start=1)]
 TRIALS = {
-    "empty": ("", "holds 0 trials of point 1"),
-    "twice the same": (f"{LINES[0]}\n{LINES[0]}\n{LINES[1]}", "holds 2 trials of point 1"),
-    "one too many": ("\n".join([*LINES, LINES[1].replace('"number": 2', '"number": 3')]), "3 trials of 2 points"),
+    "empty": ("", "holds trials of points none, not of each of 2"),
+    "twice the same": (f"{LINES[0]}\n{LINES[0]}\n{LINES[1]}", "holds trials of points 1, 1, 2, not"),
+    "one too many": ("\n".join([*LINES, LINES[1].replace('"number": 2', '"number": 3')]), "of points 1, 2, 3, not"),
     "cut line": (f"{LINES[0]}\n{LINES[1][:20]}", "1-of-1.jsonl:2 is no trial"),
     "no metric": (f"{LINES[0]}\n" + LINES[1].replace('"dev"', '"test"'), "1-of-1.jsonl:2 is no trial"),
     "metric is a word": (LINES[0].replace("0.1}", '"high"}'), "1-of-1.jsonl:1 is no trial"),

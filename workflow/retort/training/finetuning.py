@@ -133,11 +133,9 @@ def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Tr
     trials = sorted(unsorted, key=lambda trial: trial.number)
     folder = Path(trials_files[0]).parent
     numbers = [trial.number for trial in trials]
-    for number in range(1, len(points) + 1):
-        if numbers.count(number) != 1:
-            raise RetortError(f"{folder} holds {numbers.count(number)} trials of point {number}", remedy(folder))
-    if len(trials) != len(points):
-        raise RetortError(f"{folder} holds {len(trials)} trials of {len(points)} points", remedy(folder))
+    if numbers != list(range(1, len(points) + 1)):
+        listed = ", ".join(map(str, numbers)) or "none"
+        raise RetortError(f"{folder} holds trials of points {listed}, not of each of {len(points)}", remedy(folder))
     for trial, point in zip(trials, points, strict=True):
         if trial.point != point:
             raise RetortError(f"{folder}: trial {trial.number} is of another point than the study's", remedy(folder))
