@@ -53,6 +53,14 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
 
 
 @pytest.mark.parametrize("paper", PRINTED_VERDICTS)
+def test_claims_begin_with_those_of_the_abstract(paper: str):
+    claims = open_study(read_config({"papers": [paper]})).claims[paper].values()
+    of_abstract = ["abstract" in claim.where for claim in claims]
+    assert of_abstract[0]
+    assert of_abstract == sorted(of_abstract, reverse=True)
+
+
+@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
 def test_a_distance_that_the_text_does_not_give_is_the_margin_of_the_table(paper: str):
     study = open_study(read_config({"papers": [paper]}))
     for claim in study.claims[paper].values():
