@@ -9,13 +9,17 @@ import pytest
 from retort.formatters import number, with_std
 from retort.judgement.comparisons import Stated
 from retort.results.collect import read_scores
+from retort.specs.config import read_config
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
+from retort.study.load import open_study
 from retort.tables import render
+from retort.tables.claims import judge_all
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
 
 from tests.conftest import ROOT
 from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
+from tests.tiny.variant import ROWS, TABLE, write_study
 
 # --- collecting
 
@@ -43,6 +47,25 @@ def test_golden_table(config: dict[str, Any]):
     assert r"Acc. \%" in out["tex"]
     assert "A &amp; &lt;b&gt;_1" in out["html"]
     assert "<i>one" not in out["html"]
+
+
+def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(config: dict[str, Any]):
+    rows = [*ROWS[:1], {**ROWS[1], "differs": "without <more> rows"}, *ROWS[2:]]
+    write_study(Path(config["study"]), table1={**TABLE, "rows": rows})
+    lines, out = made(config)
+    of_row = [one for one in lines if one.student == "tiny-kd"]
+    assert {one.differs for one in of_row} == {"without <more> rows"}
+    assert {(one.verdict, one.low, one.p) for one in of_row} == {("", None, None)}
+    assert r"**72.0 ± 2.0**<br>*70.0 ± 1.0*<br>without \<more\> rows |" in out["md"]
+    assert r"70.0 $\pm$ 1.0 without $<$more$>$ rows" in out["tex"]
+    assert '<span class="difference">without &lt;more&gt; rows</span>' in out["html"]
+    assert "Verdicts on 1 cells: differs 1." in out["md"]
+    said = r"Cells without a verdict, as ours is not what the row prints: A & \<b\>\_1 (without \<more\> rows): 3."
+    assert said in out["md"]
+    (claim,) = judge_all(open_study(read_config(config)), "tiny", {"table1": lines})
+    assert claim.published.verdict == "holds"
+    assert claim.ours.verdict == "cannot be decided"
+    assert "ours is not what the row prints: without <more> rows" in claim.ours.numbers
 
 
 def test_a_diverged_seed(config: dict[str, Any]):

@@ -183,12 +183,18 @@ def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
 
 
 def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
-    """Return the numbers of a recorded run; a mean without a deviation counts as one run."""
+    """Return the numbers of a recorded run; a mean without a deviation counts as one run.
+
+    Rows whose model is not what they print are left out.
+    """
     cells = {}
+    differ = {
+        (name, cell.row) for name in recording.tables for cell in study.exhibits[paper, name].cells() if cell.differs
+    }
     for name, rows in recording.tables.items():
         digits = study.exhibits[paper, name].digits
         for row, columns in rows.items():
-            for column, (mean, *deviations) in columns.items():
+            for column, (mean, *deviations) in columns.items() if (name, row) not in differ else ():
                 std = deviations[0] if deviations else None
                 number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
                 runs = 1 if std is None else recording.runs

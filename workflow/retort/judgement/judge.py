@@ -38,6 +38,7 @@ ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of compari
 GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
 SHOWN = 3  # name at most so many rows without a number
 UNPRINTED = "nothing is printed"
+NOT_AS_PRINTED = "ours is not what the row prints: {}"
 # unit -> printed decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
 
@@ -131,6 +132,9 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
     for name, lines_of in lines.items():
         for line in lines_of:
             key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
+            if line.differs:
+                reasons[key] = NOT_AS_PRINTED.format(line.differs)
+                continue
             if line.mean is not None:
                 std = "" if line.std is None else formatted(line.std, digits)
                 number = Number(formatted(line.mean, digits), line.mean, std)

@@ -117,9 +117,9 @@ def _rounding(line: Line) -> Part:
 
 
 def is_comparable(line: Line) -> bool:
-    """Return whether a line is a score with both means, measured on the split of the published one."""
+    """Return whether a line is a score with both means, of the printed model and split."""
     both = line.mean is not None and line.published is not None
-    return line.unit == "x100" and both and line.status is Status.OK
+    return line.unit == "x100" and both and line.status is Status.OK and not line.differs
 
 
 def difference(line: Line, known: Spreads) -> Difference:
@@ -154,9 +154,9 @@ def _repeats(line: Line) -> bool:
 def size_verdict(line: Line) -> str:
     """Return 'agrees' if a number of parameters, rounded like the printed one, equals it; else 'differs'.
 
-    The verdict is empty for any other unit than 'M'. Times have none, since machines differ.
+    The verdict is empty for any other unit than 'M', and for another model. Times have none, since machines differ.
     """
-    if line.unit != "M" or line.mean is None or line.published is None:
+    if line.unit != "M" or line.mean is None or line.published is None or line.differs:
         return ""
     return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
 

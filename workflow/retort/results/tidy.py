@@ -88,6 +88,7 @@ class Line:
         dev: our score on dev, in a cell that only a test server can score.
         recorded: the mean of a recorded run of ours; never a published number.
         recorded_std: its standard deviation.
+        differs: in what the model that is run is not what the row prints; such a cell has no verdict.
     """
 
     paper: str
@@ -122,6 +123,7 @@ class Line:
     dev: float | None = None
     recorded: float | None = None
     recorded_std: float | None = None
+    differs: str = ""
 
     @property
     def state(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, OrName, Real, Spec, StudentName, Text
+from retort.specs.base import Distinct, Label, Name, OrName, Real, Spec, StudentName, Text
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
@@ -91,6 +91,11 @@ class Row(Measure, TextRow):
         default="", description="whose number it is, as the paper cites it; with a student, ours stands beside it"
     )
     model: Name = Field(default="", description="one name for what a quoted row shows, in whatever table")
+    differs: Label | Literal[""] = Field(
+        default="",
+        description="in what the student that is run is not what the row prints, such as: without augmentation; its "
+        "cells then get no verdict",
+    )
     baseline: bool = Field(default=False, description="no distillation objective: left out of the paired tests")
 
     @model_validator(mode="after")
@@ -100,6 +105,8 @@ class Row(Measure, TextRow):
             raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
         if self.model and not self.quoted:
             raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
+        if self.differs and not ways:
+            raise ValueError(f"row '{self.label}': 'differs' is of a row that is run")
         return self
 
     @property
@@ -139,6 +146,7 @@ class CellSpec:
         split: the split of a score; empty for the task's evaluation split.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
+        differs: in what the model that is run is not what the row prints; empty if it is.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
     """
 
@@ -154,6 +162,7 @@ class CellSpec:
     split: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
     quoted: str = ""
+    differs: str = ""
     before: str = ""
 
     @property

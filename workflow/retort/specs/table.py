@@ -210,6 +210,7 @@ class MeasuredTable(Judging, TextTable):
             split=row.split or column.split or self.split,
             tasks=tasks,
             quoted=row.quoted,
+            differs=row.differs,
             before=before,
             spec=column,
         )

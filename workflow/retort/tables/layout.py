@@ -74,6 +74,7 @@ class Entry:
         difference: ours minus published, with its interval if it has one.
         runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
             empty if no number of runs would do.
+        differs: in place of a verdict: in what the model that is run is not what the row prints.
         dev: our score on dev, in a cell that only a test server can score.
         recorded: the number of a recorded run of ours; empty if there is none.
         line: the tidy line that the entry prints; None for a cell as the paper prints it.
@@ -87,6 +88,7 @@ class Entry:
     mark: str = ""
     difference: str = ""
     runs: str = ""
+    differs: str = ""
     dev: str = ""
     recorded: str = ""
     line: Line | None = None
@@ -94,8 +96,8 @@ class Entry:
 
     @property
     def judgement(self) -> str:
-        """The verdict and the number of runs that would decide it."""
-        return f"{self.verdict} {self.runs}".strip()
+        """The verdict and the number of runs that would decide it; or why there is none."""
+        return self.differs or f"{self.verdict} {self.runs}".strip()
 
 
 @dataclass(frozen=True)
@@ -194,18 +196,27 @@ def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
     return {verdict: given.count(verdict) for verdict in VERDICTS}
 
 
-def verdict_remark(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return a remark with the number of cells that have each verdict; empty if no cell has one."""
-    counts = counts_of(verdicts.values())
-    if not any(counts.values()):
-        return []
+def verdict_remark(verdicts: Mapping[tuple[str, str], str], lines: Iterable[Line] = ()) -> list[str]:
+    """Return remarks with the number of cells that have each verdict, and of those that cannot have one.
+
+    Args:
+        verdicts: (row, column) -> the verdict on the cell; empty if it has none.
+        lines: the lines of the table; those with a value whose model is not what the row prints are counted by row.
+    """
+    counts, rows = counts_of(verdicts.values()), dict[str, list[str]]()
+    for line in lines:
+        if line.differs and line.mean is not None and line.published is not None:
+            rows.setdefault(line.row, []).append(line.differs)
     given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
-    return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."]
+    remarks = [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
+    differ = "; ".join(f"{row} ({texts[0]}): {len(texts)}" for row, texts in rows.items())
+    return [*remarks, *([f"Cells without a verdict, as ours is not what the row prints: {differ}."] if differ else [])]
 
 
 def _difference(line: Line, decimals: int) -> str:
     """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
-    of_another_model = line.unit == "x100" and line.low is None  # not judged: another size of model, or another split
+    # not judged: another model, another size of model, or another split
+    of_another_model = bool(line.differs) or (line.unit == "x100" and line.low is None)
     if line.mean is None or line.published is None or of_another_model:
         return ""
     difference = signed(line.mean - line.published, decimals)
@@ -237,6 +248,7 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
         dev="dev" if line.status is Status.DEV else "",
         recorded=recorded,
         difference=_difference(line, decimals),
+        differs="" if line.published is None else line.differs,
         runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
         line=line,
     )

@@ -215,7 +215,7 @@ def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -
         line = Line(
             inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, unit,
             **published_fields(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
-            scale=inputs.study.config.scale,
+            scale=inputs.study.config.scale, differs=cell.differs,
         )  # fmt: skip
         lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
     return lines

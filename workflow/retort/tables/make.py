@@ -55,7 +55,8 @@ def make_table(
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
     without = sum(line.status not in HAS_VALUE for line in lines)
-    counts = {"without a value": without, **counts_of(spec.verdicts(lines).values())}
+    differs = sum(line.differs != "" for line in lines)
+    counts = {"without a value": without, **counts_of(spec.verdicts(lines).values()), "not as printed": differs}
     job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
 
 

@@ -121,7 +121,9 @@ def _markdown_entry(entry: Entry) -> str:
     text = f"**{text}**" if entry.bold else text
     text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
     published = f"*{markdown_escape(entry.published)}*" if entry.published else ""
-    return "<br>".join(filter(None, [text, entry.dev, entry.recorded, published, entry.difference, entry.judgement]))
+    return "<br>".join(
+        filter(None, [text, entry.dev, entry.recorded, published, entry.difference, markdown_escape(entry.judgement)])
+    )
 
 
 def markdown_grid(grid: Grid) -> list[str]:
@@ -163,7 +165,7 @@ def _tex_entry(entry: Entry) -> str:
 def _tex_published(entry: Entry) -> str:
     if not entry.published:
         return ""
-    beside = " ".join(filter(None, [*map(tex_escape, (entry.published, entry.difference)), entry.judgement]))
+    beside = " ".join(filter(None, map(tex_escape, (entry.published, entry.difference, entry.judgement))))
     return rf"{{\scriptsize\color{{gray}} {beside}}}"
 
 
@@ -229,4 +231,4 @@ def has_published(sheet: Sheet) -> bool:
 
 def is_compared(sheet: Sheet) -> bool:
     """Return whether any cell shows how ours differs from the published value."""
-    return any(entry.difference or entry.verdict for entry in sheet.entries)
+    return any(entry.difference or entry.judgement for entry in sheet.entries)

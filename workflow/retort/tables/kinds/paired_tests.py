@@ -98,18 +98,21 @@ class PairedTestsTable(Table):
         for at, (a, b) in enumerate(pairs):
             where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
+            differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
             unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), None)
 
-            def state(result: Comparison, unrun: Any = unrun, note: str = note) -> dict[str, Any]:
+            shared = {"scale": inputs.study.config.scale, "note": note, "differs": differs}
+
+            def state(result: Comparison, unrun: Any = unrun, shared: dict[str, str] = shared) -> dict[str, Any]:
                 own = {"status": result.status, "reason": result.reason}
-                return {"n": result.n, "scale": inputs.study.config.scale, "note": note, **(unrun or own)}
+                return {"n": result.n, **shared, **(unrun or own)}
 
             every = results[PAIRS][at]
             yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **state(every))
             for test in TESTS:
                 result = results[test][at]
                 published = self._published(name, rows[a], rows[b]) if test is PAIRS else None
-                verdict = self._verdict(name, (a, b), result.p) if test is PAIRS else ""
+                verdict = self._verdict(name, (a, b), result.p) if test is PAIRS and not differs else ""
                 yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state(result))
                 yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state(result))
 

@@ -84,7 +84,7 @@ class ScoresTable(ModelsTable):
                 Line(
                     cells[0].paper, cells[0].table, name, AVERAGE, row.student, "", "average", "x100",
                     **_published_mean(cells), **mean_of(measured[name][column] for column in counted).fields,
-                    scale=cells[0].scale,
+                    scale=cells[0].scale, differs=row.differs,
                 )
             )  # fmt: skip
         return averages
@@ -93,7 +93,8 @@ class ScoresTable(ModelsTable):
         """Lay out the table: one row per student, one column per task."""
         notes = Notes()
         grid = self.grid(lines, notes, bold=self._best(lines))
-        remarks = [*verdict_remark(self.verdicts(lines)), *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
+        verdicts = verdict_remark(self.verdicts(lines), lines)
+        remarks = [*verdicts, *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
         if AVERAGE in grid.head:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
@@ -163,7 +164,7 @@ class ProfilesTable(ModelsTable):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per architecture, with its parameters, latency and speed-up."""
-        notes, remarks = Notes(), verdict_remark(self.verdicts(lines))
+        notes, remarks = Notes(), verdict_remark(self.verdicts(lines), lines)
         if any(line.published is not None for line in lines):
             remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
         remarks.append(f"Speed-up against {self.rows[0].label}.")
