@@ -78,6 +78,16 @@ def test_adding_a_task_of_the_hub(copy: Path) -> None:
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
 
 
+def test_rows_for_training(copy: Path) -> None:
+    done = follow(section(TASKS, "Rows for training"), copy)
+    assert done.files[1:4] == [
+        f"workflow/{name}.yaml" for name in ("sources/more", "training_rows/more-movies", "training_rows/other-words")
+    ]
+    assert "no problem" in done.outputs["retort check"]
+    assert "replaced-words" in done.outputs["retort list generators"]
+    assert "other-words.generator.options.threshold" in done.outputs["retort show pocket-kd-rows movies"]
+
+
 def test_adding_a_figure(copy: Path) -> None:
     follow(section(PAPERS, "Adding a student"), copy)
     done = follow(section(PAPERS, "Adding a figure"), copy)

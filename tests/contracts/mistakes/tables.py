@@ -68,6 +68,8 @@ MISTAKES = [
         ("student: tiny-kd, label: Attention", "row 'Attention' stands twice"),
         ("student: tiny-attention, label: Vanilla KD", "row 'tiny-attention' stands twice"),
         ("label: Vanilla KD", "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
+        ("quoted: Lee, differs: by far, label: Vanilla KD",
+         "rows.2: row 'Vanilla KD': 'differs' is of a row that is run"),
         ("student: tiny-kd, planned: x, label: Vanilla KD",
          "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
         ("student: tiny-kd, model: x, label: Vanilla KD",
