@@ -7,11 +7,11 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import checking, measuring, printed_numbers, rehearsing, verify
+from retort.cli import checking, describing, measuring, printed_numbers, rehearsing, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["checking", "main", "measuring", "parser", "printed_numbers", "rehearsing", "verify"]
+__all__ = ["checking", "describing", "main", "measuring", "parser", "printed_numbers", "rehearsing", "verify"]
 
 
 def parser() -> argparse.ArgumentParser:
