@@ -145,13 +145,11 @@ def test_the_verb_writes_what_is_not_current(
     task, config = tmp_path / "workflow/tasks/a.yaml", tmp_path / "config.yaml"
     task.write_text("# a task\ntitle: é\n", encoding="utf-8")
     config.write_text(f"{MARK}old.json\nscale: pocket\n", encoding="utf-8")
-    assert main(["schemas", "--check"]) == 1
-    assert "workflow/tasks/a.yaml: not current; run `retort schemas`" in capsys.readouterr().out
     assert main(["schemas"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(FILES) + 2
     assert task.read_text(encoding="utf-8") == f"{MARK}../schemas/task.json\n# a task\ntitle: é\n"
     assert config.read_text(encoding="utf-8") == f"{MARK}workflow/schemas/config.json\nscale: pocket\n"
-    assert main(["schemas", "--check"]) == 0
+    assert main(["schemas"]) == 0
     assert capsys.readouterr().out == ""
     right = task.read_bytes()
     task.write_bytes(b"\xef\xbb\xbf" + right)
