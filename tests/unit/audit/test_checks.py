@@ -191,7 +191,7 @@ def test_a_check_of_entries(check: str, entries: list[Entry], expected: Pairs) -
     assert findings(check, entries) == expected
 
 
-@pytest.mark.parametrize("compare", ["above", "mostly-above-counterparts", "best-above"])
+@pytest.mark.parametrize("compare", ["above", "mostly-above-counterparts", "gains-considerably", "best-above"])
 def test_only_the_mean_holds(compare: str) -> None:
     cells = [("A", "x", "90.0"), ("B", "x", "60.0"), ("A", "y", "50.0"), ("B", "y", "51.0")]
     entries = [entry(text, row=row, column=column) for row, column, text in cells]
@@ -200,6 +200,16 @@ def test_only_the_mean_holds(compare: str) -> None:
     assert findings("means", [*entries, *averages], above("A", "B", compare)) == only
     assert findings("means", [*entries, *averages], above("B", "A", compare)) == []  # the mean does not hold either
     assert findings("means", [*entries[:2], *averages], above("A", "B", compare)) == []  # a column without a number
+
+
+def test_the_only_cell_has_several_counterparts() -> None:
+    entries = [entry(text, row=row, **AVERAGE) for row, text in (("A", "70.0"), ("B", "55.5"), ("C", "50.0"))]
+    columns = [entry("50.0", row=row, column=column) for row in "ABC" for column in "xy"]
+    claim = above("A", "B", "mostly-above-counterparts")
+    claim["than"][0]["rows"].append("C")
+    assert [printed for printed, _ in findings("means", [*entries, *columns], claim)] == [
+        "70.0 against 55.5 on average", "70.0 against 50.0 on average",
+    ]  # fmt: skip
 
 
 def test_slips_of_the_text_are_findings() -> None:
