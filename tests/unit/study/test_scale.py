@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,27 @@ def study_config(
 def study(folder: Path, scale: str, **more: Any) -> Study:
     """Return the variant of the tiny study at a scale."""
     return open_study(read_config(study_config(folder, scale, **more)))
+
+
+def test_every_increasing_list_of_layers_stays_increasing_and_within_the_small_teacher() -> None:
+    sizes = [(old, new) for old in (4, 6, 12) for new in range(1, old + 1)]
+    for old, new in [*sizes, (24, 3), (24, 6), (24, 12), (24, 23)]:
+        by = Shrink(LARGE.model_copy(update={"layers": old}), SMALL.model_copy(update={"layers": new}))
+        for size in range(1, new + 1):
+            lists = itertools.combinations(range(1, old + 1), size)
+            several = itertools.islice(lists, 0, 2000, 1 if old <= 12 else 7)
+            highest = tuple(range(old - size + 1, old + 1))
+            for listed in (*several, highest):
+                for layers in (listed, (0, *listed)):
+                    small = by.layers(layers)
+                    assert [layer == 0 for layer in small] == [layer == 0 for layer in layers], (old, new, layers)
+                    assert all(a < b for a, b in itertools.pairwise((*small, new + 1))), (old, new, layers, small)
+
+
+def test_a_paper_may_leave_a_scale_out(tmp_path: Path) -> None:
+    found = study(tmp_path, "reduced", paper={**PRINTED_PAPER, "not_at": {"reduced": "its models are too deep"}})
+    assert set(found.not_run.values()) == {"is of a paper that leaves this scale out: its models are too deep"}
+    assert not found.running
 
 
 def test_layers_and_widths_keep_their_share_and_heads_still_divide() -> None:

@@ -180,6 +180,7 @@ class Paper(Judging):
 
     title: Text = Field(description="what it is, in one line")
     reference: Text = Field(description="authors, year, where it was published")
+    not_at: dict[Name, Text] = Field(default={}, description="scale at which nothing of the paper runs -> why")
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")

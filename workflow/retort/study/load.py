@@ -107,9 +107,12 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
     """
     papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
     study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
-    scales = read_scales(config, Problems(config.folder)) if (config.folder / "scales").is_dir() else {}
-    for name, scale in scales.items():
-        problems.add_all(check_scale(study, name, scale))
+    scales = read_scales(config, Problems(config.folder))
+    misfits = {name: list(check_scale(study, name, scale)) for name, scale in scales.items()}
+    if (config.folder / "scales").is_dir():
+        problems.add_all(line for lines in misfits.values() for line in lines)
+    else:  # the scales of the repository: those whose models, corpora and tasks this study has
+        scales = {name: scale for name, scale in scales.items() if not misfits[name]}
     if problems.lines:
         return study, problems.lines, LATER
     for check_further in checks:
@@ -133,4 +136,5 @@ def at_scale(study: Study, name: str, scale: Scale) -> Study:
         teachers=dict(study.teachers),
         protocols=dict(study.protocols),
         not_run={},
+        untuned=set(),
     )

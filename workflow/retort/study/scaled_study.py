@@ -32,8 +32,11 @@ def scale_study(study: Study) -> None:
     Args:
         study: the study, free of problems.
     """
-    if study.scale.papers == "ours":
-        study.not_run |= {name: "" for name in (*study.students, *study.teachers) if study.is_printed(name)}
+    for name in (*study.students, *study.teachers):
+        if because := study.papers[study.paper_of(name)].not_at.get(study.config.scale):
+            study.not_run[name] = f"is of a paper that leaves this scale out: {because}"
+        elif study.scale.papers == "ours" and study.is_printed(name):
+            study.not_run[name] = ""
     if study.scale.replacements:
         _shrink(study, study.scale.replacements)
     if study.scale.miniature:
@@ -45,7 +48,7 @@ def _shrink(study: Study, new: Replacements) -> None:
 
     A student that cannot be made smaller is marked as not run at this scale, with the reason.
     """
-    printed = [name for name in study.students if study.is_printed(name)]
+    printed = [name for name in study.running if study.is_printed(name)]
     learning = {study.students[name].protocol for name in printed}
     smaller: dict[str, Student] = {}
     for name in printed:
@@ -96,12 +99,15 @@ class Shrink:
     def layers(self, listed: Sequence[int]) -> list[int]:
         """Return the teacher layers at the same relative depth, rounded down.
 
-        Only layer 0 (the embeddings) becomes layer 0. A strictly increasing list stays strictly increasing.
+        Only layer 0 (the embeddings) becomes layer 0. A strictly increasing list stays strictly increasing if the small
+        teacher has as many layers: first from the bottom, then from the top, a layer moves away from its neighbour.
         """
         scaled = [max(min(layer, 1), layer * self.new.layers // self.old.layers) for layer in listed]
-        if all(a < b for a, b in itertools.pairwise(listed)):
+        if all(a < b for a, b in itertools.pairwise(listed)) and sum(map(bool, listed)) <= self.new.layers:
             for i in range(1, len(scaled)):
                 scaled[i] = max(scaled[i], scaled[i - 1] + 1)
+            for i, layer in enumerate(reversed(range(self.new.layers + 1)[-len(scaled) :]), start=1):
+                scaled[-i] = min(scaled[-i], layer)
         return scaled
 
     def architecture(self, shape: Architecture) -> Architecture:
