@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.cli.inventory import inventory
 from retort.cost.jobs import Jobs
 from retort.data.encoded import Encoded
 from retort.models import build
@@ -118,6 +119,18 @@ def test_only_activations_of_the_tasks_own_rows_are_stored(study: Path) -> None:
     (stage,) = STUDENT["stages"]
     set_value(study, "papers/tiny/students.yaml", *KD, to=[stage])
     assert resolve.has_stored_activations(plan().study, "tiny-kd", "mood")
+
+
+def test_the_files_of_a_set_are_in_the_inventory(study: Path) -> None:
+    lines, whole = inventory(plan().study)
+    assert whole
+    assert "training rows replaced (texts: folder texts)" in lines
+    at = lines.index("training rows more (texts: folder texts)")
+    assert lines[at + 1].startswith("  mood: texts/more.txt  30 rows  sha256 ")
+    set_value(study, f"{SETS_FOLDER}/more.yaml", "files", "mood", "rows", to=31)
+    lines, whole = inventory(plan().study)
+    assert not whole
+    assert lines[at + 1].startswith("  mood: texts/more.txt: 30 rows, and the whole set has 31")
 
 
 def test_epochs_are_over_the_rows_of_a_set(study: Path) -> None:

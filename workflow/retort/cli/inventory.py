@@ -1,4 +1,4 @@
-"""The inventory that `retort check --data` prints: where all sources are, and whether the rows of tasks can be read."""
+"""The inventory that `retort check --data` prints: where all sources are, and whether rows can be read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from retort.checksums import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
+from retort.data.training_rows import rows_of_file
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.specs.source import FolderSource, HubSource
@@ -17,7 +18,7 @@ from retort.tasks import task_type_of
 
 Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
 Check = tuple[str, Callable[[], Iterator[Found]]]  # a source, and what checks files of it
-NOUNS = {"tasks": "", "models": "model ", "corpora": "corpus "}
+NOUNS = {"tasks": "", "training_rows": "training rows ", "models": "model ", "corpora": "corpus "}
 
 
 def folder_of(study: Study, source: str) -> Path:
@@ -75,6 +76,27 @@ def _of_task(study: Study, name: str) -> list[Check]:
     return [(files.source or spec.source, partial(_check_split, study, name, split)) for split, files in splits]
 
 
+def _check_row_set(study: Study, name: str, task_name: str) -> Iterator[Found]:
+    """Yield a line for the file of a set of training rows for a task."""
+    spec, train = study.training_rows[name], study.tasks[task_name].train_split
+    (source,) = spec.sources
+    folder = folder_of(study, source)
+    try:
+        task, settings = resolve_data.task(study, task_name, [train]), resolve_data.row_set(study, name, task_name)
+        rows = rows_of_file(settings, task, task_type_of(task), {source: folder})
+        yield f"  {task_name}: {folder / spec.files[task_name].file}  {_count_rows(rows)}  sha256 {rows.sha256}", True
+    except RetortError as error:
+        yield f"  {task_name}: {error}", False
+
+
+def _of_row_set(study: Study, name: str) -> list[Check]:
+    spec = study.training_rows[name]
+    return [(source, partial(_check_row_set, study, name, task)) for source in spec.sources for task in spec.files]
+
+
+CHECKS = {"tasks": _of_task, "training_rows": _of_row_set}  # folder -> the checks of an entry
+
+
 def _unfetched(study: Study, source: str) -> str | None:
     """Return a line if a run will fetch a source; None for a folder of the user, or if it is fetched already."""
     spec, folder = study.sources[source].in_use(study.config), folder_of(study, source)
@@ -86,9 +108,8 @@ def _unfetched(study: Study, source: str) -> str | None:
     return f"  {folder}: not fetched yet: {what}"
 
 
-def _check(study: Study, name: str) -> Iterator[Found]:
-    """Yield a line for each source of a task that is not fetched yet, and the lines of the checks of the others."""
-    checks = _of_task(study, name)
+def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
+    """Yield a line for each source that is not fetched yet, and the lines of the checks of the others."""
     unfetched = {source: _unfetched(study, source) for source, _ in checks}
     yield from ((line, True) for line in unfetched.values() if line)
     for source, check in checks:
@@ -97,10 +118,10 @@ def _check(study: Study, name: str) -> Iterator[Found]:
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:
-    """Return the lines of the inventory, and whether all files of tasks that tables need can be read.
+    """Return the lines of the inventory, and whether all files of rows that tables need can be read.
 
-    There is a line for each task, model and corpus, and one for each file of a task. A source that is not fetched yet
-    counts as present.
+    There is a line for each task, set of training rows, model and corpus, and one for each file of rows. A source that
+    is not fetched yet counts as present.
     """
     lines, whole, read = [], True, required(study)
     for folder, noun in NOUNS.items():
@@ -109,7 +130,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
             lines.append(f"{noun}{name} ({places}){'' if needed else ', which no table reads'}")
-            for line, fine in _check(study, name) if folder == "tasks" else ():
+            for line, fine in _check(study, CHECKS[folder](study, name)) if folder in CHECKS else ():
                 lines.append(line)
                 whole = whole and (fine or not needed)
     return lines, whole
