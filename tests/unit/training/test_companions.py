@@ -26,7 +26,9 @@ STEPS = (12, 5, 9)
 def run_of(number: int, stop: int | None = None, bad: int | None = None) -> TrainingRun:
     """Return one of three training runs with dropout; step `stop` raises, step `bad` and all later ones give NaN."""
     rates = schedule(steps=STEPS[number], batch_size=4, learning_rate=RATES[number], warmup_ratio=0.25)
-    return runs.run_of(Dropped(number), stop, bad, rates)
+    run = runs.run_of(Dropped(number), stop, bad, rates)
+    run.number = number + 1  # so that their dropout differs
+    return run
 
 
 def training(folder: Path, number: int, run: TrainingRun | None = None, every: float = 1e9) -> Training:
