@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from retort.errors import RetortError
 from retort.settings.trainings import PointSettings
-from retort.training.finetuning import Trial, choose
+from retort.settings.trials import Trial, choose
 
 POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]
 LINES = [json.dumps(Trial(number, point, dev=number / 10).as_json()) for number, point in enumerate(POINTS, start=1)]

@@ -95,7 +95,7 @@ def test_a_cell_of_a_server_shows_our_score_on_dev(study: Study, tables: Tables)
         sheet = exhibit.lay_out(lines)  # type: ignore[attr-defined]
         entries = [entry for grid in sheet.grids for row in grid.rows for entry in row.entries]
         assert len(entries) == len(as_printed(exhibit))
-        assert all(entry.text == "server" and entry.dev.startswith("dev ") for entry in entries)
+        assert all(entry.text == "server" and entry.beside.startswith("dev ") for entry in entries)
         assert any(remark.startswith("'dev'") for remark in sheet.remarks)
 
 

@@ -40,7 +40,7 @@ def plot_figure(
         read_scores(study, scores),
         read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables},
-        mixed_warning(study, paper, study.exhibits[paper, figure].compares() or [figure]),
+        remark=mixed_warning(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
     spec = figure_of(study, paper, figure)
     write(csv, withhold_verdicts(study, paper, spec.collect(inputs)))

@@ -164,7 +164,7 @@ def size_verdict(line: Line) -> str:
 def _test(line: Line, margin: float, assumed: float) -> Line:
     """Add interval and p-values to a comparable line."""
     known = spreads(line, assumed)
-    assumes = list(known.assumes)
+    assumes = [*filter(None, [line.best_of]), *known.assumes]
     if not line.published_n:
         assumes.append(f"published over {_published_runs(line)} run{'s' * (_published_runs(line) > 1)}, not stated")
     apart = difference(line, known)
@@ -184,6 +184,8 @@ def _decide(line: Line, p_holm: float, assumed: float) -> Line:
         return replace(line, verdict=AGREES)
     if p_holm < LEVEL:
         return replace(line, verdict=DIFFERS)
+    if line.rerun is not None:  # a best of a grid: more runs of its point do not make it surer
+        return replace(line, verdict=INCONCLUSIVE)
     needed = runs_needed(line, spreads(line, assumed), line.margin or 0.0)
     hopeless = [HOPELESS] if line.assumes and needed == NO_RUNS else []
     assumes = "; ".join([line.assumes, *hopeless])

@@ -16,7 +16,9 @@ from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
 from retort.plan.rule import Rule, matching
 from retort.plan.settings_cells import our_text, readable_settings
+from retort.plan.sharing import grid_parts
 from retort.study.cells import (
+    gridded,
     is_judged,
     left_out,
     profile_address,
@@ -62,6 +64,7 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
             "table": _of(plan, "table", files_of_table),
             "scores": _of(plan, "table", scores),
             "profiles": _of(plan, "table", profiles),
+            "trials": _of(plan, "table", trials),
             "submissions": _of(plan, "table", submissions),
         },
         {
@@ -153,6 +156,13 @@ def profiles(plan: Plan, paper: str, name: str) -> list[str]:
     """Return the profile files that a table or figure reads."""
     paths = {profile_address(student) for student in profiled(plan.study, plan.study.exhibits[paper, name])}
     return sorted(paths - plan.config.run_sources.failed.keys())
+
+
+def trials(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the trials of the grids whose best a table holds against a published best."""
+    study, failed = plan.study, plan.config.run_sources.failed
+    pairs = gridded(study, study.exhibits[paper, name])
+    return [path for pair in pairs for path in grid_parts(study, *pair) if path not in failed]
 
 
 def submissions(plan: Plan, paper: str, name: str) -> list[str]:

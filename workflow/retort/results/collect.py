@@ -137,10 +137,12 @@ class Measured:
     Args:
         fields: the fields of its tidy line: mean, std, n, status, reason, ...
         by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
+        rerun: if the value is the best of a grid: what was measured of its point, trained again.
     """
 
     fields: dict[str, Any]
     by_seed: Mapping[int, float] = field(default_factory=dict)
+    rerun: Measured | None = None
 
     @property
     def status(self) -> Status:
@@ -155,6 +157,18 @@ class Measured:
 def without_value(status: Status, reason: str = "") -> Measured:
     """Return what stands for a cell without a value of ours."""
     return Measured({**summary([]), "status": status, "reason": reason})
+
+
+BEST = 0  # in the place of a seed: of a best of a grid
+ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
+OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
+
+
+def best_beside(score: float, point: str, rerun: Measured) -> Measured:
+    """Return the best of a grid, with what was measured of its point, trained again, beside it."""
+    again = {"rerun": rerun.fields["mean"], "rerun_std": rerun.fields["std"], "rerun_n": rerun.fields["n"]}
+    best = rerun.but(**summary([score]), **again, best_of=ON_BOTH_SIDES, best_point=point)
+    return replace(best, by_seed={BEST: score}, rerun=rerun)
 
 
 def not_run(study: Study, student: str) -> Measured:
@@ -196,9 +210,14 @@ def mean_of(cells: Iterable[Measured]) -> Measured:
     """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
 
     Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
-    mislead.
+    mislead. A mean is the best of grids if each of its cells is; else what was trained again counts.
     """
     cells = list(cells)
+    if any(cell.rerun for cell in cells):
+        again = mean_of([cell.rerun or cell for cell in cells])
+        if again.status is not Status.OK or not all(cell.rerun for cell in cells):
+            return again
+        return best_beside(statistics.mean(cell.by_seed[BEST] for cell in cells), "the mean of such points", again)
     if not cells or any(cell.fields["mean"] is None for cell in cells):
         return without_value(Status.MISSING, INCOMPLETE)
     seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
@@ -206,7 +225,10 @@ def mean_of(cells: Iterable[Measured]) -> Measured:
         return without_value(Status.MISSING, "its cells have no seed in common")
     by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
     note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
-    return Measured({**summary(list(by_seed.values())), "status": Status.OK, "note": note}, by_seed)
+    said = {cell.fields.get("best_of", "") for cell in cells}
+    best_of = said.pop() if len(said) == 1 else OF_ONE.format(why="not all cells of its row are")
+    fields = {**summary(list(by_seed.values())), "status": Status.OK, "note": note, "best_of": best_of}
+    return Measured(fields, by_seed)
 
 
 Named = list[tuple[str, Measured]]  # the cells of a mean, each with the name of its task or column

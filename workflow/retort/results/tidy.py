@@ -89,6 +89,11 @@ class Line:
         recorded: the mean of a recorded run of ours; never a published number.
         recorded_std: its standard deviation.
         differs: in what the model that is run is not what the row prints; such a cell has no verdict.
+        best_of: what the verdict compares, if the published number is the best of a grid on dev.
+        best_point: if `mean` is the best of our grid: its point, settings and file.
+        rerun: if `mean` is the best of our grid: the mean of its point trained again, on which claims are judged.
+        rerun_std: its standard deviation.
+        rerun_n: the number of its runs.
     """
 
     paper: str
@@ -124,6 +129,11 @@ class Line:
     recorded: float | None = None
     recorded_std: float | None = None
     differs: str = ""
+    best_of: str = ""
+    best_point: str = ""
+    rerun: float | None = None
+    rerun_std: float | None = None
+    rerun_n: int = 0
 
     @property
     def state(self) -> str:
@@ -224,11 +234,16 @@ def _without_verdict(line: Line, mark: str) -> Line:
 
 
 def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list[Line]]:
-    """Return the lines on which claims are judged; without numbers at a scale that judges no claims."""
-    return {
-        name: lines if study.scale.claims else [_without_number(line) for line in lines]
-        for name, lines in tables.items()
-    }
+    """Return the lines on which claims are judged; without numbers at a scale that judges no claims.
+
+    In the place of a best of a grid stands the score of its point trained again, so that all rows are compared by such.
+    """
+    change = _trained_again if study.scale.claims else _without_number
+    return {name: list(map(change, lines)) for name, lines in tables.items()}
+
+
+def _trained_again(line: Line) -> Line:
+    return line if line.rerun is None else replace(line, mean=line.rerun, std=line.rerun_std, n=line.rerun_n)
 
 
 def _without_number(line: Line) -> Line:

@@ -147,6 +147,7 @@ class CellSpec:
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
         differs: in what the model that is run is not what the row prints; empty if it is.
+        best_of: 'grid' if the published number is the best of a grid on dev; else empty.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
     """
 
@@ -163,6 +164,7 @@ class CellSpec:
     tasks: Mapping[str, str] = field(default_factory=dict)
     quoted: str = ""
     differs: str = ""
+    best_of: str = ""
     before: str = ""
 
     @property

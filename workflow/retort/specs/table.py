@@ -117,6 +117,11 @@ class MeasuredTable(Judging, TextTable):
         description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
         "without a deviation is of one run",
     )
+    best_of: Literal["", "grid"] = Field(
+        default="",
+        description="'grid': the paper's own numbers are the best of a grid of fine-tunings on dev, so that verdicts "
+        "compare them with the best of ours",
+    )
     length: Whole | None = Field(
         default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
     )
@@ -211,6 +216,7 @@ class MeasuredTable(Judging, TextTable):
             tasks=tasks,
             quoted=row.quoted,
             differs=row.differs,
+            best_of="" if row.quoted else self.best_of,
             before=before,
             spec=column,
         )

@@ -21,6 +21,7 @@ from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.settings.trials import best_of
 from retort.training.distillation import (
     Activations,
     Student,
@@ -31,7 +32,6 @@ from retort.training.distillation import (
     task_specific,
 )
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
-from retort.training.finetuning import best_of
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed
 

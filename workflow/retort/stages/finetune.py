@@ -7,8 +7,9 @@ from retort.errors import Diverged
 from retort.models import build, weights
 from retort.models.weights import save_with_card
 from retort.settings.trainings import FinetuneSettings, PointSettings
+from retort.settings.trials import choose, read_lines
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, write_score
-from retort.training.finetuning import choose, finetune_at, read_lines
+from retort.training.finetuning import finetune_at
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of
 

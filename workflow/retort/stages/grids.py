@@ -18,11 +18,12 @@ from retort.settings.trainings import (
     TaskDistillationSettings,
     TeacherSettings,
 )
+from retort.settings.trials import Trial, part_of
 from retort.stages.distill import TaskFolders, distil
 from retort.stages.teacher import finetune
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
-from retort.training.finetuning import Trial, finetune_at, part_of
+from retort.training.finetuning import finetune_at
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of
 from retort.training.training_run import Progress

@@ -17,8 +17,9 @@ from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import ActivationSettings, TeacherHeadSettings, TeacherSettings
+from retort.settings.trials import best_of
 from retort.training.evaluate import ScoreToWrite, evaluate, write_score
-from retort.training.finetuning import best_of, fine_tuning, masked_lm_head
+from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, train_in
 

@@ -82,6 +82,32 @@ def is_judged(study: Study, paper: str, name: str) -> bool:
     )
 
 
+def without_best(study: Study, cell: CellSpec) -> str:
+    """Return why no best of a grid of ours is held against a published one; empty if one is.
+
+    A scale with replacements trains other models than the paper, so that nothing is held against print: a mean over
+    seeds tells more there than one maximum.
+    """
+    if study.scale.replacements:
+        return "this scale has other models"
+    for task, metric in cell.scored:
+        spec, protocol = study.tasks[task], questions.protocol_of(study, cell.student)
+        if questions.grid_of(study, cell.student, task) is None:
+            return "it has no grid"
+        if metric != (by := questions.chosen_by(study, protocol, task)):
+            return f"its grid is scored by {by}"
+        if (cell.split or spec.evaluation_split) != spec.validation_split:
+            return "its grid is scored on another split"
+    return ""
+
+
+def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs of a table whose best of a grid is held against the published one."""
+    cells = [cell for cell in exhibit.cells() if cell.best_of and not without_best(study, cell)]
+    pairs = dict.fromkeys((cell.student, task) for cell in cells for task, _ in cell.scored)
+    return [pair for pair in pairs if runs(study, *pair) and not questions.missing_for(study, *pair)]
+
+
 def submission_address(study: Study, student: str) -> str:
     """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"

@@ -10,6 +10,7 @@ from typing import cast
 from retort.results.collect import Scores
 from retort.results.score_files import Record
 from retort.results.tidy import Line
+from retort.results.trials import BestTrials
 from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
 from retort.tables.layout import Sheet
@@ -26,6 +27,7 @@ class Inputs:
         scores: the scores that have been run.
         profiles: student or teacher -> its profile.
         tables: the tidy lines of the tables that it reads.
+        trials: the best trials of grids, which verdicts compare with published ones.
         remark: a sentence for readers on the runs behind its numbers; may be empty.
     """
 
@@ -35,6 +37,7 @@ class Inputs:
     scores: Scores = field(default_factory=dict)
     profiles: Mapping[str, Record] = field(default_factory=dict)
     tables: Mapping[str, list[Line]] = field(default_factory=dict)
+    trials: BestTrials = field(default_factory=dict)
     remark: str = ""
 
 

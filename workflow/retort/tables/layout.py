@@ -75,7 +75,8 @@ class Entry:
         runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
             empty if no number of runs would do.
         differs: in place of a verdict: in what the model that is run is not what the row prints.
-        dev: our score on dev, in a cell that only a test server can score.
+        beside: our score on dev, in a cell that only a test server can score; or the score of our grid's best point,
+            trained again, if `text` is the best of the grid.
         recorded: the number of a recorded run of ours; empty if there is none.
         line: the tidy line that the entry prints; None for a cell as the paper prints it.
         origin: the runs behind our value; None if there is none.
@@ -89,7 +90,7 @@ class Entry:
     difference: str = ""
     runs: str = ""
     differs: str = ""
-    dev: str = ""
+    beside: str = ""
     recorded: str = ""
     line: Line | None = None
     origin: CellOrigin | None = None
@@ -237,15 +238,16 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     recorded = "" if line.recorded is None else f"recorded {with_std(line.recorded, line.recorded_std, decimals)}"
     if line.status not in HAS_VALUE:
-        dev = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
+        beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
         text, mark = SHORT.get(line.status, DASH), notes.mark(line.state)
-        return Entry(text, published, mark=mark, dev=dev, recorded=recorded, line=line)
+        return Entry(text, published, mark=mark, beside=beside, recorded=recorded, line=line)
+    again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
     return Entry(
         with_std(line.mean, line.std, decimals),
         published,
         line.verdict,
-        mark=",".join(notes.mark(text) for text in (line.note, line.assumes) if text),
-        dev="dev" if line.status is Status.DEV else "",
+        mark=",".join(notes.mark(text) for text in (line.note, line.assumes or line.best_of) if text),
+        beside="dev" if line.status is Status.DEV else again,
         recorded=recorded,
         difference=_difference(line, decimals),
         differs="" if line.published is None else line.differs,

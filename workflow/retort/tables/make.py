@@ -13,13 +13,14 @@ from typing import Any
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.formatters import DASH, number
-from retort.results.collect import Scores, read_profiles, read_scores, value_of
+from retort.results.collect import read_profiles, read_scores, value_of
 from retort.results.environments import mixed_warning
 from retort.results.score_files import Record
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, withhold_verdicts, write
+from retort.results.trials import read_best
 from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
-from retort.study.cells import profile_address, score_address
+from retort.study.cells import gridded, profile_address, score_address
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
 from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone
@@ -44,11 +45,12 @@ def make_table(
     """
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
-    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
+    trials = read_best(study, gridded(study, spec))
+    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles), trials=trials)
     write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
-    origin = origin_in(spec, inputs.scores, inputs.profiles)
+    origin = origin_in(spec, inputs)
     sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
     mixed = mixed_warning(study, paper, spec.compares() or [table])
     sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark_on_recording(study, paper, table)])
@@ -90,13 +92,15 @@ def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
     return own.scored or [pair for name in read if name in row for pair in row[name].scored]
 
 
-def origin_in(exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]) -> Callable[[Line], CellOrigin | None]:
+def origin_in(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], CellOrigin | None]:
     """Return a function that gives the origin of a line's value; it gives None if there is no run behind the value."""
     profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
-    ordered = sorted(scores.items(), key=lambda score: score[0])
+    ordered = sorted(inputs.scores.items(), key=lambda score: score[0])
 
     def runs_of_scores(line: Line) -> Iterator[CellRun]:
         for task, metric in _scored(exhibit, line):
+            if line.rerun is not None and (best := inputs.trials.get((line.student, task))):
+                yield CellRun(f"{task} {metric}, {best.point}", number(best.score, 2), DASH, DASH, DASH, best.path)
             for (student, of, seed), record in ordered:
                 if (student, of) == (line.student, task):
                     path = score_address(student, task, seed)
@@ -105,7 +109,7 @@ def origin_in(exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]) 
                     yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log_of(student, task, seed))
 
     def origin(line: Line) -> CellOrigin | None:
-        heading, profile = f"{line.row}, {line.column}", profiles.get(line.student)
+        heading, profile = f"{line.row}, {line.column}", inputs.profiles.get(line.student)
         if profile and (line.row, line.column) in profiled:
             run = run_of(profile, "profile", DASH, profile_address(line.student))
             return CellOrigin(line.student, heading, "", [run])

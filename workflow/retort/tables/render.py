@@ -121,9 +121,8 @@ def _markdown_entry(entry: Entry) -> str:
     text = f"**{text}**" if entry.bold else text
     text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
     published = f"*{markdown_escape(entry.published)}*" if entry.published else ""
-    return "<br>".join(
-        filter(None, [text, entry.dev, entry.recorded, published, entry.difference, markdown_escape(entry.judgement)])
-    )
+    below = (entry.beside, entry.recorded, published, entry.difference, markdown_escape(entry.judgement))
+    return "<br>".join(filter(None, (text, *below)))
 
 
 def markdown_grid(grid: Grid) -> list[str]:
@@ -159,7 +158,7 @@ def _tex_entry(entry: Entry) -> str:
     text = tex_escape(entry.text)
     text = rf"\textbf{{{text}}}" if entry.bold else text
     text += rf"\textsuperscript{{{entry.mark}}}" if entry.mark else ""
-    return text + "".join(rf" {{\scriptsize {tex_escape(more)}}}" for more in (entry.dev, entry.recorded) if more)
+    return text + "".join(rf" {{\scriptsize {tex_escape(more)}}}" for more in (entry.beside, entry.recorded) if more)
 
 
 def _tex_published(entry: Entry) -> str:

@@ -94,7 +94,7 @@ class ScoresTable(ModelsTable):
         notes = Notes()
         grid = self.grid(lines, notes, bold=self._best(lines))
         verdicts = verdict_remark(self.verdicts(lines), lines)
-        remarks = [*verdicts, *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
+        remarks = [*verdicts, *filter(None, [rule(lines)]), *_runs(lines), *_beside(lines)]
         if AVERAGE in grid.head:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
@@ -126,8 +126,10 @@ def _published_mean(cells: list[Line]) -> dict[str, Any]:
     }
 
 
-def _dev(lines: list[Line]) -> list[str]:
-    """Return a remark on scores on dev in cells of test sets; empty if there are none."""
+def _beside(lines: list[Line]) -> list[str]:
+    """Return a remark on what stands below our values: scores on dev, or best points that were trained again."""
+    if any(line.rerun is not None for line in lines):
+        return ["Published, and ours above it: the best of a grid on dev. 'again': our best point, trained once more."]
     if any(line.dev is not None for line in lines):
         return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."]
     if any(line.status is Status.DEV for line in lines):
