@@ -309,9 +309,9 @@ def audited_files(study: Study) -> list[str]:
     folders = [study.folder / "papers" / paper for paper in printed_papers(study)]
     patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
-    files += study.folder.glob(COLUMNS)
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
-    return list(map(relative_to_here, [*study.folder.glob("facts.yaml"), *scales, *files])) if files else []
+    shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]
+    return list(map(relative_to_here, [*shared, *scales, *files])) if files else []
 
 
 def audit_page(study: Study) -> list[str]:
