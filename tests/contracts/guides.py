@@ -77,7 +77,7 @@ def follow(text: str, folder: Path) -> Followed:
 def edit(path: Path, body: str, change: re.Match[str]) -> None:
     """Write a file, or add a block at its end or above a line."""
     if change.re is WRITE:
-        assert not path.exists(), f"{path} exists already"
+        assert path.exists() == change[0].endswith("` anew:"), f"{path} is there, or is not"
         path.parent.mkdir(exist_ok=True)
         path.write_text(body)
         return

@@ -123,8 +123,27 @@ def test_adding_a_kind_of_figure(copy: Path) -> None:
 
 def test_adding_a_paper(copy: Path) -> None:
     done = follow(section(PAPERS, "Adding a paper"), copy)
-    assert done.files == [f"workflow/papers/lee2025/{name}.yaml" for name in ("paper", "table1")]
-    assert "65.8" in done.outputs["retort published show lee2025/table1"]
+    files = [f"workflow/papers/init2023/{name}.yaml" for name in ("paper", "table1", "claims")]
+    assert done.files == ["table4.csv", *files]
+    listed = done.outputs["retort new init2023 --from table4.csv"]
+    assert [line for line in listed.splitlines() if "written" in line] == [
+        f"{file}: written; to choose:" for file in files[:2]
+    ]
+    assert "line 11: the subset, one of matched, mismatched" in listed
+    assert "no problem" in done.outputs["retort check"]
+    assert "| 77.9 |" in done.outputs["retort published show init2023/table1"]
+    claims = (copy / "reports/init2023/claims.md").read_text()
+    assert "On the published numbers: holds 2." in claims
+    assert "On ours, at this scale: cannot be decided 2." in claims
+
+
+def test_a_table_of_a_paper_that_is_here_is_read_as_it_stands(copy: Path) -> None:
+    follow(section(PAPERS, "Adding a paper").partition("\n3. ")[0], copy)
+    ours, papers = yaml.safe_load((copy / "workflow/papers/init2023/table1.yaml").read_text()), ROOT / "workflow/papers"
+    theirs = yaml.safe_load((papers / "wang2023/table4.yaml").read_text())
+    cells = [[cell.strip() for cell in line.split("|")] for line in ours["printed"].splitlines()[2:]]
+    assert cells == [[cell.strip() for cell in line.split("|")] for line in theirs["printed"].splitlines()[1:]]
+    assert ours["numbers"] == theirs["numbers"]
 
 
 def switches() -> list[tuple[str, str]]:

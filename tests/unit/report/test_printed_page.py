@@ -167,6 +167,14 @@ def test_a_recorded_number_stands_below_the_published_one_and_is_not_judged(stud
     assert "verdict" not in table
 
 
+def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> None:
+    write(study, "papers/some/paper.yaml", {"title": "Some", "reference": "R"})
+    write(study, "papers/some/table1.yaml", table(MEAN, {"a": "70.0 | 80.0 | 75.0"}, 3))
+    pages = [f"reports/{paper}/index.html" for paper in ("some", "tiny")]
+    make_printed_pages(quiet(), {"study": str(study), "scale": "pocket"}, pages, "printed.json")
+    assert "these rows have no student yet" in Path(pages[0]).read_text()
+
+
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
     below = "The tables show what it prints, and below it the numbers of the recorded run."

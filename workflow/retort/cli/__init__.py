@@ -7,11 +7,21 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import checking, describing, measuring, printed_numbers, rehearsing, verify
+from retort.cli import checking, describing, measuring, new_paper, printed_numbers, rehearsing, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["checking", "describing", "main", "measuring", "parser", "printed_numbers", "rehearsing", "verify"]
+__all__ = [
+    "checking",
+    "describing",
+    "main",
+    "measuring",
+    "new_paper",
+    "parser",
+    "printed_numbers",
+    "rehearsing",
+    "verify",
+]
 
 
 def parser() -> argparse.ArgumentParser:

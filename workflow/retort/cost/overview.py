@@ -89,9 +89,6 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
     Args:
         jobs: the jobs of the plan.
         targets: name -> the files that are made for it.
-
-    Raises:
-        RetortError: none of them trains or runs a model.
     """
     seen, bills = set[str](), []
     for name, files in targets.items():
@@ -100,8 +97,6 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
         own = list(jobs.behind(files, seen=seen))
         bills.append(Bill(name, own, shared, [job for job in own if job.key in unfinished]))
     total = Bill("total", [job for bill in bills for job in bill.own], [], [job for bill in bills for job in bill.left])
-    if not with_models(total.own):
-        raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
     return [*bills, total]
 
 
@@ -112,12 +107,16 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         config: the checked configuration.
         names: each 'paper' or 'paper/table'; all tables, figures and pages if empty.
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
+
+    Raises:
+        RetortError: no named table trains or runs a model.
     """
     plan = Plan(config)
     targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
     jobs, gpu = Jobs(plan), config.gpus > 0
     bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu, config)
-    models = with_models(bills[-1].own)
+    if not (models := with_models(bills[-1].own)):
+        raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
