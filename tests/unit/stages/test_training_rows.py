@@ -130,7 +130,7 @@ def test_the_files_of_a_set_are_in_the_inventory(study: Path) -> None:
     set_value(study, f"{SETS_FOLDER}/more.yaml", "files", "mood", "rows", to=31)
     lines, whole = inventory(plan().study)
     assert not whole
-    assert lines[at + 1].startswith("  mood: texts/more.txt: 30 rows, and the whole set has 31")
+    assert lines[at + 1].startswith("  mood: texts/more.txt: 30 rows, and the set says 31")
 
 
 def test_epochs_are_over_the_rows_of_a_set(study: Path) -> None:

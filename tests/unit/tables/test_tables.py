@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from retort.formatters import number, with_std
+from retort.judgement.certainty import side_of_recording
 from retort.judgement.comparisons import Stated
 from retort.results.collect import read_scores
 from retort.specs.config import read_config
+from retort.specs.paper import Recording
 from retort.specs.printed import Number
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study
@@ -62,7 +64,10 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert "Verdicts on 1 cells: differs 1." in out["md"]
     said = r"Cells without a verdict, as ours is not what the row prints: A & \<b\>\_1 (without \<more\> rows): 3."
     assert said in out["md"]
-    (claim,) = judge_all(open_study(read_config(config)), "tiny", {"table1": lines})
+    study, cells = open_study(read_config(config)), {"Acc. %": [70.0]}
+    recorded = Recording.model_construct(tables={"table1": {rows[1]["label"]: cells, "B": cells}}, runs=3)
+    assert list(side_of_recording(study, "tiny", recorded).cells) == [("table1", "B", "Acc. %")]
+    (claim,) = judge_all(study, "tiny", {"table1": lines})
     assert claim.published.verdict == "holds"
     assert claim.ours.verdict == "cannot be decided"
     assert "ours is not what the row prints: without <more> rows" in claim.ours.numbers

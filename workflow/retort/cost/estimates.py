@@ -31,6 +31,7 @@ TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning i
 PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
 BYTES_PER_BLOCK = 24.0  # its place in the order of an epoch, in each process that prepares batches
 BYTES_PER_TOKEN = 16.0  # of a task while it is encoded: its text, its id, its type, their lists
+VECTORS_BYTES = 8e9  # bytes of a file of word vectors while it is read: two million words with 300 numbers each, thrice
 READER_BYTES = 2.5e9  # bytes of a process that reads and tokenises texts
 
 
@@ -108,7 +109,8 @@ class Estimates:
         """Return the estimate of a set of rows: of encoding it and, for a generator, a pass of its model a token."""
         made, spec = self.volume.row_set(rows, task, tokenizer), self.study.training_rows[rows].generator
         tokens = made.count * made.length
-        encoded = Estimate(Work(seconds=tokens / TOKENIZED_PER_SECOND), READER_BYTES + BYTES_PER_TOKEN * tokens)
+        ram = READER_BYTES + BYTES_PER_TOKEN * tokens + (VECTORS_BYTES if spec and spec.word_vectors else 0)
+        encoded = Estimate(Work(seconds=tokens / TOKENIZED_PER_SECOND), ram)
         if spec is None or spec.model is None:
             return encoded
         model = self.study.models[spec.model]

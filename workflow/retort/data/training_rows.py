@@ -10,7 +10,7 @@ import numpy as np
 
 from retort.data.formats import Record, readers
 from retort.data.generators import Generator
-from retort.data.splits import HINT, SplitReader, SplitRows, digest, paths_of, read_task
+from retort.data.splits import SplitReader, SplitRows, digest, paths_of, read_task
 from retort.data.task_type import TaskType
 from retort.errors import RetortError
 from retort.settings.inputs import GeneratorSettings, RowSetSettings, TaskSettings
@@ -29,16 +29,16 @@ def rows_of_file(rows: RowSetSettings, task: TaskSettings, task_type: TaskType, 
         RetortError: the file is missing or has another number of rows, or a row does not agree with the task.
     """
     if rows.split:
-        ((_, file),) = rows.split.files.items()
+        (file,) = rows.split.files.values()
         paths = paths_of(folders[rows.split.source], file)
         return SplitReader(task, task_type, rows.split, paths).read(file.rows)
     assert rows.reader is not None, "a set has a split, a reader or a generator"
     (folder,) = folders.values()
     records = readers[rows.reader.name](folder, **rows.reader.options)
-    file_name = rows.reader.options["file"]
+    path = folder / str(rows.reader.options["file"])
     if len(records) != rows.rows:
-        raise RetortError(f"{folder.name}/{file_name}: {len(records)} rows, and the whole set has {rows.rows}", HINT)
-    return SplitRows(records, sha256=digest([folder / str(file_name)]))
+        raise RetortError(f"{path}: {len(records)} rows, and the set says {rows.rows}", "correct 'rows' or the file")
+    return SplitRows(records, sha256=digest([path]))
 
 
 def rows_of_generator(

@@ -57,7 +57,7 @@ def best_words(values: np.ndarray, words: Sequence[str], count: int, word: str) 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     """Return vectors of length 1, (..., width) float32; a vector of zeros stays as it is."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
+    return (vectors / np.where(length > 0, length, 1)).astype(np.float32, copy=False)
 
 
 def read_word_vectors(path: Path) -> WordVectors:
