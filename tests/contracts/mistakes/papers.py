@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
 
+# a table, a figure and a claim without files of their own
+INSIDE = """tables:
+  table7:
+    kind: scores
+    title: T
+    question: Q?
+    columns: mood-and-ratings
+    rows: [{student: kd, label: A}, {student: attention, label: B}]
+claims:
+  two:
+    says: A is above B.
+    where: here
+    compare: above
+    cells: [{table: table7, rows: [A], columns: [Mood]}]
+    than: [{table: table7, rows: [B], columns: [Mood]}]
+protocols:
+  long: {title: L, schedule: {steps: 6, batch_size: 8, learning_rate: 1.0e-3}, seeds: [1], tasks: {mood: {steps: 7}}}
+figures:
+  figure7: {kind: layers, title: T, question: Q?, task: rating, metric: pearson, points: {2: kd}}
+"""
 # fmt: off
 MISTAKES = [
     Edits("papers/tiny/paper.yaml", "table4, ", [
@@ -125,5 +145,37 @@ MISTAKES = [
         ("of: table9",
          "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
     ]),
+    Edits("papers/tiny/paper.yaml", "kind: scores", [
+        ("kind: score", "tables.table7.kind: no kind is called 'score'; did you mean 'scores'?"),
+        ("kind: scores\n    colums: x", "tables.table7.colums: no key is called 'colums'; did you mean 'columns'?"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "student: kd, label: A", [
+        ("student: kdd, label: A", "tables.table7: student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "columns: mood-and-ratings", [
+        ("columns: mood-and-rating",
+         "tables.table7.columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "  table7:", [
+        ("  figure7:", "tables.figure7: 'figure7' is not a name such as table1, table5-acl or figure2; rename it"),
+        ("  table1:", "tables.table1: table1.yaml is there, too; keep one of them"),
+        ("  table_7:", "tables.table_7: 'table_7' does not match the pattern"),
+    ], before=INSIDE.partition("claims:")[0]),
+    Edits("papers/tiny/paper.yaml", "  two:", [
+        ("  kd-above-attention:", "claims.kd-above-attention: claims.yaml has a claim of this name, too; rename one"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "  long:", [
+        ("  short:", "protocols.short: another protocol has this name; rename one"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "mood: {steps: 7}", [
+        ("mod: {steps: 7}", "protocols.long.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ("mood: {stps: 7}", "protocols.long.tasks.mood.stps: no key is called 'stps'; did you mean 'steps'?"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "rows: [B]", [
+        ("rows: [C]", "claims.two: no row of table7 is called 'C'; there are: A, B"),
+    ], before=INSIDE),
+    Edits("papers/tiny/paper.yaml", "metric: pearson, points", [
+        ("metric: pearsn, points", "figures.figure7: metric of rating: no metric is called 'pearsn'"),
+    ], before=INSIDE),
 ]
 # fmt: on

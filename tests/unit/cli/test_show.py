@@ -74,6 +74,20 @@ def test_sizes_of_a_model_stand_where_it_is_named(study_folder: Path, given: str
     assert [value for value, _ in shown.values()] == [layers, "3", "24", "48"]
 
 
+def test_a_protocol_may_stand_in_the_file_of_its_paper(study_folder: Path) -> None:
+    schedule = "{steps: 6, batch_size: 8, learning_rate: 0.003}"
+    add(
+        study_folder,
+        "papers/tiny/paper.yaml",
+        f"protocols:\n  long:\n    title: L\n    seeds: [1]\n    schedule: {schedule}\n",
+    )
+    add(study_folder, "papers/tiny/students.yaml", LIKE.format("encoder").replace("short", "long"))
+    found = rows(read_config({"papers": ["tiny"], "study": str(study_folder)}), "like", "mood")
+    line = (study_folder / "papers/tiny/paper.yaml").read_text().splitlines().index(f"    schedule: {schedule}") + 1
+    value, origin = found["finetuning.learning_rate"]
+    assert (value, origin.rpartition("/")[2]) == ("0.003", f"paper.yaml:{line}")
+
+
 def test_each_value_has_its_line(tiny: Config) -> None:
     found = rows(tiny, "deep-two", "mood")
     students = (tiny.folder / "papers/tiny/students.yaml").read_text().splitlines()

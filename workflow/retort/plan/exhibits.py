@@ -82,7 +82,7 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
         {"html": report(f"{PRINTED}claims.html", category="{paper}"), "md": f"{PRINTED}claims.md"},
         {
             "claims": lambda of: [
-                relative_to_here(study.folder / "papers" / of.paper / "claims.yaml"),
+                *_own(study, of.paper, "claims.yaml", *(["paper.yaml"] if study.papers[of.paper].claims else [])),
                 *recorded_files(study, of.paper),
             ],
             "tables": lambda of: _tidy(

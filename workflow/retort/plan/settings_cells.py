@@ -116,9 +116,9 @@ def our_text(study: Study, paper: str, cell: SettingsCell) -> str:
 def check_settings_cells(study: Study, problems: Problems) -> None:
     """Add a problem for each settings cell that names an unknown student, task, key or formatter."""
     for (paper, name), exhibit in study.exhibits.items():
-        path = study.files["exhibits", f"{paper}/{name}"]
+        path, key = study.place_of(paper, name)
         for cell in exhibit.settings_cells():
-            where = f"row '{cell.row}', column '{cell.column}'"
+            where = f"{key}row '{cell.row}', column '{cell.column}'"
             if cell.student and cell.student not in study.students:
                 problems.add(path, f"{where}: {unknown('student', cell.student, study.students)}")
             elif cell.task and cell.task not in study.tasks:

@@ -101,9 +101,14 @@ class Origins:
         return YamlContent(path, with_sizes(entry, self.study.models))
 
     def file(self, folder: str, name: str) -> YamlContent:
-        """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher."""
+        """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher.
+
+        Of a protocol that stands in a paper.yaml, this is its entry there.
+        """
         path = self.study.files[folder, name]
-        return YamlContent(path, read_yaml(path, marked=True))
+        content = read_yaml(path, marked=True)
+        inside = path.name == "paper.yaml" and folder == "protocols"
+        return YamlContent(path, content[folder][name] if inside else content)
 
     def values(self, study: Study) -> Iterator[Value]:
         """Yield every value of the student's jobs, with its origin in the study as written.

@@ -267,14 +267,14 @@ class Problems:
         return None
 
 
-def checked_name(name: str) -> str:
+def checked_name(name: str, noun: str = "table|figure") -> str:
     """Return the name of a table or figure unchanged if it can be used in a file path.
 
     Raises:
         RetortError: the name is not "table" or "figure" followed by small letters, digits and single dashes.
     """
-    if not re.fullmatch(r"(table|figure)[a-z0-9]*(-[a-z0-9]+)*", name):
-        raise RetortError(f"'{name}' is not a name such as table1, table5-acl or figure2", "rename the file")
+    if not re.fullmatch(rf"({noun})[a-z0-9]*(-[a-z0-9]+)*", name):
+        raise RetortError(f"'{name}' is not a name such as table1, table5-acl or figure2", "rename it")
     return name
 
 

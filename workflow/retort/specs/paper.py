@@ -8,12 +8,13 @@ with the printed paper: whether a number in the text equals the one in a table, 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs.base import Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
 from retort.specs.printed import read_number
+from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
 from retort.specs.student import Teacher
 
@@ -184,6 +185,14 @@ class Paper(Judging):
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
+    tables: dict[Name, Any] = Field(
+        default={}, description="tables without a file of their own: name -> what the file would hold"
+    )
+    figures: dict[Name, Any] = Field(
+        default={}, description="figures without a file of their own: name -> what the file would hold"
+    )
+    protocols: dict[Name, Protocol] = Field(default={}, description="protocols beside those of workflow/protocols")
+    claims: dict[Name, Statement] = Field(default={}, description="claims beside those of claims.yaml, if it exists")
     show: Distinct[Name] = Field(
         default=[], description="tables and figures that the report begins with, in order; the others follow by name"
     )

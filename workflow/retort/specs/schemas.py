@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
-from retort.specs.exhibit import exhibit_type
+from retort.specs.exhibit import KINDS, exhibit_type
 from retort.specs.model import Model
 from retort.specs.paper import Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
@@ -83,6 +83,13 @@ def by_name(schema: JsonSchemaValue) -> JsonSchemaValue:
         "patternProperties": {NAME: _ref(title), "^_": ANCHORS},
         "additionalProperties": False,
     }
+
+
+def with_exhibits(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Return the schema of a paper, whose tables and figures are as the schemas of their own files say."""
+    fields = schema["properties"]
+    inside = {f"{noun}s": {**fields[f"{noun}s"], "additionalProperties": {"$ref": f"{noun}.json"}} for noun in KINDS}
+    return {**schema, "properties": {**fields, **inside}}
 
 
 def _ref(title: str) -> JsonSchemaValue:
@@ -184,7 +191,7 @@ FILES: dict[str, File] = {
     "source": File("workflow/sources/*.yaml", Source),
     "protocol": File("workflow/protocols/*.yaml", Protocol),
     "scale": File("workflow/scales/*.yaml", Scale),
-    "paper": File("workflow/papers/*/paper.yaml", Paper),
+    "paper": File("workflow/papers/*/paper.yaml", Paper, with_exhibits),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
     "students": File("workflow/papers/*/students.yaml", Student, with_families),
     "columns": File("workflow/papers/columns.yaml", Columns, by_name),

@@ -36,7 +36,9 @@ def check_data(study: Study) -> Iterator[Found]:
     }
     for folder, check in checks.items():
         for name in getattr(study, folder):
-            yield from ((study.files[folder, name], line) for line in check(study, name))
+            path = study.files[folder, name]
+            inside = f"{folder}.{name}." if path.name == "paper.yaml" else ""  # as a protocol may stand there
+            yield from ((path, f"{inside}{line}") for line in check(study, name))
     yield from check_positions(study)
     yield from check_scale(study, study.config.scale, study.scale)
 
@@ -236,8 +238,11 @@ def check_positions(study: Study) -> Iterator[Found]:
                 for line in _too_long(study, student, f"max_length: rows of {length} tokens", length):
                     yield study.files["tasks", task], line
             for timing in sorted(exhibit.timed.get(student, ())):
-                for line in _too_long(study, student, f"length: timed rows of {timing.length} tokens", timing.length):
-                    yield study.files["exhibits", f"{paper}/{name}"], line
+                path, key = study.place_of(paper, name)
+                for line in _too_long(
+                    study, student, f"{key}length: timed rows of {timing.length} tokens", timing.length
+                ):
+                    yield path, line
     for name, student_spec in study.students.items():
         for corpus in dict.fromkeys(stage.data for stage in student_spec.stages if stage.data in study.corpora):
             length = study.corpora[corpus].block

@@ -40,7 +40,8 @@ SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"
 def check_exhibits(study: Study) -> Iterator[Found]:
     """Yield what is wrong with the names in tables and figures, and with the `show` of papers."""
     for (slug, name), exhibit in study.exhibits.items():
-        yield from ((study.files["exhibits", f"{slug}/{name}"], line) for line in _exhibit(study, slug, exhibit))
+        path, key = study.place_of(slug, name)
+        yield from ((path, f"{key}{line}") for line in _exhibit(study, slug, exhibit))
     for slug, paper in study.papers.items():
         names, _ = exhibits_of(study, slug)
         for name in paper.show:
@@ -77,8 +78,10 @@ def check_statements(study: Study) -> Iterator[Found]:
         for slug, statements in papers.items():
             _, tables = exhibits_of(study, slug)
             for name, statement in statements.items():
+                inside = file == "claims.yaml" and name in study.papers[slug].claims
+                place = study.folder / "papers" / slug / ("paper.yaml" if inside else file)
                 for line in _in_each_reading(study, tables, file, name, statement):
-                    yield study.folder / "papers" / slug / file, line
+                    yield place, f"claims.{line}" if inside else line
 
 
 def _in_each_reading(

@@ -61,6 +61,15 @@ class Study:
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
     unread: set[str] = field(default_factory=set)  # names that could not be read; `*` stands for an unknown part
 
+    def place_of(self, paper: str, exhibit: str) -> tuple[Path, str]:
+        """Return the file of a table or figure, and the key under which it stands there, for messages.
+
+        The key is empty for a file of its own, and ends in ': ' in a paper.yaml.
+        """
+        path = self.files["exhibits", f"{paper}/{exhibit}"]
+        noun = "tables" if exhibit.startswith("table") else "figures"
+        return path, f"{noun}.{exhibit}: " if path.name == "paper.yaml" else ""
+
     def wrong_name(self, where: str, noun: str, name: str, known: Collection[str]) -> Iterator[str]:
         """Yield a line if a name is not known, and its entry does not have a problem in its own file already.
 

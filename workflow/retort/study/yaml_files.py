@@ -102,16 +102,23 @@ def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
     return enter
 
 
-def enter_columns(study: Study, problems: Problems) -> loading.Change:
-    """Return a change of tables: where `columns` is a name, the list of columns of that name stands in its place."""
+def enter_columns(study: Study, problems: Problems, inside: str = "") -> loading.Change:
+    """Return a change of tables: where `columns` is a name, the list of columns of that name stands in its place.
+
+    Args:
+        study: the study.
+        problems: the list to which problems are added.
+        inside: the name of a table of a paper.yaml; empty for tables with files of their own.
+    """
 
     def enter(path: Path, content: Any) -> Any:
         name = content.get("columns") if isinstance(content, dict) else None
         if not isinstance(name, str):
             return content
-        study.with_columns.add((path.parent.name, path.stem))
+        study.with_columns.add((path.parent.name, inside or path.stem))
         if name not in study.columns:
-            lines = study.wrong_name("columns", "list of columns", name, study.columns)
+            key = f"tables.{inside}.columns" if inside else "columns"
+            lines = study.wrong_name(key, "list of columns", name, study.columns)
             problems.add_all((path, line) for line in lines)
             return loading.UNREAD
         return {**content, "columns": [column.model_dump(exclude_unset=True) for column in study.columns[name]]}
@@ -182,18 +189,30 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
             problems.add(file, f"another paper's teacher is called '{slug}-{name}'; rename one")
         study.teachers[f"{slug}-{name}"] = teacher
         study.files["teachers", f"{slug}-{name}"] = file
+    for name, protocol in paper.protocols.items():
+        if name in study.protocols:
+            problems.add(file, f"protocols.{name}: another protocol has this name; rename one")
+        study.protocols[name], study.files["protocols", name] = protocol, file
     students = path / "students.yaml"
     entries = student_entries(students, problems) if loading.is_there(students) else {}
     names = Names(slug, [*paper.teachers, *entries], study.all_papers)
     _read_students(study, students, entries, names, problems)
     _read_deviations(study, path / "deviations.yaml", entries, problems)
+    if paper.claims:
+        study.claims[slug] = paper.claims
     for name, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
         if loading.is_there(path / name):
-            statements[slug] = loading.named(path / name, Statement, problems)
+            found = loading.named(path / name, Statement, problems)
+            for twice in found.keys() & statements.get(slug, {}):
+                problems.add(file, f"claims.{twice}: {name} has a claim of this name, too; rename one")
+            statements[slug] = statements.get(slug, {}) | found
     for recorded in sorted(path.glob("recorded/*.yaml")):
         if recording := loading.one(recorded, Recording, problems):
             study.recordings[slug, recorded.stem] = recording
     _read_exhibits(study, path, names, problems)
+    for noun, inside in (("table", paper.tables), ("figure", paper.figures)):
+        for name, content in inside.items():
+            _read_inside(study, file, noun, name, content, names, problems)
 
 
 def _read_students(
@@ -248,3 +267,23 @@ def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit
             study.files["exhibits", f"{path.name}/{file.stem}"] = file
+
+
+def _read_inside(
+    study: Study, file: Path, noun: str, name: str, content: Any, names: Names, problems: Problems
+) -> None:
+    """Read a table or figure that stands in a paper.yaml, as if it had a file of its own."""
+    key, paper = f"{noun}s.{name}", names.paper
+    if problems.attempt(file, key, loading.checked_name, name, noun) is None:
+        return
+    if ("exhibits", f"{paper}/{name}") in study.files:
+        problems.add(file, f"{key}: {name}.yaml is there, too; keep one of them")
+        return
+    study.files["exhibits", f"{paper}/{name}"] = file
+    changed = enter_columns(study, problems, name)(file, content)
+    is_read = changed is not loading.UNREAD
+    exhibit = problems.validate(file, key, exhibit_type(noun), changed, names) if is_read else None
+    if exhibit is None:
+        problems.unread.add(name)
+    else:
+        study.exhibits[paper, name] = exhibit

@@ -238,6 +238,8 @@ def record(study: Study, paper: str) -> list[str]:
         _check_runs(name, study.exhibits[paper, name], lines)
         recorded = table_of(study, paper, name).recorded(study, paper, lines)
         if recorded is not None:
+            if study.place_of(paper, name)[1]:
+                raise RetortError(f"{name} stands in paper.yaml", f"move it to {name}.yaml, so that it can be recorded")
             texts[f"{name}.yaml"] = with_block(folder / f"{name}.yaml", "published", _recorded_values(recorded))
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
         texts[f"recorded/{figure.name}"] = figure.read_text(encoding="utf-8")
