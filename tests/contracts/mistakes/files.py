@@ -107,6 +107,7 @@ MISTAKES: list[tuple[Action, str]] = [
     (copy(CORPUS, "corpora/task.yaml"), "study/corpora/task.yaml: 'task' is taken: `data: task` in a stage means"),
     (content("papers/tiny/notes.yaml", b"a: 1\n"), "study/papers/tiny/notes.yaml: nothing reads a file of this name"),
     (content("fact.yaml", b"a: 1\n"), "study/fact.yaml: nothing reads a file of this name here; did you mean 'facts"),
+    (content("papers/columns.yaml", b"a: ["), "study/papers/columns.yaml: line 2: not valid YAML"),
     (without("corpora"), "no corpus is called 'sentences'; there are: none"),
 ]
 # fmt: on

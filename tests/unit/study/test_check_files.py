@@ -79,6 +79,13 @@ def test_a_mistake_anywhere(
             open_study(read_config({"study": str(study), "papers": ["wang2023"], "scale": "paper"}))
 
 
+def test_lists_of_columns_that_cannot_be_read_are_one_mistake(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "papers/columns.yaml").write_text("a: [")
+    status, (found,) = check(study, capsys)
+    assert status == 1
+    assert found.startswith("study/papers/columns.yaml: line 2: not valid YAML")
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "unreached"),
     [

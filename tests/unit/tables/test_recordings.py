@@ -68,6 +68,16 @@ def test_nothing_is_written_before_all_is_checked(config: dict[str, Any]) -> Non
     assert {path: path.read_text() for path in folder.rglob("*.yaml")} == before
 
 
+def test_a_table_without_a_file_of_its_own_is_not_recorded(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    study = ours(config)
+    file = study.folder / "papers/tiny/table1.yaml"
+    set_value(study.folder, "papers/tiny/paper.yaml", "tables", to={"table1": yaml.safe_load(file.read_text())})
+    file.unlink()
+    with pytest.raises(RetortError, match="table1 stands in paper.yaml; move it to table1.yaml, so that it can be"):
+        record(open_study(read_config(config)), "tiny")
+
+
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
     set_value(Path(config["study"]), "papers/tiny/paper.yaml", "ours", to=False)
     with pytest.raises(RetortError, match="the published numbers of 'tiny' are its paper's"):

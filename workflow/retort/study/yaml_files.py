@@ -119,7 +119,8 @@ def enter_columns(study: Study, problems: Problems, inside: str = "") -> loading
         if name not in study.columns:
             key = f"tables.{inside}.columns" if inside else "columns"
             lines = study.wrong_name(key, "list of columns", name, study.columns)
-            problems.add_all((path, line) for line in lines)
+            if "papers-*" not in problems.unread:  # else no list could be read, which has a line of its own
+                problems.add_all((path, line) for line in lines)
             return loading.UNREAD
         return {**content, "columns": [column.model_dump(exclude_unset=True) for column in study.columns[name]]}
 
