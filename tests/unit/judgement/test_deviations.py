@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
+from retort.plan.deviations import unknown_names, unstated
 from retort.specs.config import Config, read_config
 from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
 from retort.study.study import Study
-from retort.tables.published import unknown_names
 
 from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
@@ -48,7 +48,7 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
 def test_published_check_fails_on_a_name_that_is_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("retort.tables.published.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
+    monkeypatch.setattr("retort.cli.printed_numbers.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
     assert main(["published", "check"]) == 1
     assert "the deviation 'x' names 'y'" in capsys.readouterr().out
 
@@ -75,3 +75,53 @@ def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: S
         for student in {cell.student for cell in cells} & set(study.students):
             of = [one for deviation in study.students[student].deviations for one in deviation.of]
             assert any(one.partition(": ")[0] == name for one in of), (student, name)
+
+
+# --- settings of which nothing is said
+
+
+def printed_study(folder: Path, **schedule: object) -> Study:
+    """Return the tiny study as a printed paper, with fields of its protocol's schedule that its file states."""
+    config = write_study(folder)
+    set_value(folder, "papers/tiny/paper.yaml", "ours", to=False)
+    for key, value in schedule.items():
+        set_value(folder, "protocols/short.yaml", "schedule", key, to=value)
+    return open_written(read_config(config))
+
+
+def said_nothing_of(study: Study) -> dict[str, list[str]]:
+    return {setting.key: list(setting.students) for setting in unstated(study, "tiny")}
+
+
+def test_the_defaults_of_printed_rows_are_listed_until_they_are_stated_or_declared(tmp_path: Path) -> None:
+    found = said_nothing_of(printed_study(tmp_path / "study"))
+    assert found["stages.*.schedule.warmup_ratio"] == ["kd", "attention"]
+    assert found["stages.*.terms.*.weight"] == ["kd", "attention"]  # kd gives its second term a weight, not its first
+    assert not any(key.endswith(("version", "freeze", "pad_to_max_length", "squared")) for key in found)
+    stated = said_nothing_of(printed_study(tmp_path / "stated", warmup_ratio=0.1))
+    assert found.keys() - stated.keys() == {"stages.*.schedule.warmup_ratio", "teacher.schedule.warmup_ratio"}
+    choice = {"students": ["kd"], "texts": [{"of": ["stages.*.schedule"], "text": "a choice"}]}
+    write(tmp_path / "study", "papers/tiny/deviations.yaml", [choice])
+    study = open_written(Config(papers=["tiny"], study=str(tmp_path / "study")))
+    assert said_nothing_of(study)["stages.*.schedule.warmup_ratio"] == ["attention"]
+
+
+def test_the_papers_state_or_declare_every_setting_of_their_printed_rows(study: Study) -> None:
+    assert [unstated(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [[], [], [], []]
+
+
+def test_a_draft_is_a_file_of_deviations_that_declares_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = printed_study(tmp_path / "study")
+    (tmp_path / "config.yaml").write_text(f"papers: [tiny]\nstudy: {tmp_path / 'study'}\n")
+    config = ["--config", str(tmp_path / "config.yaml")]
+    assert main(["check", "tiny", *config]) == 0
+    line = "2 students: stages.*.schedule.warmup_ratio is 0.1 by default; the files of the paper do not say: "
+    assert f"{line}state it in the protocol, or declare it in deviations.yaml" in capsys.readouterr().out
+    assert main(["check", *config]) == 0
+    count = len(unstated(study, "tiny"))
+    assert f"anything of {count} settings of printed rows; see `retort check tiny`" in capsys.readouterr().out
+    assert main(["check", "tiny", "--draft", *config]) == 0
+    (tmp_path / "study/papers/tiny/deviations.yaml").write_text(capsys.readouterr().out)
+    assert unstated(open_written(Config(papers=["tiny"], study=str(tmp_path / "study"))), "tiny") == []
+    assert main(["check", "--draft", *config]) == 2
+    assert "--draft: which paper?" in capsys.readouterr().err

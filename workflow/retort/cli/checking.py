@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import yaml
 
 from retort.atomic import write_text
 from retort.cli import inventory
 from retort.cli.base import argument, config_of, verb
 from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
+from retort.plan.deviations import Unstated, unstated
 from retort.plan.settings_cells import check_settings_cells
 from retort.plan.value_lines import values
 from retort.registry import unknown
@@ -18,6 +22,7 @@ from retort.sources.pinning import pin
 from retort.sources.run_sources import absent_in_folders
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
+from retort.specs.loading import Problems
 from retort.specs.schemas import current_files
 from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read, with_every_paper
@@ -57,14 +62,27 @@ def _refuse(problems: list[str], unreached: Sequence[str] = ()) -> int:
     return 1
 
 
-@verb("check", argument("--data", action="store_true", help="tell where sources are, and read the rows of tasks"))
+@verb(
+    "check",
+    argument("paper", nargs="?", help="a paper: list the settings of which its files say nothing"),
+    argument("--draft", action="store_true", help="print these as entries of the paper's deviations.yaml, to fill in"),
+    argument("--data", action="store_true", help="tell where sources are, and read the rows of tasks"),
+)
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
     read_cluster(config.cluster)  # for its errors
-    whole, problems, unreached = check_files(config, check_settings_cells)
+    found: dict[str, list[Unstated]] = {}
+
+    def look_for_unstated(study: Study, problems: Problems) -> None:
+        found.update({paper: unstated(study, paper) for paper, spec in study.papers.items() if not spec.ours})
+
+    whole, problems, unreached = check_files(config, check_settings_cells, look_for_unstated)
     if problems:
         return _refuse(problems, unreached)
+    if arguments.draft:
+        print(_draft(found.get(_paper(whole, arguments.paper), [])))
+        return 0
     study, problems = read(config)
     if problems:
         return _refuse(problems)
@@ -85,7 +103,49 @@ def check_everything(arguments: argparse.Namespace) -> int:
         f"{config.file} runs {', '.join(study.papers)} at scale {config.scale} in {config.resolved_precision()}: "
         f"{len(cells)} cells read {len(scores)} scores"
     )
+    if arguments.paper:
+        lines = [_unstated_line(setting) for setting in found.get(_paper(whole, arguments.paper), [])]
+    else:
+        lines = [
+            f"{paper}: neither its files nor its deviations say anything of {len(settings)} settings of printed rows; "
+            f"see `retort check {paper}`"
+            for paper, settings in found.items()
+            if settings
+        ]
+    print(*lines, sep="\n", end="\n" * bool(lines))
     return 0
+
+
+def _paper(study: Study, name: str | None) -> str:
+    """Return the name of a paper.
+
+    Raises:
+        RetortError: no paper has this name, or none is given.
+    """
+    if name is None:
+        raise RetortError("--draft: which paper?", f"name one of {', '.join(study.papers)}")
+    if name not in study.papers:
+        raise unknown("paper", name, study.papers)
+    return name
+
+
+def _unstated_line(setting: Unstated) -> str:
+    students = f"{len(setting.students)} student{'s' * (len(setting.students) != 1)}"
+    where = "with the student" if ".terms." in setting.key or setting.key.startswith("init") else "in the protocol"
+    return (
+        f"{students}: {setting.key} is {_text(setting.value)} by default; the files of the paper do not say: "
+        f"state it {where}, or declare it in deviations.yaml"
+    )
+
+
+def _draft(found: Sequence[Unstated]) -> str:
+    """Return entries of a deviations.yaml, one for the same students, whose texts are to be filled in."""
+    entries: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for setting in found:
+        text = f"{_text(setting.value)}: why? what does the paper say?"
+        entries.setdefault(setting.patterns, []).append({"of": [setting.key], "text": text})
+    content = [{"students": list(students), "texts": texts} for students, texts in entries.items()]
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=118, default_flow_style=None).rstrip()
 
 
 def student_called(study: Study, name: str) -> str:

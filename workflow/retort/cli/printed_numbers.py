@@ -8,6 +8,7 @@ from retort.audit import as_text, audit
 from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
 from retort.judgement.paired_rows import compare_rows
+from retort.plan.deviations import unknown_names
 from retort.registry import unknown
 from retort.study.load import open_study, open_whole, with_every_paper
 from retort.tables import published
@@ -27,7 +28,7 @@ def published_numbers(arguments: argparse.Namespace) -> int:
     study = open_whole(config_of(arguments))
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
-        problems = published.unknown_names(study)
+        problems = unknown_names(study)
         print("\n".join(problems) or "every deviation names a cell or a setting")
         return 1 if problems else 0
     if arguments.what == "cells":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from retort.plan import resolve
 from retort.plan.plan import relative_to_here
 from retort.specs import catalogue
 from retort.specs.loading import Problems
+from retort.specs.protocol import OF_ROWS
 from retort.specs.student import Stage, Student, Term
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
@@ -38,6 +40,10 @@ class Value:
     value: Any
     origin: str
 
+    def is_named(self, pattern: str) -> bool:
+        """Return whether a deviation's pattern of keys means the value, or what it is a part of."""
+        return fnmatchcase(self.key, pattern) or fnmatchcase(self.key, f"{pattern}.*")
+
 
 @dataclass(frozen=True)
 class YamlContent:
@@ -45,6 +51,11 @@ class YamlContent:
 
     path: Path
     content: Any
+
+    @functools.cached_property
+    def shown_path(self) -> str:
+        """The path as it is printed."""
+        return str(relative_to_here(self.path))
 
     def line(self, *steps: Step) -> str:
         """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
@@ -55,7 +66,7 @@ class YamlContent:
             elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
                 return ""
             content = content[step]
-        return f"{relative_to_here(self.path)}:{line}"
+        return f"{self.shown_path}:{line}"
 
     def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         """Return a value that the file gives under these steps, or that is a default."""
@@ -80,24 +91,24 @@ def dotted(*steps: Step) -> str:
     return ".".join(str(step + 1) if isinstance(step, int) else step for step in steps)
 
 
-class Origins:
-    """The values of the jobs of one student, with their origins.
+class WrittenFiles:
+    """The YAML files of a study, each read once.
 
     Args:
         study: the study as its files have it.
-        name: the full name of a student.
-        task: the task; empty for the settings that hold on every task.
     """
 
-    def __init__(self, study: Study, name: str, task: str) -> None:
-        self.study, self.name, self.task = study, name, task
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._contents: dict[tuple[str, str], YamlContent] = {}
+        self._entries: dict[Path, dict[str, tuple[str, Any]]] = {}
 
-    @functools.cached_property
-    def entry(self) -> YamlContent:
-        """The student's entry in its students.yaml, families expanded."""
-        path = self.study.files["students", self.name]
-        entries = student_entries(path, Problems(self.study.folder), marked=True)
-        entry = entries[self.name.removeprefix(f"{path.parent.name}-")][1]
+    def entry(self, student: str) -> YamlContent:
+        """Return a student's entry in its students.yaml, families expanded."""
+        path = self.study.files["students", student]
+        if path not in self._entries:
+            self._entries[path] = student_entries(path, Problems(self.study.folder), marked=True)
+        entry = self._entries[path][student.removeprefix(f"{path.parent.name}-")][1]
         return YamlContent(path, with_sizes(entry, self.study.models))
 
     def file(self, folder: str, name: str) -> YamlContent:
@@ -106,9 +117,24 @@ class Origins:
         Of a protocol that stands in a paper.yaml, this is its entry there.
         """
         path = self.study.files[folder, name]
-        content = read_yaml(path, marked=True)
-        inside = path.name == "paper.yaml" and folder == "protocols"
-        return YamlContent(path, content[folder][name] if inside else content)
+        if (folder, name) not in self._contents:
+            content = read_yaml(path, marked=True)
+            inside = path.name == "paper.yaml" and folder == "protocols"
+            self._contents[folder, name] = YamlContent(path, content[folder][name] if inside else content)
+        return self._contents[folder, name]
+
+
+class Origins:
+    """The values of the jobs of one student, with their origins.
+
+    Args:
+        files: the files of the study.
+        name: the full name of a student.
+        task: the task; empty for the settings that hold on every task.
+    """
+
+    def __init__(self, files: WrittenFiles, name: str, task: str) -> None:
+        self.name, self.task, self.file, self.entry = name, task, files.file, files.entry(name)
 
     def values(self, study: Study) -> Iterator[Value]:
         """Yield every value of the student's jobs, with its origin in the study as written.
@@ -120,7 +146,8 @@ class Origins:
         protocol, protocol_file = study.protocols[student.protocol], self.file("protocols", student.protocol)
         fields = {"teacher", "protocol", "architecture", "initialisation", "pooler_relu", "version"}
         for steps, value in leaves(student.model_dump(include=fields)):
-            if value not in (None, False):
+            copies = student.initial_layers is not None or steps != ("initialisation", "of")
+            if value not in (None, False) and copies:
                 yield self.entry.value(steps, value)
         for index, stage in enumerate(student.stages):
             yield from self._stage(study, student, stage, ("stages", index))
@@ -188,7 +215,7 @@ class Origins:
         file, factor = self.file("protocols", name), stage.steps_factor if stage else 1.0
         changes = stage.changes(self.task) if stage else ()
         for field, value in study.protocols[name].for_task(data, *changes):
-            if value is None and field in ("steps", "epochs"):
+            if (value is None and field in ("steps", "epochs")) or (data in study.corpora and field in OF_ROWS):
                 continue
             origins = [file.line("schedule", field), file.line("tasks", data, field)]
             if stage:
@@ -226,7 +253,7 @@ def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
         name: the full name of a student.
         task: the task; empty for the settings that hold on every task.
     """
-    origins = Origins(written, name, task)
+    origins = Origins(WrittenFiles(written), name, task)
     as_written = {value.key: value.value for value in origins.values(written)}
     scale = f"scale '{study.config.scale}'"
     return [

@@ -12,6 +12,7 @@ from retort.audit import Finding, audit
 from retort.engine.job import Job
 from retort.formatters import number
 from retort.plan import resolve
+from retort.plan.deviations import deviations_of
 from retort.report.html import article, exhibit, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
 from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
@@ -21,7 +22,6 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.layout import CellRun
 from retort.tables.make import log_of, run_of
-from retort.tables.published import deviations_of
 
 LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 
