@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.figures.layers import LayersFigure
 from retort.judgement.judge import ours, published, recomputed
 from retort.results.tidy import Line, Status
 from retort.specs.paper import Statement
@@ -173,24 +172,6 @@ def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
     found = judge_published(above, side, recomputed(side, exhibits))
     assert (found.verdict, found.remark) == ("does not hold", "holds on averages of the printed columns")
     assert found.numbers.endswith("Averages of the printed columns: Avg: 75.00 (A) against 74.00 (B): difference 1.0")
-
-
-def test_points_of_a_figure_are_cells():
-    figure = LayersFigure(
-        kind="layers", title="T", question="Q?", task="t", metric="accuracy", planned={1: "a", 2: "b"}
-    )
-    exhibits = {"figure1": figure}
-    first, second = ([{"table": "figure1", "columns": ["accuracy"], "rows": [f"layer {n}"]}] for n in (1, 2))
-    statement = Statement.model_validate(
-        {"says": "x", "where": "y", "compare": "above", "cells": second, "than": first}
-    )
-    planned = {"figure1": [line(None, row=f"layer {n}", column="accuracy", status=Status.PLANNED) for n in (1, 2)]}
-    drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
-    paper = judge_one(statement, published(exhibits))
-    assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number for layer 2, layer 1: nothing is printed")
-    side = judge_one(statement, ours(exhibits, planned))
-    assert side.numbers == "no number for layer 2, layer 1: not run: this row has no student yet"
-    assert judge_one(statement, ours(exhibits, drawn)).verdict == "does not hold"
 
 
 def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

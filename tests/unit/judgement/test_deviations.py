@@ -8,7 +8,6 @@ import pytest
 from retort.cli import main
 from retort.plan.deviations import unknown_names, unstated
 from retort.specs.config import Config, read_config
-from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
 from retort.study.study import Study
 
@@ -51,30 +50,6 @@ def test_published_check_fails_on_a_name_that_is_neither(
     monkeypatch.setattr("retort.cli.printed_numbers.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
     assert main(["published", "check"]) == 1
     assert "the deviation 'x' names 'y'" in capsys.readouterr().out
-
-
-def timed(study: Study) -> dict[tuple[str, str], list[CellSpec]]:
-    """Return the cells of the papers' tables that show a time of ours."""
-    cells = {
-        key: [cell for cell in exhibit.cells() if cell.is_timed]
-        for key, exhibit in study.exhibits.items()
-        if not study.papers[key[0]].ours
-    }
-    return {key: found for key, found in cells.items() if found}
-
-
-def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: Study) -> None:
-    tables = timed(study)
-    assert len(tables) == 9
-    for (paper, name), cells in tables.items():
-        caption = study.exhibits[paper, name].caption
-        measured = {cell.measurement for cell in cells}
-        assert all(f"{one.length} tokens" in caption for one in measured), (paper, name)
-        assert all(f"{one.batch}" in caption for one in measured), (paper, name)
-        assert all(word in caption for word in ("batches of", "1 thread", "GPU", "CPU")), (paper, name)
-        for student in {cell.student for cell in cells} & set(study.students):
-            of = [one for deviation in study.students[student].deviations for one in deviation.of]
-            assert any(one.partition(": ")[0] == name for one in of), (student, name)
 
 
 # --- settings of which nothing is said

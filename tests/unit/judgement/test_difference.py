@@ -63,3 +63,10 @@ def test_a_sample_that_is_too_small_says_so(test: difference.Callable, differenc
     result = test(differences)
     assert (result.status, result.p) == (Status.MISSING, None)
     assert result.reason.startswith(reason)
+
+
+def test_holm_by_hand():
+    # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
+    assert difference.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert difference.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert difference.holm([]) == []

@@ -108,12 +108,6 @@ def test_the_tests_of_wang2023() -> None:
     study = open_study(Config(papers=["wang2023"]))
     spec: Any
     spec, lines = collected(study, "table-significance", paper="wang2023")
-    pairs = {of: [line for line in lines if line.task == of and line.metric == "p"] for of in spec.of}
-    assert {of: len(listed) for of, listed in pairs.items()} == {"table1": 36, "table3": 18}
-    significant = {
-        of: sum(spec.reported[of].is_significant(line.row, line.column) for line in pairs[of]) for of in spec.of
-    }
-    assert significant == {"table1": 36 - 4, "table3": 18 - 2}
     sheet = spec.lay_out(lines)
     assert [len(grid.rows) for grid in sheet.grids] == [rows for rows in (9, 3, 3, 3, 3, 3, 3) for _ in range(3)]
     # none of their rows is run at this scale: only what the paper says of its own tests is left

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import statistics
 from pathlib import Path
 from typing import Any
 
@@ -174,21 +172,6 @@ def test_the_defaults_are_those_of_the_printed_deviations():
     open_ = line(70.5, 70.0, std=0.4, n=3, published_n=4)
     assert one(open_).runs_needed == "4"
     assert int(one(open_, margin=0.9).runs_needed) > 4
-
-
-def test_printed_deviations_are_those_of_samples():
-    # wang2023 took deviations of scores that it had rounded to a tenth: few values are possible with four runs
-    study = open_study(Config(papers=["wang2023"], scale="paper"))
-    cells = [cell for name in ("table1", "table3") for cell in study.exhibits["wang2023", name].published_cells()]
-    small = [cell.number.std_text for cell in cells if cell.number and cell.number.std is not None
-             and cell.number.std <= 0.3]  # fmt: skip
-    scores = [(0, *others) for others in itertools.combinations_with_replacement(range(12), 3)]
-    sample, population = (
-        {f"{0.1 * deviation(tenths):.2f}" for tenths in scores} for deviation in (statistics.stdev, statistics.pstdev)
-    )
-    assert len(small) == 101
-    assert [text for text in small if text not in sample] == []
-    assert [text for text in small if text not in population] == ["0.06"] * 4
 
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():

@@ -52,13 +52,6 @@ def test_settings_have_the_ends_of_logs(config: dict[str, Any]) -> None:
     assert str(log) in page
 
 
-def test_a_table_is_there_to_be_copied_in_three_formats(page: str) -> None:
-    texts = dict(re.findall(r'data-format="(\w+)">\n(.*?)</textarea>', page, re.DOTALL)[:3])
-    assert texts["LaTeX"].startswith("% needs booktabs")
-    assert texts["Markdown"].startswith("## Table 1")
-    assert texts["CSV"].splitlines()[0].startswith(",")
-
-
 def test_everything_shown_stands_in_order(page: str) -> None:
     names = ("table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "settings", "cost", "provenance")
     places = [page.index(f'id="tiny-{name}"') for name in names]

@@ -124,19 +124,6 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     assert "; tasks: mood (a sample: 8,000 of 104,743 rows of train). An average" in top_of(page_again(config))
 
 
-def test_a_claim_on_cells_of_which_some_are_recorded_holds_so_far(config: dict[str, Any], tmp_path: Path) -> None:
-    both = {"table": "table1", "columns": ["Acc. %", "Pearson"]}
-    compare(tmp_path / "study", cells=[{**both, "rows": ["A & <b>_1"]}], than=[{**both, "rows": ["B"]}])
-    record(tmp_path / "study")
-    page = page_again(config)
-    top, claims = top_of(page), page[page.index('id="tiny-claims"') :]
-    assert "turn them: 0; by the means of some of their cells, hold so far: 1; do not hold so far: 0." in top
-    assert "<summary>Hold so far (1)</summary>" in top
-    assert '<span class="where">on 2 of 4 cells</span>' in top
-    assert "On the recorded ones, scale reduced: holds so far 1." in claims
-    assert '<span class="verdict holds-so-far">holds so far</span><span class="remark">, 2 of 4 cells</span>' in claims
-
-
 # --- papers that the scale does not run: recorded numbers stand below the published ones
 
 

@@ -39,15 +39,6 @@ const table = { tBodies: [body], tHead: { rows: [{ cells: [head] }] }, classList
 for (let press = 0; press < 3; press++) sortBy(table, head, 0);
 console.log(JSON.stringify(done));
 """
-COPIED = """
-done.length = 0;
-const details = { hidden: true, open: false };
-const area = { value: "text", dataset: { format: "CSV" }, closest: () => details, select: () => done.push("select") };
-const pressed = { focus: () => done.push("focus"), textContent: "CSV" };
-const said = {};
-copy(area, pressed, said).then(() =>
-  console.log(JSON.stringify([said.textContent, pressed.textContent, done, details.hidden])));
-"""
 
 
 def run(use: str, **constants: Any) -> Any:
@@ -71,15 +62,3 @@ def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down:
     dashes = [text for text in down if text in ("–", "")]  # they come last both ways
     up = [*reversed(down[: len(down) - len(dashes)]), *dashes]
     assert run(SORTED, texts=texts, writes=True, allowed=True) == [down, up, texts]
-
-
-@pytest.mark.parametrize(
-    ("writes", "allowed", "told"),
-    [
-        (True, False, ["CSV copied", "CSV", [], True]),
-        (False, True, ["CSV copied", "CSV", ["select", "command", "focus"], True]),
-        (False, False, ["CSV could not be copied; the text is below", "CSV", ["select", "command", "focus"], False]),
-    ],
-)
-def test_a_table_is_said_to_be_copied_only_if_it_was(writes: bool, allowed: bool, told: list[Any]) -> None:
-    assert run(COPIED, writes=writes, allowed=allowed) == told

@@ -12,7 +12,6 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.recordings import (
-    OTHER_SETTINGS,
     record,
     record_scale,
     remark_on_recording,
@@ -152,19 +151,6 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
     assert study.recordings["tiny", "reduced"].samples == kept["samples"]
     (remark,) = remark_on_recording(study, "tiny", "table1")
     assert "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)" in remark
-
-
-def test_a_recording_of_other_settings_is_not_shown(reduced: dict[str, Any], tmp_path: Path) -> None:
-    made(reduced)
-    recorded(reduced)
-    # changes that only other papers and tasks read change nothing
-    for key, value in {"tasks_of": {"tiny": ["mood"]}, "training_on": {"rating": {"steps": 9}}}.items():
-        set_value(tmp_path / "study", SCALE, "replacements", key, to=value)
-    assert OTHER_SETTINGS not in made(reduced)[1]["md"]
-    set_value(tmp_path / "study", SCALE, "replacements", "training_on", to={"mood": {"steps": 9}})
-    lines, after = made(reduced)
-    assert {line.recorded for line in lines} == {None}
-    assert OTHER_SETTINGS in after["md"]
 
 
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:

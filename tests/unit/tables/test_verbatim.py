@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from retort.audit import audit
-from retort.formatters import format_value
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
@@ -73,15 +72,6 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
     assert spec.verdicts(lines) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
 
 
-def test_the_mappings_that_students_use(tmp_path: Path) -> None:
-    columns = [{"label": kind, "reads": kind} for kind in ("single", "one-to-one", "one-to-many")]
-    columns[0]["printed_as"] = {"0": "L^T"}  # type: ignore[assignment]
-    rows = [{"cells": "L^T | Uniform | -", "reads": "mappings.hidden-sequence", "printed_as": {"uniform": "Uniform"}}]
-    spec, lines = collected(open_study(read_config(study_config(tmp_path, settings(rows, columns)))), "table9")
-    assert [line.text for line in lines] == ["L^T", "Uniform", "-"]
-    assert list(spec.verdicts(lines).values()) == ["agrees"] * 3
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -103,23 +93,6 @@ def test_the_mappings_that_students_use(tmp_path: Path) -> None:
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     _, problems = read(read_config(study_config(tmp_path, settings([{"cells": "1", **row}]))), check_settings_cells)
     assert any(said in line for line in problems), problems
-
-
-@pytest.mark.parametrize(
-    ("formatter", "value", "text"),
-    [
-        ("", 6, "6"), ("", 50.0, "50"), ("", 0.01, "0.01"), ("", True, "yes"), ("", 1024, "1024"), ("", 100.0, "100"),
-        ("decimal", 1.0, "1.0"), ("decimal", 0, "0.0"), ("decimal", 0.07, "0.07"),
-        ("scientific", 5e-4, "5e-4"), ("scientific", 1e-6, "1e-6"), ("scientific", 1.5e-5, "1.5e-5"),
-        ("thousands", 100_000, "100k"), ("thousands", 2500, "2.5k"),
-        ("percent", 0.06, "6%"), ("percent", 0.125, "12.5%"), ("percent", 0.07, "7%"),
-        ("scientific-set", [1e-5, 3e-5], "{1e-5, 3e-5}"), ("plain-set", [16, 32], "{16, 32}"),
-        ("", ["a", "b"], "a, b"), ("", [], "-"),
-    ],
-)  # fmt: skip
-def test_a_setting_as_papers_print_it(formatter: str, value: Any, text: str) -> None:
-    assert format_value(value, formatter, {}) == text
-    assert format_value(["last-k", "new"], "", {"last-k": "Last"}) == "Last, new"  # in the words of the paper
 
 
 # --- the papers
