@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement import certainty
-from retort.judgement.certainty import TRIED, Outcome, outcomes, shares_of
+from retort.judgement.certainty import TRIED, Outcome, Shares, outcomes, shares_of
 from retort.judgement.comparisons import NumberedCell, Reached
 from retort.judgement.judge import Coverage, Kind, Side, ours
 from retort.specs.config import read_config
@@ -181,3 +181,9 @@ def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(mon
     equal = {f"{row}{column}": 70.0 for row in "abc" for column in "vwxyz"}
     assert outcome(statement, side_of({**equal, "av": 70.1, "bz": 70.1})).kind is UNDECIDED
     assert outcome(statement, side_of({**equal, "av": 99.0, "bz": 99.0})).kind is HOLDS
+
+
+def test_one_of_several_parts_must_stand_out_by_more_than_one_alone() -> None:
+    assert Shares(0.0, {"a": 0.98}, {}).shows_false
+    assert not Shares(0.0, {"a": 0.98, "b": 0.5}, {}).shows_false  # of two, a share of 1 - 2.5 % / 2
+    assert not Shares(0.98, {}, {"a": 0.98, "b": 0.5}).shows_true
