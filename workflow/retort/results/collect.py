@@ -138,11 +138,13 @@ class Measured:
         fields: the fields of its tidy line: mean, std, n, status, reason, ...
         by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
         rerun: if the value is the best of a grid: what was measured of its point, trained again.
+        chosen: the student of the value, if it was chosen among several; else empty.
     """
 
     fields: dict[str, Any]
     by_seed: Mapping[int, float] = field(default_factory=dict)
     rerun: Measured | None = None
+    chosen: str = ""
 
     @property
     def status(self) -> Status:

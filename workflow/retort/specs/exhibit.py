@@ -81,7 +81,7 @@ class Answers:
 
     def students(self) -> list[str]:
         """Return the students and teachers that it names, each once."""
-        return list(dict.fromkeys(cell.student for cell in self.cells() if cell.student))
+        return list(dict.fromkeys(student for cell in self.cells() for student in cell.students))
 
     def metrics(self) -> list[tuple[str, str]]:
         """Return the (task, metric) pairs of its scores, each once."""
@@ -89,7 +89,7 @@ class Answers:
 
     def metrics_of(self, student: str) -> list[tuple[str, str]]:
         """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
-        return [pair for cell in self.cells() if cell.student == student for pair in cell.scored]
+        return [pair for cell in self.cells() if student in cell.students for pair in cell.scored]
 
     @property
     def first(self) -> str:

@@ -84,6 +84,10 @@ class Row(Measure, TextRow):
     students: dict[Name, StudentName] = Field(
         default={}, description="a column's variant -> the student or teacher that is run; none in the other columns"
     )
+    best_of: Distinct[StudentName] = Field(
+        default=[],
+        description="further students: each column shows the one of them and of `student` whose mean on dev is best",
+    )
     planned: StudentName = Field(
         default="", description="the name that the row's student will have; nothing is run yet"
     )
@@ -105,6 +109,8 @@ class Row(Measure, TextRow):
             raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
         if self.model and not self.quoted:
             raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
+        if self.best_of and (not self.student or self.student in self.best_of):
+            raise ValueError(f"row '{self.label}': 'best_of' names students beside the one of 'student'")
         if self.differs and not ways:
             raise ValueError(f"row '{self.label}': 'differs' is of a row that is run")
         return self
@@ -120,8 +126,8 @@ class Row(Measure, TextRow):
 
     @property
     def tested(self) -> bool:
-        """Whether paired tests compare the row: it is neither quoted nor a baseline."""
-        return not (self.quoted or self.baseline)
+        """Whether paired tests compare the row: it is one model, neither quoted nor a baseline."""
+        return not (self.quoted or self.baseline or self.best_of)
 
 
 def with_variant(name: str, variant: str) -> str:
@@ -148,6 +154,7 @@ class CellSpec:
         quoted: whose number the paper quotes in this cell; empty for one of its own.
         differs: in what the model that is run is not what the row prints; empty if it is.
         best_of: 'grid' if the published number is the best of a grid on dev; else empty.
+        others: further students, if the cell shows the one that is best on dev.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
     """
 
@@ -165,7 +172,13 @@ class CellSpec:
     quoted: str = ""
     differs: str = ""
     best_of: str = ""
+    others: tuple[str, ...] = ()
     before: str = ""
+
+    @property
+    def students(self) -> tuple[str, ...]:
+        """The students or teachers whose scores the cell may show."""
+        return (self.student, *self.others) if self.student else ()
 
     @property
     def scored(self) -> list[tuple[str, str]]:

@@ -217,6 +217,7 @@ class MeasuredTable(Judging, TextTable):
             quoted=row.quoted,
             differs=row.differs,
             best_of="" if row.quoted else self.best_of,
+            others=tuple(with_variant(name, column.variant) for name in row.best_of),
             before=before,
             spec=column,
         )

@@ -61,9 +61,10 @@ def is_on_dev(study: Study, cell: CellSpec) -> bool:
 def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str]]:
     """Return (row, column, student, task, metric) for each score of a table or figure that is computed here."""
     return [
-        (cell.row, cell.column, cell.student, task, metric)
+        (cell.row, cell.column, student, task, metric)
         for cell in exhibit.cells()
         if not sent_tasks(study, cell)
+        for student in cell.students
         for task, metric in cell.scored
     ]
 

@@ -58,6 +58,10 @@ def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
         if task in study.tasks:
             measures = study.tasks[task].measures(study.tasks[task].evaluation_split)
             yield from study.wrong_name(f"metric of {task}", "metric", metric, measures)
+    chosen = dict.fromkeys((cell.row, task) for cell in exhibit.cells() if cell.others for task, _ in cell.scored)
+    for row, task in chosen:
+        if (spec := study.tasks.get(task)) and spec.validation_split != spec.evaluation_split:
+            yield f"row '{row}': best_of: '{task}' is scored on '{spec.evaluation_split}', which must not choose"
     if set(students) <= set(everyone):
         yield from exhibit.problems(study, slug)
         yield from _depths(study, exhibit)

@@ -143,6 +143,8 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
         first: the student or teacher that speed-ups are relative to.
     """
     study = inputs.study
+    if cell.others and cell.scored:
+        return _best_of_students(inputs, cell, first)
     if not cell.student:
         quoted = without_value(Status.QUOTED, f"({cell.quoted}), never run")
         return quoted if cell.quoted else without_value(Status.PLANNED)
@@ -157,6 +159,20 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
     if cell.best_of and cell.scored and measured.status is Status.OK:
         return _best_of_grid(inputs, cell, measured)
     return measured.but(status=Status.DEV) if is_on_dev(study, cell) and measured.status is Status.OK else measured
+
+
+def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return what was measured of the student whose mean is best, of several; without a mean of each, of one without.
+
+    The task is scored on dev, by which the student may be chosen.
+    """
+    each = {name: _measure_cell(inputs, replace(cell, student=name, others=()), first) for name in cell.students}
+    for one in each.values():
+        if one.fields["mean"] is None:
+            return one
+    best = max(each, key=lambda name: each[name].fields["mean"])
+    note = f"the best on dev of {len(each)} students: {best}"
+    return replace(each[best].but(note="; ".join(filter(None, (note, each[best].fields.get("note"))))), chosen=best)
 
 
 def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Measured) -> Measured:
@@ -237,10 +253,11 @@ def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -
     published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
     lines = []
     for cell in exhibit.cells():
+        one = rows[cell.row][cell.column]
         unit = OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
         line = Line(
-            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, unit,
-            **published_fields(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
+            inputs.paper, inputs.name, cell.row, cell.column, one.chosen or cell.student, cell.task, cell.metric, unit,
+            **published_fields(published.get((cell.row, cell.column))), **one.fields,
             scale=inputs.study.config.scale, differs=cell.differs,
         )  # fmt: skip
         lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
