@@ -17,6 +17,7 @@ from retort.cli.describing import grouped, shared
         (["x (layer 1); b", "x (layers 1, 2); b"], "x {(layer 1) | (layers 1, 2)}; b"),
         (["x (all: layer 1); b", "x y (layer 1); b"], "x {(all: layer 1) | y (layer 1)}; b"),
         (["6 layers; seed 1", "3 layers; seed 2"], None),
+        (["6 layers. 40 steps, rate 2", "3 layers. 20 steps, rate 2"], None),
         (["1 2 3 4 5 6 7 8 9 x", "9 8 7 6 5 4 3 2 1 x"], None),
     ],
 )

@@ -14,6 +14,7 @@ from retort.study.load import open_whole
 from retort.study.study import Study
 
 WIDTH = 110  # of the lines that are printed
+CLAUSE_ENDS = (";", ".")
 LONGEST = 8  # words in which students that share a description may differ
 
 
@@ -41,7 +42,9 @@ def shared(texts: Sequence[str], separator: str = " ") -> str | None:
             mark, places = places[0][-1] + mark, [place[:-1] for place in places]
         if all(place.count("(") == place.count(")") for place in places):
             break
-    if any(place[-1:] in (".", ";") or "; " in place or place.count(separator) >= LONGEST for place in places):
+    if any(place[-1:] in CLAUSE_ENDS or place.count(separator) >= LONGEST for place in places):
+        return None
+    if any(f"{end} " in place for place in places for end in CLAUSE_ENDS):
         return None
     return separator.join((*words[0][:before], f"{{{' | '.join(places)}}}{mark}", *words[0][len(words[0]) - end :]))
 

@@ -42,7 +42,7 @@ SAID = {
     ("width_mean", True): "width mean", ("count_padding", True): "padding counts", ("dropout", False): "no dropout",
     ("redraw", True): "drawn per batch", ("pooler_relu", True): "a ReLU behind the pooler", ("map", "never"): "no map",
     ("max_grad_norm", 0): "no clipping", ("warmup_ratio", 0): "no warm-up",
-    ("lr_scheduler_type", "constant_with_warmup"): "constant rate",
+    ("lr_scheduler_type", "constant_with_warmup"): "constant rate", ("lr_scheduler_type", "linear"): "linear decay",
 }  # fmt: skip
 MAIN = ("steps", "epochs", "learning_rate", "batch_size")  # of a schedule: always said
 

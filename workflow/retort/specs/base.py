@@ -94,7 +94,10 @@ def _partial_spec(model: type[Spec], content: Settings, wrong: Container[Any], c
         if key in wrong:
             partial.__dict__.pop(name, None)
         elif key in content:
-            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+            kind: Any = field.annotation
+            for limit in field.metadata:  # not the field itself: its alias has no meaning for a value
+                kind = Annotated[kind, limit]
+            adapter: TypeAdapter[Any] = TypeAdapter(kind)
             partial.__dict__[name] = adapter.validate_python(content[key], context=context)
     return partial
 
