@@ -17,7 +17,7 @@ from retort.plan.value_lines import values
 from retort.specs.config import Config, read_config
 from retort.study.load import open_whole, open_written
 
-from tests.tiny.edit import add
+from tests.tiny.edit import STUDENTS, add, change
 
 FAMILY = """
 axes:
@@ -174,3 +174,10 @@ def test_the_verb(
     assert main(["show", *arguments, "--config", str(path)]) == status
     said = capsys.readouterr()
     assert "did you mean" in said.err if status else "tiny-kd on mood, scale pocket: Vanilla KD" in said.out
+
+
+def test_the_axes_of_a_grid_are_shown_with_their_lines(study_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(study_folder, STUDENTS, "kd:\n", "kd:\n  grid:\n    stages.1.terms.2.weight: [0.1, 0.5]\n")
+    assert main(["show", "tiny-kd", "mood", "--config", str(study_folder.parent / "config.yaml")]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("grid.stages"))
+    assert line.split() == ["grid.stages.1.terms.2.weight", "[0.1,", "0.5]", "study/papers/tiny/students.yaml:3"]

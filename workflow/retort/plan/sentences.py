@@ -7,7 +7,8 @@ tasks, stands in the protocol's own sentence.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from retort.specs import catalogue
@@ -198,11 +199,20 @@ def _trainings(study: Study, student: Student, tried: Container[str]) -> Iterato
             yield f"{f'stage {number}: ' * several}{'; '.join(filter(None, own))}"
 
 
-def _grid(grid: Grid | None) -> list[str]:
-    """Return the values that a grid tries."""
+def _grid(grid: Grid | None, stages: Sequence[Stage] = ()) -> list[str]:
+    """Return the values that a grid tries; `stages` are those that its axes are about."""
     axes = grid.axes.items() if grid else ()
-    words = [PHRASES.get(key, f"{key} {{}}").format(text_of(values, " or ")) for key, values in axes]
+    words = [_axis(key, text_of(values, " or "), stages) for key, values in axes]
     return words + [f"trials of seed {grid.seed}"] * (grid.seed != 1) if grid else words
+
+
+def _axis(key: str, values: str, stages: Sequence[Stage]) -> str:
+    """Return the values of an axis: 'rate 2e-5 or 5e-5', 'T = 5 or 10 of soft labels', 'stage 2: batch 16 or 32'."""
+    stage, of, last = "", "", key.rpartition(".")[2]
+    if found := re.match(r"stages\.(\d+)\.(?:terms\.(\d+)\.)?", key):
+        stage = f"stage {found[1]}: " * (len(stages) > 1)
+        of = f" of {_name(stages[int(found[1]) - 1].terms[int(found[2]) - 1])}" if found[2] else ""
+    return f"{stage}{PHRASES.get(last, last.replace('_', ' ') + ' {}').format(values)}{of}"
 
 
 def _how(study: Study, name: str) -> Iterator[str]:
@@ -213,7 +223,7 @@ def _how(study: Study, name: str) -> Iterator[str]:
     if student.stages:
         yield from _trainings(study, student, tried if on_task else ())
     if on_task and grid:
-        yield f"tried: {text_of(_grid(grid))}"
+        yield f"tried: {text_of(_grid(grid, student.stages))}"
     if not on_task:
         main = _changes((key, value) for key, value in protocol.schedule if key in MAIN and key not in tried)
         yield f"fine-tuned: {text_of(main + _grid(grid))}"

@@ -15,6 +15,7 @@ from retort.registry import unknown
 from retort.specs.base import Settings
 from retort.specs.exhibit import MAPPINGS, SettingsCell
 from retort.specs.loading import Problems
+from retort.study import questions
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
@@ -38,7 +39,7 @@ def readable_settings(study: Study, name: str, task: str) -> Settings:
     values, protocol, size = settings.as_json(), study.protocols[student.protocol], student.architecture
     for stage in values["stages"] if specific else ():
         stage["schedule"].setdefault("max_length", study.tasks[task].max_length)
-    grid = protocol.grid_of(task)
+    grid = questions.grid_of(study, name, task)
     values["architecture"]["head"] = size.hidden // size.heads
     finetuning = {
         **protocol.for_task(task).model_dump(mode="json"),

@@ -153,9 +153,7 @@ class Origins:
             yield from self._stage(study, student, stage, ("stages", index))
         if student.distilled_on == "corpus":
             yield from self._schedule(study, "finetuning", student.protocol, self.task)
-            grid: tuple[Step, ...] = ("grids", self.task) if self.task in protocol.grids else ("grid",)
-            for field, value in protocol.grid_of(self.task) or ():
-                yield protocol_file.value((*grid, field), value, f"finetuning.grid.{field}")
+        yield from self._grid(study, student)
         yield Value("seeds", protocol.seeds, protocol_file.line("seeds"))
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
@@ -172,6 +170,17 @@ class Origins:
             is_local = source.location(study.config) == "local"
             origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
             yield Value(f"sources.{name}", source.place(study.config), origin)
+
+    def _grid(self, study: Study, student: Student) -> Iterator[Value]:
+        """Yield the axes of the grid over which the student is tuned: its own, or its protocol's."""
+        protocol = study.protocols[student.protocol]
+        grid, at = questions.grid_of(study, self.name, self.task), ("grids", self.task)
+        file, steps = self.file("protocols", student.protocol), at if self.task in protocol.grids else ("grid",)
+        if student.grid:
+            file, steps = self.entry, ("grid",)
+        prefix = "finetuning." * (student.distilled_on == "corpus")
+        for key, values in {**grid.axes, "seed": grid.seed}.items() if grid else ():
+            yield file.value((*steps, key), values, f"{prefix}grid.{key}")
 
     def _stage(self, study: Study, student: Student, stage: Stage, at: tuple[Step, ...]) -> Iterator[Value]:
         yield self.entry.value((*at, "data"), stage.data)
