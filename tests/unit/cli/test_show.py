@@ -176,8 +176,7 @@ def test_the_verb(
     assert "did you mean" in said.err if status else "tiny-kd on mood, scale pocket: Vanilla KD" in said.out
 
 
-def test_the_axes_of_a_grid_are_shown_with_their_lines(study_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_axes_of_a_grid_are_shown_with_their_lines(study_folder: Path) -> None:
     change(study_folder, STUDENTS, "kd:\n", "kd:\n  grid:\n    stages.1.terms.2.weight: [0.1, 0.5]\n")
-    assert main(["show", "tiny-kd", "mood", "--config", str(study_folder.parent / "config.yaml")]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("grid.stages"))
-    assert line.split() == ["grid.stages.1.terms.2.weight", "[0.1,", "0.5]", "study/papers/tiny/students.yaml:3"]
+    found = rows(read_config({"papers": ["tiny"], "study": str(study_folder)}), "kd", "mood")
+    assert found["grid.stages.1.terms.2.weight"] == ("[0.1, 0.5]", f"{study_folder}/papers/tiny/students.yaml:3")
