@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 from retort.plan import sentences
+from retort.specs import catalogue
 from retort.specs.config import Config
 from retort.specs.protocol import Grid, Protocol
-from retort.specs.student import Student
+from retort.specs.student import Student, Term
 from retort.study.load import open_whole
 from retort.study.study import Study
 
@@ -109,6 +110,33 @@ def test_every_setting_of_a_student_changes_its_sentences(name: str) -> None:
     # of 'narrow', no layers are copied, and without `random` it would have no first weights
     meaningless = {"initialisation.new_heads", "initialisation.of", "initialisation.random"}
     assert same - (meaningless if name == "tiny-narrow" else set()) == set()
+
+
+def another(default: Any, kind: Any) -> Any:
+    """Return another value of an option."""
+    if isinstance(default, str):
+        return next(value for value in get_args(kind) if value != default)
+    if isinstance(default, list):
+        return default[1:]
+    return not default if isinstance(default, bool) else (default or 0) + 2
+
+
+@pytest.mark.parametrize("objective", sorted(catalogue.objectives()))
+def test_every_option_of_an_objective_changes_the_sentences(objective: str) -> None:
+    entry = catalogue.objectives()[objective]
+    student = tiny().students["tiny-attention"]
+
+    def said(**options: Any) -> list[str]:
+        term = Term(
+            objective=objective, mapping="last" if entry.level in ("layer", "layers") else None, options=options
+        )
+        stage = student.stages[0].model_copy(update={"terms": [term]})
+        copy = student.model_copy(update={"stages": [stage]})
+        return sentences.of_student(tiny(students={"tiny-attention": copy}), "tiny-attention")
+
+    for option, default in entry.options.items():
+        other = another(default, entry.types[option])
+        assert said(**{option: other}) != said(), option
 
 
 def test_every_setting_of_a_protocol_changes_its_sentence() -> None:
