@@ -128,13 +128,6 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:
     """Return a copy of the study under another scale; scaling the copy does not change the study."""
-    return dataclasses.replace(
-        study,
-        config=study.config.model_copy(update={"scale": name}),
-        scale=scale,
-        students=dict(study.students),
-        teachers=dict(study.teachers),
-        protocols=dict(study.protocols),
-        not_run={},
-        untuned=set(),
-    )
+    copied = {field: dict(value) for field, value in vars(study).items() if isinstance(value, dict)}
+    config = study.config.model_copy(update={"scale": name})
+    return dataclasses.replace(study, **{**copied, "not_run": {}}, untuned=set(), config=config, scale=scale)
