@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 from collections.abc import Callable, Sequence
 
 from retort.errors import StudyError
@@ -128,6 +128,9 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:
     """Return a copy of the study under another scale; scaling the copy does not change the study."""
-    copied = {field: dict(value) for field, value in vars(study).items() if isinstance(value, dict)}
-    config = study.config.model_copy(update={"scale": name})
-    return dataclasses.replace(study, **{**copied, "not_run": {}}, untuned=set(), config=config, scale=scale)
+    scaled = copy.copy(study)
+    for field, value in vars(study).items():
+        setattr(scaled, field, copy.copy(value) if isinstance(value, dict) else value)
+    scaled.config, scaled.scale = study.config.model_copy(update={"scale": name}), scale
+    scaled.not_run, scaled.untuned = {}, set()
+    return scaled
