@@ -17,7 +17,6 @@ COPIED = ["Makefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflo
 BLOCK = re.compile(r"^(?P<indent> *)```\w+\n(?P<body>.*?)^(?P=indent)```$", flags=re.MULTILINE | re.DOTALL)
 WRITE = re.compile(r"Write `(?P<file>[^`]+)`[^`]*:$")
 APPEND = re.compile(r"Add to the end of `(?P<file>[^`]+)`:$")
-INSERT = re.compile(r"Add to `(?P<file>[^`]+)`, above the line `(?P<line>[^`]+)`:$")
 RUN = re.compile(r"Run:$")
 
 
@@ -67,7 +66,7 @@ def follow(text: str, folder: Path) -> Followed:
         if RUN.search(sentence):
             done.outputs |= {command: run(command, folder) for command in body.splitlines()}
             continue
-        change = next(filter(None, (pattern.search(sentence) for pattern in (WRITE, APPEND, INSERT))), None)
+        change = next(filter(None, (pattern.search(sentence) for pattern in (WRITE, APPEND))), None)
         assert change, f"what is to be done with this block? {sentence!r}"
         edit(folder / change["file"], body, change)
         done.files.append(change["file"])
@@ -75,18 +74,14 @@ def follow(text: str, folder: Path) -> Followed:
 
 
 def edit(path: Path, body: str, change: re.Match[str]) -> None:
-    """Write a file, or add a block at its end or above a line."""
+    """Write a file, or add a block at its end."""
     if change.re is WRITE:
         assert path.exists() == change[0].endswith("` anew:"), f"{path} is there, or is not"
         path.parent.mkdir(exist_ok=True)
         path.write_text(body)
         return
     before = path.read_text()
-    if change.re is APPEND:
-        path.write_text(before + "\n\n" * (path.suffix == ".py") + body)  # two blank lines before a function
-        return
-    assert before.splitlines().count(change["line"]) == 1, f"{path} has no line {change['line']!r}, or several"
-    path.write_text(before.replace(f"\n{change['line']}\n", f"\n{body}{change['line']}\n"))
+    path.write_text(before + "\n\n" * (path.suffix == ".py") + body)  # two blank lines before a function
 
 
 def run(command: str, folder: Path) -> str:

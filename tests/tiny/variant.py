@@ -32,10 +32,9 @@ PROTOCOL = {
 }
 PAPER = {
     **_base(f"{PAPER_FOLDER}/paper"),
-    "recorded": {"machine": "a <box>"},
     "show": ["table1", "table2", "table3", "figure1", "figure2", "figure3"],
 }
-PRINTED_PAPER = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
+PRINTED_PAPER = {key: value for key, value in PAPER.items() if key != "ours"}
 ROWS = [
     {"student": "tiny-teacher", "label": "Teacher", "baseline": True},
     {"student": "tiny-kd", "label": "A & <b>_1"},

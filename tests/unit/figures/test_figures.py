@@ -13,6 +13,7 @@ from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
 from retort.figures.pareto import front
 from retort.figures.plot import plot_figure
+from retort.judgement.repeats import judge_repeats
 from retort.judgement.verdicts import judge_lines
 from retort.results.tidy import Line, read, write
 from retort.tables.make import make_table
@@ -93,16 +94,19 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def forest(*lines: Line) -> str:
     """Draw the verdicts of some lines and return the SVG."""
-    write("out.csv", judge_lines(list(lines), lambda _: (1.0, 0.6)))
+    write("out.csv", judge_repeats(judge_lines(list(lines), lambda _: (1.0, 0.6)), lambda _: (1.0, 0.6)))
     plot_verdicts(quiet(), "out.csv", RENDERS)
     return Path("out.svg").read_text()
 
 
 def test_verdicts_are_told_apart_without_colours() -> None:
     same, above = line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B")
-    text = forest(same, above, line(71.0, 70.0, row="C"))
+    repeated = line(70.0, 70.0, row="D", published_half=0.0005)
+    reproduced = line(70.0, 70.0, row="E", by_seed="1=69 2=71.1", published_by_seed="1=69.1 2=70.9")
+    text = forest(same, above, line(71.0, 70.0, row="C"), repeated, reproduced)
     ET.fromstring(text)
-    assert [name for name in ("agrees", "inconclusive", "differs") if f">{name}</text>" in text] == list(MARKERS)
+    names = ("repeats", "reproduces", "agrees", "inconclusive", "differs")
+    assert [name for name in names if f">{name}</text>" in text] == list(MARKERS)
     assert "a &lt;b&gt;" in text
     assert "margin: ±1" in text
     looks = {(look["marker"], look["markerfacecolor"] == "none") for look in MARKERS.values()}

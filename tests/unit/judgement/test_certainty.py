@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ from retort.specs.config import read_config
 from retort.specs.paper import Statement
 from retort.specs.printed import Number
 from retort.study.load import open_study
+from scipy.stats import t
 
+from tests import claim_coverage
+from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
 from tests.tiny.variant import TABLE
@@ -187,3 +192,85 @@ def test_one_of_several_parts_must_stand_out_by_more_than_one_alone() -> None:
     assert Shares(0.0, {"a": 0.98}, {}).shows_false
     assert not Shares(0.0, {"a": 0.98, "b": 0.5}, {}).shows_false  # of two, a share of 1 - 2.5 % / 2
     assert not Shares(0.98, {}, {"a": 0.98, "b": 0.5}).shows_true
+
+
+# --- runs with the same seeds
+
+
+def by_seed(**scores: list[float]) -> Side:
+    """Return rows of one column by their scores under the seeds 1, 2, ..."""
+    cells = {
+        ("t", row, "c"): NumberedCell(
+            "t", row, "c", Number("", float(np.mean(values))), len(values), "x100", float(np.std(values, ddof=1)),
+            by_seed=tuple(enumerate(values, start=1)),
+        )
+        for row, values in scores.items()
+    }  # fmt: skip
+    return Side(cells, {}, Reached)
+
+
+SAME_LUCK = {"a": [70.0, 74.0, 78.0, 72.0], "b": [69.5, 73.2, 77.6, 71.1]}  # b is 0.65 below a, give or take 0.24
+
+
+def apart(numbers: Side) -> Side:
+    """Return the same numbers without scores by seed."""
+    return replace(numbers, cells={key: replace(cell, by_seed=()) for key, cell in numbers.cells.items()})
+
+
+def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
+    paired = outcome(ABOVE, by_seed(**SAME_LUCK))
+    assert paired.kind is HOLDS
+    assert paired.removed == pytest.approx(1 - 0.0567 / (11.67 + 12.10), abs=1e-3)
+    alone = outcome(ABOVE, apart(by_seed(**SAME_LUCK)))
+    assert (alone.kind, alone.removed) == (UNDECIDED, None)
+    turned = by_seed(a=SAME_LUCK["a"], b=SAME_LUCK["b"][::-1])
+    removed = outcome(ABOVE, turned).removed
+    assert removed is not None
+    assert removed < 0.5
+
+
+def test_runs_with_other_seeds_do_not_pair() -> None:
+    numbers = by_seed(**SAME_LUCK)
+    later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
+             for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
+    one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
+    assert (one.kind, one.removed) == (UNDECIDED, None)
+
+
+@pytest.mark.parametrize("statement", [ABOVE, claim("mean-above", "ac", "bd")], ids=["one pair", "means"])
+def test_pairs_decide_as_the_paired_test_of_the_same_difference(statement: Statement) -> None:
+    """Any weighted sum of means is drawn as its paired t-test has it, with n - 1 degrees of freedom."""
+    scores = np.random.default_rng(3).normal(70.0, 2.0, (4, 3))
+    scores[[0, 2]] += 9.0
+    numbers = by_seed(**dict(zip("abcd", scores.tolist(), strict=True)))
+    own, others = ([ord(row) - ord("a") for group in groups for row in group.rows]
+                   for groups in (statement.cells, statement.than))  # fmt: skip
+    apart = scores[own].mean(axis=0) - scores[others].mean(axis=0)
+    expected = t.cdf(apart.mean() / (apart.std(ddof=1) / 3**0.5), 2)
+    assert shares_of(statement, numbers, lambda _: 0.6).holds == pytest.approx(expected, abs=0.01)
+
+
+def test_more_runs_narrow_pairs_as_they_narrow_single_means() -> None:
+    numbers = by_seed(a=[70.0, 72.0, 71.0], b=[69.9, 71.0, 71.2])
+    runs = outcome(ABOVE, numbers).runs
+    assert runs in TRIED
+    assert shares_of(ABOVE, numbers, lambda _: 0.6, runs).shows_true
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+def test_few_seeds_do_not_show_what_is_not_so(runs: int) -> None:
+    """A difference of zero is shown to be one in 2.5 % of tables; resampled seeds show it in 13 to 25 %."""
+    scores = claim_coverage.scores_of(runs, shared=0.5, apart=0.0, tables=800)
+    assert claim_coverage.shown(scores, paired=True) == pytest.approx(0.025, abs=0.015)
+    assert claim_coverage.resampled(scores) > 0.1
+    stepped = claim_coverage.scores_of(runs, shared=0.5, apart=0.0, tables=800, step=0.5)  # half of the deviation
+    assert claim_coverage.shown(stepped, paired=True) < (0.1 if runs == 2 else 0.04)
+
+
+@pytest.mark.slow
+def test_the_coverage_in_the_readme_is_that_of_the_simulation() -> None:
+    simulated, readme = claim_coverage.table(), (ROOT / "workflow/retort/judgement/README.md").read_text()
+    head = simulated.splitlines()[0]
+    printed = readme[readme.index(head) :].split("\n\n")[0]
+    cells = [[int(cell) for cell in re.findall(r"\d+", text.partition("\n| ---")[2])] for text in (printed, simulated)]
+    assert cells[0] == pytest.approx(cells[1], abs=1)

@@ -99,13 +99,6 @@ def test_runs_that_would_decide():
     assert one(line(70.0, 70.0, std=0.2, n=4)).runs_needed == ""
 
 
-def test_a_recorded_run_that_is_repeated_agrees():
-    same = line(68.5171, 68.517, std=37.925, n=3, published_half=0.0005)
-    assert (one(same).verdict, one(same).assumes) == ("agrees", "the same digits as the recorded run")
-    for other, half in ((68.519, 0.0005), (68.517, 0.05)):
-        assert one(line(other, 68.517, std=37.925, published_half=half)).verdict == "inconclusive"
-
-
 def test_without_both_numbers_there_is_no_verdict():
     for cell in (line(70.0), line(None, 70.0)):
         assert (one(cell).verdict, one(cell).p) == ("", None)

@@ -21,7 +21,7 @@ from tests.tiny.printed import MEAN, study_config, table, with_block
 from tests.tiny.results import made, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
 from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table
-from tests.unit.report.pages import lost, without_copies
+from tests.unit.report.pages import lost, report, without_copies
 from tests.unit.study.test_scale import study_config as scaled_config
 
 ROWS = {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}}
@@ -122,6 +122,31 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     samples = {"mood": {"train": [8000, 104743]}}
     record(tmp_path / "study", replacements={"tasks": ["rating", "mood"]}, samples=samples)
     assert "; tasks: mood (a sample: 8,000 of 104,743 rows of train). An average" in top_of(page_again(config))
+
+
+def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
+    # the differences under the seeds are 1, 2 and 3: their variance is 1, those of the rows 4 and 1
+    assert "pairs by seed remove 80 % of the variance" in top_of(page_again(config))
+    by_seed = {"A & <b>_1": {"Acc. %": {1: 79.0, 2: 80.0, 3: 81.0}}, "B": {"Acc. %": {1: 71.0, 2: 70.0, 3: 69.0}}}
+    record(tmp_path / "study", by_seed={"table1": by_seed})
+    assert "pairs by seed add 100 % of the variance" in top_of(page_again(config))
+
+
+def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    assert "No run of this study is recorded." in top_of(page_again(config))
+    published = {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}
+    recording = {"run": {"machine": "cpu: a <box>", "date": "2026-01-02", "precision": "float32"}, "runs": 3}
+    write(tmp_path / "study", "papers/tiny/table1.yaml", {key: TABLE[key] for key in TABLE if key != "published"})
+    by_seed = {"table1": {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}}
+    recording |= {"tables": published, "by_seed": by_seed}
+    write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", recording)
+    page = report(config)[1]
+    top = top_of(page)
+    assert "Repeats the record of 2026-01-02 on another CPU: all 1 means have the recorded digits." in top
+    assert "cells repeat (1) or reproduce (0) the recorded run, or agree with" in top
+    assert "<dd>cpu: a &lt;box&gt;</dd>" in page
 
 
 # --- papers that the scale does not run: recorded numbers stand below the published ones

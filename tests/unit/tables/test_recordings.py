@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
+from retort.results.collect import read_scores
+from retort.results.tidy import Line
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.recordings import (
-    record,
-    record_scale,
-    remark_on_recording,
-)
+from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_record, made
+from tests.tiny.results import SCORES, change_record, collected, made, paths
 from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -35,46 +33,131 @@ def ours(config: dict[str, Any], **more: Any) -> Study:
     return open_study(read_config(config))
 
 
-def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
+def compared(config: dict[str, Any], device: str = "cpu: <any>", again: bool = True, **scores: Any) -> str:
+    """Make table 1, from these scores or from those that are there, and return how it compares with the record."""
+    study = open_study(read_config(config))
+    if again:
+        lines, _ = made(config, "table1", **scores)
+    else:
+        lines = collected(study, "table1", read_scores(study, paths()[0]))[1]
+    return compared_with_record(study, "tiny", lines, [device])
+
+
+def verdicts_of(lines: list[Line]) -> dict[tuple[str, str], str]:
+    """Return (row, column) -> the verdict on each published score."""
+    return {(line.row, line.column): line.verdict for line in lines if line.published is not None}
+
+
+def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
     made(config, "table1")
     with pytest.raises(RetortError, match=r"table1\.yaml: its means are of 3 runs; set runs: 3"):
         record(ours(config, runs=5), "tiny")
     study = ours(config)
-    assert record(study, "tiny") == ["table1.yaml", "paper.yaml"]
-    folder = study.folder / "papers" / "tiny"
-    published = yaml.safe_load((folder / "table1.yaml").read_text())["published"]
-    assert list(published) == ["teacher", "kd", "attention"]  # short names
-    assert yaml.safe_load((folder / "paper.yaml").read_text())["recorded"]["commit"] == "abc1234"
+    assert record(study, "tiny") == ["recorded/float32.yaml"]
+    kept = yaml.safe_load((study.folder / "papers/tiny/recorded/float32.yaml").read_text())
+    assert (kept["run"]["commit"], kept["run"]["precision"], kept["runs"]) == ("abc1234", "float32", 3)
+    assert list(kept["tables"]["table1"]) == ["teacher", "kd", "attention"]  # short names
+    assert kept["tables"]["table1"]["kd"] == {"Acc. %": [72.0, 2.0], "Pearson": [60.0, 10.0]}
+    assert kept["by_seed"]["table1"]["kd"]["Acc. %"] == {1: 70.0, 2: 72.0, 3: 74.0}
     lines, renders = made(config, "table1")
-    judged = [line for line in lines if line.task and line.published is not None]
-    assert judged
-    assert all(line.mean == pytest.approx(line.published, abs=1e-3) for line in judged)
-    assert {(line.verdict, line.assumes) for line in judged} == {("agrees", "the same digits as the recorded run")}
-    assert "agrees" in renders["md"].split("Scale:")[0]
+    assert set(verdicts_of(lines).values()) == {"repeats"}
+    assert ("B", "Average") in verdicts_of(lines)  # formed under each seed, of the record too
+    assert "A cell 'repeats' the recorded run when each seed has its digits." in renders["md"]
+    assert "by Welch" not in renders["md"]
 
 
-def test_nothing_is_written_before_all_is_checked(config: dict[str, Any]) -> None:
+def test_a_run_with_the_same_seeds_reproduces_the_recorded_one_where_nothing_shifts(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    record(ours(config), "tiny")
+    near, shifted = [0.71, 0.71, 0.75], [0.41, 0.571, 0.6105]
+    lines, renders = made(config, "table1", **{
+        "tiny-kd": {"mood": near, "rating": SCORES["tiny-kd"]["rating"]},
+        "tiny-attention": {"mood": SCORES["tiny-attention"]["mood"], "rating": shifted},
+    })  # fmt: skip
+    found = verdicts_of(lines)
+    assert found["A & <b>_1", "Acc. %"] == "reproduces"
+    assert found["A & <b>_1", "Pearson"] == found["B", "Acc. %"] == "repeats"
+    assert found["B", "Pearson"] == "inconclusive"  # 1.0 points above it under every seed
+    assert "a paired t-test over the seeds shows no shift" in renders["md"]
+
+
+def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    record(ours(config), "tiny")
+    other = {**config, "precision": "bfloat16"}
+    lines, _ = made(other, "table1")
+    judged = verdicts_of(lines)
+    assert set(judged.values()).isdisjoint({"reproduces"})  # another run: its numbers are not paired with these
+    assert not any(line.published_by_seed for line in lines)
+    made(other, "table1", **LATER)
+    assert record(ours(other), "tiny") == ["recorded/bfloat16.yaml"]
+    folder = Path(config["study"]) / "papers/tiny/recorded"
+    assert sorted(path.name for path in folder.glob("*.yaml")) == ["bfloat16.yaml", "float32.yaml"]
+    for one, scores in ((config, {}), (other, LATER)):
+        assert set(verdicts_of(made(one, "table1", **scores)[0]).values()) == {"repeats"}
+
+
+def test_a_record_without_scores_by_seed_is_judged_as_another_run(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    file = ours(config).folder / "papers/tiny/recorded/float32.yaml"
+    record(ours(config), "tiny")
+    file.write_text(yaml.safe_dump({k: v for k, v in yaml.safe_load(file.read_text()).items() if k != "by_seed"}))
+    lines, _ = made(config, "table1", **{"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": [0.5, 0.6, 0.7]}})
+    found = verdicts_of(lines)
+    assert (found["A & <b>_1", "Acc. %"], found["A & <b>_1", "Pearson"]) == ("inconclusive", "repeats")
+
+
+def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
         record(open_study(read_config(config)), "tiny")
     made(config, "table1")
-    study = ours(config)
+    study = ours(config, published=TABLE["published"])
     folder = study.folder / "papers" / "tiny"
-    with (folder / "paper.yaml").open("a") as stream:
-        stream.write("recorded: {}\ntitle: Another\n")
-    before = {path: path.read_text() for path in folder.rglob("*.yaml")}
-    with pytest.raises(RetortError, match="'recorded' is not the last key; move it to the end of the file"):
+    with pytest.raises(RetortError, match=r"table1\.yaml: it has published numbers of its own; delete its key"):
         record(study, "tiny")
-    assert {path: path.read_text() for path in folder.rglob("*.yaml")} == before
+    assert not (folder / "recorded").exists()
+    record(ours(config), "tiny")
+    with pytest.raises(RetortError, match=r"table1: its published numbers are in the folder 'recorded'; delete"):
+        ours(config, published=TABLE["published"])
 
 
-def test_a_table_without_a_file_of_its_own_is_not_recorded(config: dict[str, Any]) -> None:
+def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = ours(config)
     file = study.folder / "papers/tiny/table1.yaml"
     set_value(study.folder, "papers/tiny/paper.yaml", "tables", to={"table1": yaml.safe_load(file.read_text())})
     file.unlink()
-    with pytest.raises(RetortError, match="table1 stands in paper.yaml; move it to table1.yaml, so that it can be"):
-        record(open_study(read_config(config)), "tiny")
+    record(open_study(read_config(config)), "tiny")
+    assert set(verdicts_of(made(config, "table1")[0]).values()) == {"repeats"}
+
+
+def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    assert compared(config) == "No run of this study is recorded."
+    record(ours(config), "tiny")
+    assert compared(config) == "Repeats the record of 2026-01-02: all 6 means have the recorded digits."
+    near = {"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": SCORES["tiny-kd"]["rating"]}}
+    assert compared(config, "cpu: another", **near) == (
+        "Reproduces the record of 2026-01-02 on another CPU: largest difference 0.3 (Acc. %, A & <b>_1), none differs, "
+        "5 of 6 means have the recorded digits."
+    )
+    assert compared(config, "NVIDIA H100", **LATER).startswith(
+        "Does not reproduce 1 of 6 means of the record of 2026-01-02 on another machine: largest difference 10.0 "
+        "(Acc. %, A & <b>_1), 1 differs"
+    )
+    made(config, "table1")
+    Path("results/scores/tiny-kd/mood/seed-2.json").unlink()
+    some = compared(config, again=False)
+    assert some.endswith("its 5 means have the recorded digits. So far 5 of its 6 scores were measured.")
+    assert compared({**config, "precision": "bfloat16"}) == (
+        "No run in bfloat16 is recorded: the published numbers are those of the record of 2026-01-02 in float32, and "
+        "are judged as those of other runs."
+    )
+    file = Path(config["study"], "papers/tiny/recorded/float32.yaml")
+    file.write_text(file.read_text().partition("by_seed:")[0])
+    assert compared(config) == (
+        "The record of 2026-01-02 has no scores by seed: its numbers are judged as those of other runs."
+    )
 
 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
@@ -108,6 +191,7 @@ def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, Any]) -> N
     assert "recorded" not in before["md"].lower()
     _, kept = recorded(reduced)
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [72.0, 2.0]}
+    assert kept["by_seed"]["table1"]["A & <b>_1"] == {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}
     assert (kept["run"]["commit"], kept["runs"], kept["samples"]) == ("abc1234", 3, {})  # all was read whole
     lines, after = made(reduced, **LATER)
     line = next(line for line in lines if line.student == "tiny-kd" and line.task == "mood")

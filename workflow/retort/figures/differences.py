@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retort.engine.job import Job
 from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, save_empty_figure
-from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE
+from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE, REPEATS, REPRODUCES
 from retort.results.tidy import Line, read
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # verdict -> its marker; shape and filling tell the verdicts apart in greyscale too
 MARKERS: dict[str, dict[str, Any]] = {
+    REPEATS: {"color": GREEN, "marker": "s", "markerfacecolor": GREEN},
+    REPRODUCES: {"color": GREEN, "marker": "s", "markerfacecolor": "none"},
     AGREES: {"color": GREEN, "marker": "o", "markerfacecolor": GREEN},
     INCONCLUSIVE: {"color": BLUE, "marker": "o", "markerfacecolor": "none"},
     DIFFERS: {"color": ORANGE, "marker": "D", "markerfacecolor": ORANGE},

@@ -1,7 +1,10 @@
 """Decide whether our numbers show that a claim is true, that it is false, or neither, by a parametric bootstrap.
 
 Each mean is drawn anew many times from its sampling distribution: mean + s / sqrt(n) * t, where t has Student's
-distribution with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
+distribution with n - 1 degrees of freedom. Means of runs with the same n seeds are drawn together, from the
+multivariate t distribution with the covariance of their scores over these seeds. So the difference of two of them, or
+any weighted sum, is drawn as in a paired t-test over the seeds, which is exact for normal scores, also with two seeds.
+The claim is judged on every draw by its own comparison.
 
 - The claim holds if it is true of our means and of at least 97.5 % of the draws. A claim about the best of several
   rows, gains or pairs of columns must also be true of one of them by itself: of k candidates that fulfil it in any
@@ -16,13 +19,16 @@ distribution with n - 1 degrees of freedom. The claim is judged on every draw by
 Each claim is decided by itself, without a correction over several claims.
 
 A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
-For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is undecided. Values are
-drawn independently, even if several depend on the same time. Sizes, counts and settings are exact: they are not drawn.
+For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is undecided. Values that
+do not pair are drawn independently, even if several depend on the same time. Sizes, counts and settings are exact: they
+are not drawn.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -56,11 +62,13 @@ class Outcome:
         runs: for an undecided claim, the runs of each student that would decide it; 0 if more than `TRIED`; None if the
             deviation of a number is not known.
         known: for a claim that is open so far, how many of its cells have a number.
+        removed: the share of the variance that pairs of runs with the same seeds remove; None without such pairs.
     """
 
     kind: Kind
     runs: int | None = None
     known: Coverage | None = None
+    removed: float | None = None
 
 
 def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[float, int] | None:
@@ -76,16 +84,66 @@ def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[fl
     return assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM
 
 
+def _pairs(cell: NumberedCell) -> bool:
+    """Return whether the errors of a cell are drawn with those of others that have its seeds."""
+    return len(cell.by_seed) > 1 and bool(cell.std)
+
+
+def drawn_means(
+    cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, count: int, generator: np.random.Generator
+) -> dict[Key, np.ndarray]:
+    """Return `count` draws of the mean of each cell; without those of means that have no error.
+
+    Args:
+        cells: the cells.
+        assumed: the standard deviation of a score that has none.
+        runs: draw as if each student had at least so many runs.
+        count: the number of draws.
+        generator: what draws.
+    """
+    together: dict[tuple[int, ...], list[Key]] = {}
+    drawn = {}
+    for key, cell in cells.items():
+        if _pairs(cell):
+            together.setdefault(cell.seeds, []).append(key)
+        elif error := _standard_error(cell, assumed, runs):
+            drawn[key] = cell.number.value + error[0] * generator.standard_t(error[1], count)
+    for seeds, keys in together.items():
+        n = max(len(seeds), runs)
+        scores = np.array([[score for _, score in cells[key].by_seed] for key in keys])  # [cells, seeds]
+        # x = means + Z (scores - means) / sqrt((k - 1) n) / sqrt(C / (n - 1)), with Z ~ N(0, 1) for each of k seeds and
+        # C ~ chi2(n - 1): multivariate t with the sample covariance / n.
+        normal = generator.standard_normal((count, len(seeds))) / math.sqrt((len(seeds) - 1) * n)
+        scale = np.sqrt(generator.chisquare(n - 1, count) / (n - 1))
+        errors = (scores - scores.mean(axis=1, keepdims=True)) @ normal.T / scale  # [cells, count]
+        drawn |= {key: cells[key].number.value + error for key, error in zip(keys, errors, strict=True)}
+    return drawn
+
+
 def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> Iterator[dict[Key, NumberedCell]]:
     """Yield `DRAWS` copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
     generator = np.random.default_rng(SEED)
-    errors = {key: error for key, cell in cells.items() if (error := _standard_error(cell, assumed, runs))}
-    means = np.array([cells[key].number.value for key in errors])
-    sizes, freedom = (np.array([error[at] for error in errors.values()]) for at in (0, 1))
     for count in (FIRST, DRAWS - FIRST):
-        drawn = means + sizes * generator.standard_t(freedom, (count, len(errors)))  # [count, means]
-        for values in drawn.tolist():
-            yield {**cells, **{key: cells[key].with_mean(mean) for key, mean in zip(errors, values, strict=True)}}
+        drawn = drawn_means(cells, assumed, runs, count, generator)
+        for values in zip(*(means.tolist() for means in drawn.values()), strict=True) if drawn else [()] * count:
+            yield {**cells, **{key: cells[key].with_mean(mean) for key, mean in zip(drawn, values, strict=True)}}
+
+
+def variance_removed(statement: Statement, side: Side) -> float | None:
+    """Return the share of the variance of a claim's differences that pairs of runs with the same seeds remove.
+
+    The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
+    """
+    cells = with_dev(statement, side).cells
+    own, others = ([cells[key] for group in groups for key in group.keys if key in cells and _pairs(cells[key])]
+                   for groups in (statement.cells, statement.than))  # fmt: skip
+    every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
+    pairs = [(a, b) for a, b in every if a.column == b.column and a.seeds == b.seeds]
+    apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)
+    paired = sum(
+        statistics.variance(x - y for (_, x), (_, y) in zip(a.by_seed, b.by_seed, strict=True)) for a, b in pairs
+    )
+    return 1 - paired / apart if apart else None
 
 
 @dataclass(frozen=True)
@@ -163,13 +221,15 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     if any(cell.unit in MEASURED and cell.std is None for cell in cells):
         return Outcome(Kind.UNDECIDED)
 
+    removed = variance_removed(statement, side)
+
     def decided(runs: int = 0) -> bool:
         shares = shares_of(statement, side, assumed, runs)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
-        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS)
-    return Outcome(Kind.UNDECIDED, next((runs for runs in TRIED if decided(runs)), 0))
+        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, removed=removed)
+    return Outcome(Kind.UNDECIDED, next((runs for runs in TRIED if decided(runs)), 0), removed=removed)
 
 
 def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
@@ -192,12 +252,13 @@ def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
         (name, cell.row) for name in recording.tables for cell in study.exhibits[paper, name].cells() if cell.differs
     }
     for name, rows in recording.tables.items():
-        digits = study.exhibits[paper, name].digits
+        digits, by_seed = study.exhibits[paper, name].digits, recording.by_seed.get(name, {})
         for row, columns in rows.items():
             for column, (mean, *deviations) in columns.items() if (name, row) not in differ else ():
                 std = deviations[0] if deviations else None
                 number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
                 runs = 1 if std is None else recording.runs
-                cells[name, row, column] = NumberedCell(name, row, column, number, runs, "x100", std)
+                scores = tuple(sorted(by_seed.get(row, {}).get(column, {}).items()))
+                cells[name, row, column] = NumberedCell(name, row, column, number, runs, "x100", std, by_seed=scores)
     keys = {key for claim in study.claims.get(paper, {}).values() for key in claim.keys}
     return Side(cells, dict.fromkeys(keys, "not in the recorded run"), Reached)

@@ -33,6 +33,7 @@ class NumberedCell:
         std: the standard deviation over these runs; None if unknown.
         unit: the unit of the tidy CSV; empty for a published number.
         diverged: whether the cell has no number because its training diverged.
+        by_seed: (seed, score) of each run, if known.
     """
 
     table: str
@@ -43,6 +44,12 @@ class NumberedCell:
     unit: str = ""
     std: float | None = None
     diverged: bool = False
+    by_seed: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of its runs, sorted; empty if its scores by seed are not known."""
+        return tuple(seed for seed, _ in self.by_seed)
 
     @property
     def known(self) -> bool:

@@ -26,7 +26,7 @@ from enum import StrEnum
 from retort.formatters import number as formatted
 from retort.judgement import groups
 from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, Stated, Verdict, comparisons
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line, Status, read_by_seed
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
@@ -106,7 +106,9 @@ def published(exhibits: Mapping[str, Exhibit]) -> Side:
         for cell in exhibit.published_cells():
             if cell.number:
                 key = (name, cell.row, cell.column)
-                numbers[key] = NumberedCell(*key, exhibit.as_stated(cell.number), cell.runs, std=cell.number.std)
+                numbers[key] = NumberedCell(
+                    *key, exhibit.as_stated(cell.number), cell.runs, std=cell.number.std, by_seed=cell.by_seed
+                )
     return Side(numbers, {})
 
 
@@ -138,7 +140,7 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
             if line.mean is not None:
                 std = "" if line.std is None else formatted(line.std, digits)
                 number = Number(formatted(line.mean, digits), line.mean, std)
-                cell = NumberedCell(*key, number, line.n, line.unit, line.std)
+                cell = NumberedCell(*key, number, line.n, line.unit, line.std, by_seed=read_by_seed(line.by_seed))
                 if line.status is not Status.DEV:
                     numbers[key] = cell
                     continue

@@ -26,12 +26,12 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of, margin_of
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
-VERDICTS = (AGREES, DIFFERS, INCONCLUSIVE)
+REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`repeats.py`)
+VERDICTS = (REPEATS, REPRODUCES, AGREES, DIFFERS, INCONCLUSIVE)
 POWER = 0.8
 MOST_RUNS = 1000  # more runs than this are not counted
 NO_RUNS = "none"
 HOPELESS = "with that, no number of runs of ours shows equal means to agree with a power of 80 %"
-REPEATED = 0.001  # points: a recorded run has three decimals
 TINY = 1e-9
 Limits = Callable[[Line], tuple[float, float]]  # a line -> its margin and its assumed standard deviation
 
@@ -143,14 +143,6 @@ def runs_needed(line: Line, known: Spreads, margin: float) -> str:
     return str(n[enough.argmax()]) if enough.any() else NO_RUNS
 
 
-def _repeats(line: Line) -> bool:
-    """Return whether a line repeats a recorded run: mean and deviation are the same to the last recorded digit."""
-    if line.published_half is None or line.published_half > REPEATED / 2 or line.n != _published_runs(line):
-        return False
-    pairs = [(line.mean, line.published), (line.std, line.published_std)]
-    return all(abs((ours or 0.0) - other) <= REPEATED / 2 + TINY for ours, other in pairs if other is not None)
-
-
 def size_verdict(line: Line) -> str:
     """Return 'agrees' if a number of parameters, rounded like the printed one, equals it; else 'differs'.
 
@@ -178,8 +170,6 @@ def _test(line: Line, margin: float, assumed: float) -> Line:
 def _decide(line: Line, p_holm: float, assumed: float) -> Line:
     """Add the verdict to a line with p-values."""
     line = replace(line, p_holm=p_holm)
-    if _repeats(line):
-        return replace(line, verdict=AGREES, assumes="the same digits as the recorded run")
     if (line.p_equivalence or 0.0) < LEVEL:
         return replace(line, verdict=AGREES)
     if p_holm < LEVEL:

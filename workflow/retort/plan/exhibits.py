@@ -189,12 +189,12 @@ def compares(plan: Plan, paper: str, name: str) -> list[Any]:
 def verdicts(plan: Plan, paper: str, name: str) -> list[Any]:
     """Return the version of the verdicts, the points that the paper's own file sets for them, and recorded numbers.
 
-    The numbers are those of a recorded run at this scale, if there is one.
+    The numbers are those of a recorded run at this scale, or of a study of ours, if there is one.
     """
     spec = plan.study.papers[paper]
     points = [level and level.points for level in (spec.margin, spec.assumed_std)]
-    recording = plan.study.recordings.get((paper, plan.config.scale))
-    recorded = [recording.tables.get(name, {}), recording.replacements] if recording else []
+    run = plan.study.record_of(paper) or plan.study.recordings.get((paper, plan.config.scale))
+    recorded = [run.tables.get(name, {}), run.by_seed.get(name, {}), run.replacements, run.run] if run else []
     return [VERSIONS["verdicts"], *points, *recorded]
 
 

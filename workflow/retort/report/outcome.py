@@ -40,6 +40,11 @@ class Files:
         """Return the path of a figure, or of the plot of a table's verdicts."""
         return self.root / f"reports/{paper}/{name}.svg"
 
+    def of_tables(self, study: Study, paper: str) -> list[Line]:
+        """Return the tidy lines of a paper's tables, if their files exist."""
+        paths = [self.tidy(paper, name) for name in study.exhibits_of(paper) if name.startswith("table")]
+        return [line for path in paths if path.is_file() for line in read(path)]
+
     def of_claims(self, study: Study, paper: str) -> dict[str, list[Line]]:
         """Return the tidy lines of the tables that a paper's claims read, if their files exist."""
         names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
@@ -136,6 +141,18 @@ def _listed(name: str, statement: Statement, one: Outcome) -> OpeningClaim:
 
 
 def _remark(one: Outcome) -> str:
+    """Return what the line of a claim says of its evidence: the cells that are known so far, or runs, and pairs."""
+    return "; ".join(filter(None, (_needed(one), _paired(one.removed))))
+
+
+def _paired(removed: float | None) -> str:
+    """Return what pairs of runs with the same seeds do to the variance of a claim's differences, as text."""
+    if removed is None:
+        return ""
+    return f"pairs by seed {'remove' if removed >= 0 else 'add'} {abs(removed):.0%} of the variance".replace("%", " %")
+
+
+def _needed(one: Outcome) -> str:
     """Return on how many cells a claim is judged so far, or how many runs would decide it; empty if it is decided."""
     if one.kind is not Kind.UNDECIDED:
         return f"on {one.known}" if one.known else ""
@@ -159,6 +176,8 @@ class Tally:
         measured: cells with a value of ours.
         not_run: cells that this scale does not run, or that have no student yet.
         without: all other cells without a value of ours: quoted from other work, diverged, missing.
+        repeats: measured cells that have the digits of the recorded run.
+        reproduces: measured cells that reproduce it under the same seeds.
         agrees: measured cells that agree with the published values.
         differs: measured cells that differ from them.
         inconclusive: measured cells with the verdict 'inconclusive'.
@@ -173,6 +192,8 @@ class Tally:
     measured: int = 0
     not_run: int = 0
     without: int = 0
+    repeats: int = 0
+    reproduces: int = 0
     agrees: int = 0
     differs: int = 0
     inconclusive: int = 0
@@ -193,7 +214,12 @@ class Tally:
     @property
     def judged(self) -> int:
         """The number of cells with a verdict."""
-        return self.agrees + self.differs + self.inconclusive
+        return self.confirmed + self.differs + self.inconclusive
+
+    @property
+    def confirmed(self) -> int:
+        """The number of cells that repeat or reproduce a recorded run, or agree with the published values."""
+        return self.repeats + self.reproduces + self.agrees
 
     @property
     def cells(self) -> int:
@@ -213,6 +239,8 @@ class Part:
 def cell_parts(counted: Tally) -> list[Part]:
     """Return the parts of a bar of cells by state."""
     return _parts(
+        ("agrees", "repeat the recorded run", counted.repeats),
+        ("agrees", "reproduce it", counted.reproduces),
         ("agrees", "agree", counted.agrees),
         ("inconclusive", "inconclusive", counted.inconclusive),
         ("differs", "differ", counted.differs),
@@ -275,7 +303,8 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
     others = counts_of(verdicts.values())
     return Tally(
         measured=measured, not_run=not_run, without=len(cells) - measured - not_run,
-        agrees=counted["agrees"], differs=counted["differs"], inconclusive=counted["inconclusive"],
+        repeats=counted["repeats"], reproduces=counted["reproduces"], agrees=counted["agrees"],
+        differs=counted["differs"], inconclusive=counted["inconclusive"],
         counted=sum(others.values()), as_printed=others["agrees"],
     )  # fmt: skip
 

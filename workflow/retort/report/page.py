@@ -22,6 +22,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.layout import CellRun
 from retort.tables.make import log_of, run_of
+from retort.tables.recordings import compared_with_record
 
 LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 
@@ -77,7 +78,8 @@ def write_paper(
     """
     spec = study.papers[paper]
     return write_page(
-        to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
+        to, "paper.html", slug=paper, paper=spec, scale=study.config.scale, record=study.record_of(paper),
+        compared=compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices),
         tally=tally(study, paper, found, files), openings=[one for one in found if one.shown],
         exhibits=[exhibit(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,

@@ -76,13 +76,14 @@ class Line:
         text: our value as the paper would print it, in a cell that holds a setting.
         published_n: number of runs behind the published mean; 0 if unknown.
         published_half: half a unit of the last published digit.
-        low: lower end of the 95 % interval of the difference, ours minus published.
+        low: lower end of the 95 % interval of the difference, ours minus published; paired, if it reproduces a run.
         high: its upper end.
         p: p-value of the two-sided Welch test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
         margin: means that differ by at most this count as equal.
-        verdict: 'agrees', 'differs', 'inconclusive' or empty (`judgement/verdicts.py`).
+        verdict: 'agrees', 'differs', 'inconclusive' (`judgement/verdicts.py`), 'repeats', 'reproduces'
+            (`judgement/repeats.py`) or empty.
         assumes: what the verdict assumes if a side has no deviation or no number of runs.
         runs_needed: for an inconclusive cell: runs of ours with which equal means would be shown to agree, or 'none'.
         dev: our score on dev, in a cell that only a test server can score.
@@ -94,6 +95,8 @@ class Line:
         rerun: if `mean` is the best of our grid: the mean of its point trained again, on which claims are judged.
         rerun_std: its standard deviation.
         rerun_n: the number of its runs.
+        by_seed: the score under each seed, such as '1=74.6 2=74.45'; of `rerun` if there is one.
+        published_by_seed: the same of the recorded run whose mean is `published`, if its precision is that of this run.
     """
 
     paper: str
@@ -134,11 +137,27 @@ class Line:
     rerun: float | None = None
     rerun_std: float | None = None
     rerun_n: int = 0
+    by_seed: str = ""
+    published_by_seed: str = ""
 
     @property
     def state(self) -> str:
         """The status and its reason as a sentence."""
         return sentence(self.status, self.reason)
+
+
+BySeed = tuple[tuple[int, float], ...]  # (seed, score), sorted
+
+
+def by_seed_text(scores: Iterable[tuple[int, float]]) -> str:
+    """Return scores by seed as the text of a tidy CSV."""
+    return " ".join(f"{seed}={score:.10g}" for seed, score in sorted(scores))
+
+
+def read_by_seed(text: str) -> BySeed:
+    """Return (seed, score) of each score in a text of a tidy CSV."""
+    pairs = (part.partition("=") for part in text.split())
+    return tuple((int(seed), float(score)) for seed, _, score in pairs)
 
 
 HEADER = [field.name for field in fields(Line)]

@@ -176,6 +176,7 @@ Whole = Annotated[int, Field(strict=True)]
 Real = Annotated[float, Field(strict=True)]
 Version = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]  # up to eight digits: dates such as 20261122 fit
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random generators take
+BySeed = dict[Seed, Real]  # seed -> score
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.base import BySeed, Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
@@ -142,20 +142,29 @@ Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_
 
 
 class Recording(Spec):
-    """One file of a paper's folder `recorded`, named as the scale: a run of ours at that scale.
+    """One file of a paper's folder `recorded`: a run of ours, with its scores by seed.
 
-    It stands beside the numbers of whoever runs this scale, and never among the published ones.
+    Of a printed paper, the file is named as the scale. Its numbers stand beside those of whoever runs this scale, and
+    never among the published ones. Of a study of ours, it is named as the precision, and its numbers are the published
+    ones of whoever runs the study in this precision.
     """
 
     run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the run")
-    replacements: Settings = Field(description="what the scale put in place of what the papers print")
+    replacements: Settings = Field(
+        default={}, description="what the scale put in place of what the papers print; {} for a study of ours"
+    )
     runs: Whole = Field(ge=1, description="over how many runs a mean with a deviation is")
     samples: dict[Name, dict[Name, Sample]] | None = Field(
         default=None,
         description="task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was",
     )
     tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
-        min_length=1, description="table -> row -> column -> [mean] or [mean, standard deviation], times 100"
+        min_length=1,
+        description="table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as "
+        "in 'published' of the table",
+    )
+    by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = Field(
+        default={}, description="table -> row -> column -> seed -> score; older recordings lack it"
     )
 
 
@@ -184,7 +193,6 @@ class Paper(Judging):
     not_at: dict[Name, Text] = Field(default={}, description="scale at which nothing of the paper runs -> why")
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
-    recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     tables: dict[Name, Any] = Field(
         default={}, description="tables without a file of their own: name -> what the file would hold"
     )

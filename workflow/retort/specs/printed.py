@@ -252,6 +252,7 @@ class PublishedCell:
 
     Args:
         runs: the number of runs behind a mean; 0 if it is not known.
+        by_seed: (seed, score) of each run of ours behind a recorded mean, in the precision of the run.
     """
 
     row: str
@@ -259,6 +260,7 @@ class PublishedCell:
     text: str
     number: Number | None
     runs: int = 0
+    by_seed: tuple[tuple[int, float], ...] = ()
 
 
 def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:

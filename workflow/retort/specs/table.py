@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Real, StudentName, Text, Whole
+from retort.specs.base import BySeed, Real, StudentName, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.printed import (
     AVERAGE,
@@ -136,6 +136,9 @@ class MeasuredTable(Judging, TextTable):
     published: dict[StudentName, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )
+    by_seed: dict[StudentName, dict[str, BySeed]] = Field(
+        default={}, description="row's student -> column's label -> the published score of each seed of a recorded run"
+    )
 
     def headings(self) -> list[Heading]:
         """Return the columns of the printed cells."""
@@ -260,7 +263,10 @@ class MeasuredTable(Judging, TextTable):
             return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.printed_cells()]
         names = {row.student: name for name, row in rows.items()}
         return [
-            recorded_cell(names[student], column, values, self.runs)
+            replace(
+                recorded_cell(names[student], column, values, self.runs),
+                by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
+            )
             for student, published in self.published.items()
             for column, values in published.items()
             if student in names

@@ -51,6 +51,7 @@ class Study:
     claims: dict[str, dict[str, Statement]] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     recordings: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (paper, scale) -> a run of ours
+    records: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (study of ours, precision) -> a run
     facts: dict[str, Facts] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
@@ -60,6 +61,14 @@ class Study:
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
     unread: set[str] = field(default_factory=set)  # names that could not be read; `*` stands for an unknown part
+
+    def record_of(self, paper: str) -> Recording | None:
+        """Return the recorded run whose numbers a study of ours publishes; None if there is none.
+
+        It is that in the precision of this run, else one in another precision, which shares no training with it.
+        """
+        runs = {precision: run for (slug, precision), run in self.records.items() if slug == paper}
+        return runs.get(self.config.resolved_precision(), next(iter(runs.values()), None))
 
     def place_of(self, paper: str, exhibit: str) -> tuple[Path, str]:
         """Return the file of a table or figure, and the key under which it stands there, for messages.

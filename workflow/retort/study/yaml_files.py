@@ -37,6 +37,7 @@ FOLDERS: dict[str, Any] = {
     "protocols": Protocol,
 }
 COLUMNS = "papers/columns.yaml"
+PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
 PAPER_FILES = (
     "paper.yaml", "students.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
 )  # fmt: skip
@@ -148,7 +149,8 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
     places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in (*FOLDERS, "scales")}
     scales = tuple(path.name for path in (folder / "scales").glob("*.yaml"))
     for paper in (folder / "papers" / paper for paper in papers):
-        places |= {paper: PAPER_FILES, paper / "recorded": scales}
+        precisions = [f"{name}.yaml" for name in PRECISIONS if is_ours(paper / "paper.yaml")]
+        places |= {paper: PAPER_FILES, paper / "recorded": (*scales, *precisions)}
     below = [path for place in places for path in place.glob("**/*.y*ml")]
     places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml",)}
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
@@ -209,7 +211,7 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
             statements[slug] = statements.get(slug, {}) | found
     for recorded in sorted(path.glob("recorded/*.yaml")):
         if recording := loading.one(recorded, Recording, problems):
-            study.recordings[slug, recorded.stem] = recording
+            (study.records if recorded.stem in PRECISIONS else study.recordings)[slug, recorded.stem] = recording
     _read_exhibits(study, path, names, problems)
     for noun, inside in (("table", paper.tables), ("figure", paper.figures)):
         for name, content in inside.items():
@@ -260,10 +262,30 @@ def _read_deviations(study: Study, path: Path, students: Collection[str], proble
             study.students[f"{paper}-{name}"] = student.model_copy(update={"deviations": deviations})
 
 
+def _completed(study: Study, problems: Problems, name: str, inside: str = "") -> loading.Change:
+    """Return a change of a table or figure: its list of columns, and the numbers of the recorded run, are entered.
+
+    Scores by seed are entered only of a run in the precision of this one: they are of the same trainings.
+    """
+    columns = enter_columns(study, problems, inside)
+
+    def enter(path: Path, content: Any) -> Any:
+        content, record = columns(path, content), study.record_of(path.parent.name)
+        if record is None or name not in record.tables or not isinstance(content, dict):
+            return content
+        if "published" in content:
+            problems.add(path, f"{name}: its published numbers are in the folder 'recorded'; delete 'published'")
+        same = record.run.get("precision") == study.config.resolved_precision()
+        by_seed = {"by_seed": record.by_seed[name]} if same and name in record.by_seed else {}
+        return {**content, "published": record.tables[name], **by_seed}
+
+    return enter
+
+
 def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
     for noun in ("table", "figure"):
         for file in sorted(path.glob(f"{noun}*.yaml")):
-            exhibit = loading.one(file, exhibit_type(noun), problems, names, enter_columns(study, problems))
+            exhibit = loading.one(file, exhibit_type(noun), problems, names, _completed(study, problems, file.stem))
             problems.attempt(file, "file name", loading.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit
@@ -281,7 +303,7 @@ def _read_inside(
         problems.add(file, f"{key}: {name}.yaml is there, too; keep one of them")
         return
     study.files["exhibits", f"{paper}/{name}"] = file
-    changed = enter_columns(study, problems, name)(file, content)
+    changed = _completed(study, problems, name, name)(file, content)
     is_read = changed is not loading.UNREAD
     exhibit = problems.validate(file, key, exhibit_type(noun), changed, names) if is_read else None
     if exhibit is None:

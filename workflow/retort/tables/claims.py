@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +37,8 @@ RULE = (
     "claim allows; on ours when they have its sign and are at least as large, less that distance, since another run "
     "need not repeat a number. Numbers of parameters must meet it on both sides. "
     f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells contains zero (Welch, by "
-    "their own standard deviations and runs, published or ours), so that other seeds may turn the verdict. "
+    "their own standard deviations and runs, published or ours; seed by seed if both have the same seeds), so that "
+    "other seeds may turn the verdict. "
     "'Holds so far', 'does not hold so far': by the means of the cells that have a number; the others may turn it. "
     f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
     "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
@@ -91,7 +93,12 @@ def _remark(pair: Pair | None) -> str:
     if not pair or pair[0].column != pair[1].column:
         return ""
     parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
-    if len(parts) < len(pair) or not any(part.variance for part in parts):
+    if (n := len(pair[0].by_seed)) > 1 and pair[0].seeds == pair[1].seeds:
+        apart = [a - b for (_, a), (_, b) in zip(pair[0].by_seed, pair[1].by_seed, strict=True)]
+        parts = [Part(statistics.variance(apart) / n, n - 1)]
+    elif len(parts) < len(pair):
+        return ""
+    if not any(part.variance for part in parts):
         return ""
     low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
     return WITHIN if low <= 0 <= high else ""

@@ -68,7 +68,7 @@ class Entry:
     Args:
         text: our value.
         published: the published value; empty if there is none.
-        verdict: 'agrees', 'inconclusive', 'differs' or empty.
+        verdict: one of `VERDICTS`, or empty.
         bold: whether `text` is printed bold.
         mark: the letters of the cell's footnotes, split by commas; empty if there is none.
         difference: ours minus published, with its interval if it has one.
@@ -217,7 +217,7 @@ def verdict_remark(verdicts: Mapping[tuple[str, str], str], lines: Iterable[Line
 def _difference(line: Line, decimals: int) -> str:
     """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
     # not judged: another model, another size of model, or another split
-    of_another_model = bool(line.differs) or (line.unit == "x100" and line.low is None)
+    of_another_model = bool(line.differs) or (line.unit == "x100" and not line.verdict and line.low is None)
     if line.mean is None or line.published is None or of_another_model:
         return ""
     difference = signed(line.mean - line.published, decimals)

@@ -21,7 +21,7 @@ from retort.results.collect import (
     without_value,
 )
 from retort.results.score_files import Record
-from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status, by_seed_text
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
 from retort.specs.rows import CellSpec
@@ -86,7 +86,7 @@ def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
     if not (cell and cell.number):
         return {}
     printed = {"published": cell.number.value, "published_std": cell.number.std, "published_half": cell.number.half}
-    return {**printed, "published_n": cell.runs}
+    return {**printed, "published_n": cell.runs, "published_by_seed": by_seed_text(cell.by_seed)}
 
 
 def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
@@ -259,6 +259,7 @@ def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -
             inputs.paper, inputs.name, cell.row, cell.column, one.chosen or cell.student, cell.task, cell.metric, unit,
             **published_fields(published.get((cell.row, cell.column))), **one.fields,
             scale=inputs.study.config.scale, differs=cell.differs,
+            by_seed=by_seed_text((one.rerun or one).by_seed.items()),
         )  # fmt: skip
         lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
     return lines

@@ -1,11 +1,12 @@
 """Recorded runs: show their numbers beside a run's own, and write the numbers of a run into the study's files.
 
-A run of a study of ours is recorded as its published numbers (`record`); a run of a printed paper at a smaller scale,
-in the paper's folder `recorded` (`record_scale`).
+A run of a study of ours is recorded as its published numbers in the precision of the run (`record`), a run of a printed
+paper at a smaller scale beside those (`record_scale`): each is a file of the paper's folder `recorded`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,11 @@ import yaml
 
 from retort.atomic import write_text
 from retort.errors import RetortError
+from retort.formatters import number
+from retort.judgement.repeats import differences
+from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
-from retort.results.tidy import HAS_VALUE, Line, read
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, read_by_seed
 from retort.specs.exhibit import Exhibit
 from retort.specs.loading import Problems
 from retort.specs.paper import Recording
@@ -65,8 +69,8 @@ def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
     cells = recording.tables.get(lines[0].table, {}) if recording else {}
 
     def add_recorded(line: Line) -> Line:
-        number = cells.get(line.row, {}).get(line.column)
-        return replace(line, recorded=number[0], recorded_std=number[1] if number[1:] else None) if number else line
+        values = cells.get(line.row, {}).get(line.column)
+        return replace(line, recorded=values[0], recorded_std=values[1] if values[1:] else None) if values else line
 
     return [add_recorded(line) for line in lines]
 
@@ -131,6 +135,65 @@ def _with_sample(task: str, recording: Recording) -> str:
     return f"{task} (a sample: {rows})" if rows else task
 
 
+def compared_with_record(study: Study, paper: str, lines: Iterable[Line], devices: Iterable[str]) -> str:
+    """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
+
+    Args:
+        study: the study.
+        paper: the study of ours.
+        lines: the lines of its tables.
+        devices: the devices of the run.
+    """
+    record, precision = study.record_of(paper), study.config.resolved_precision()
+    if record is None:
+        return "No run of this study is recorded." if study.papers[paper].ours else ""
+    of = f"the record of {record.run.get('date', 'an unknown date')}"
+    if (recorded_in := record.run.get("precision")) != precision:
+        return (
+            f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
+            "judged as those of other runs."
+        )
+    if not record.by_seed:
+        return f"{of.capitalize()} has no scores by seed: its numbers are judged as those of other runs."
+    measured = [line for line in lines if line.published_by_seed and line.column != AVERAGE and line.mean is not None]
+    paired = [line for line in measured if differences(line)]
+    if not paired:
+        return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
+    where = "" if {*devices} == {record.run.get("machine")} else " on another CPU"
+    if any(not device.startswith("cpu") for device in (*devices, record.run.get("machine", ""))):
+        where = where.replace("CPU", "machine")
+    return _compared(paired, of, where, sum(len(row) for rows in record.by_seed.values() for row in rows.values()))
+
+
+def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
+    """Return how the cells that pair with a record differ from it, as a sentence.
+
+    Args:
+        paired: their lines.
+        of: the record, as text.
+        where: on which other machine the run was made, as text.
+        recorded: how many scores the record has.
+    """
+
+    def apart(line: Line) -> float:
+        return abs((line.mean or 0.0) - (line.published or 0.0))
+
+    verdicts = Counter(line.verdict for line in paired)
+    others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
+    few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
+    if verdicts[REPEATS] == len(paired):
+        return f"Repeats {of}{where}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
+    largest = max(paired, key=apart)
+    size = number(apart(largest), 1 if apart(largest) >= 0.05 else 4)
+    counts = [
+        f"largest difference {size} ({largest.column}, {largest.row})",
+        f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}",
+        f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else "",
+    ]
+    does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
+    return f"{does} {of}{where}: {', '.join(filter(None, counts))}.{few}"
+
+
 # --- record a run
 
 
@@ -149,6 +212,16 @@ def _recorded_values(recorded: Iterable[Recorded]) -> Values:
     return values
 
 
+def _recorded_seeds(recorded: Iterable[Recorded]) -> dict[str, dict[str, dict[int, float]]]:
+    """Return row -> column -> seed -> score of the numbers that have scores by seed."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for row, column, line in recorded:
+        if recorded_value(line) and line.by_seed:
+            scores = {seed: round(score, KEPT[line.unit]) for seed, score in read_by_seed(line.by_seed)}
+            found.setdefault(row, {})[column] = scores
+    return found
+
+
 def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
     """Check that `runs` of a table of scores is the number of runs behind its means.
 
@@ -159,24 +232,6 @@ def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
     if exhibit.compared_rows() and counts - {exhibit.published_runs}:
         means = ", ".join(map(str, sorted(counts)))
         raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
-
-
-def _dump(content: Any) -> str:
-    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-
-
-def with_block(path: Path, key: str, content: Any) -> str:
-    """Return the text of a YAML file with its last block, that of `key`, replaced by `content`.
-
-    The text above the block stays as it is, with its comments.
-
-    Raises:
-        RetortError: another key comes after the block.
-    """
-    above, _, below = path.read_text(encoding="utf-8").partition(f"\n{key}:")
-    if any(line[:1] not in (" ", "", "#") for line in below.splitlines()[1:]):
-        raise RetortError(f"{path}: '{key}' is not the last key", "move it to the end of the file")
-    return f"{above.rstrip()}\n{_dump({key: content})}"
 
 
 def _scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
@@ -214,9 +269,9 @@ def _tables_of(study: Study, paper: str) -> dict[str, Path]:
 
 
 def record(study: Study, paper: str) -> list[str]:
-    """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
+    """Write the numbers of the last run as the published ones of a study of ours, in its precision; return the files.
 
-    All of it is checked before anything is written.
+    The record of another precision stays. All of it is checked before anything is written.
 
     Raises:
         RetortError: the paper is not a study of ours, a score is missing, a table has not been made, or the scores are
@@ -230,23 +285,54 @@ def record(study: Study, paper: str) -> list[str]:
     for path in (*scores, *tables.values()):
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-    made_by = _made_by(study, list(map(read_record, scores)))
-    folder = study.folder / "papers" / paper
-    texts: dict[str, str] = {}
+    found: dict[str, list[Recorded]] = {}
     for name, path in tables.items():
-        lines = read(path)
-        _check_runs(name, study.exhibits[paper, name], lines)
-        recorded = table_of(study, paper, name).recorded(study, paper, lines)
-        if recorded is not None:
-            if study.place_of(paper, name)[1]:
-                raise RetortError(f"{name} stands in paper.yaml", f"move it to {name}.yaml, so that it can be recorded")
-            texts[f"{name}.yaml"] = with_block(folder / f"{name}.yaml", "published", _recorded_values(recorded))
-    for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
-        texts[f"recorded/{figure.name}"] = figure.read_text(encoding="utf-8")
-    texts["paper.yaml"] = with_block(folder / "paper.yaml", "recorded", made_by)
-    for file, text in texts.items():
-        write_text(folder / file, text)
-    return list(texts)
+        exhibit, lines = table_of(study, paper, name), read(path)
+        _check_runs(name, exhibit, lines)
+        if (recorded := exhibit.recorded(study, paper, lines)) is not None:
+            if exhibit.published_cells() and study.record_of(paper) is None:
+                file, key = study.place_of(paper, name)
+                raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
+            found[name] = recorded
+    runs = max((line.n for numbers in found.values() for *_, line in numbers if line.unit == "x100"), default=1)
+    recording = _recording(study, list(map(read_record, scores)), found, runs=runs)
+    precision = recording.run["precision"]
+    folder = study.folder / "papers" / paper / "recorded"
+    file = folder / f"{precision}.yaml"
+    write_text(file, _text(file, recording))
+    drawn = sorted(Path(f"reports/{paper}").glob("figure*.svg"))
+    for figure in drawn:
+        write_text(folder / f"{precision}-{figure.name}", figure.read_text(encoding="utf-8"))
+    return [f"recorded/{name}" for name in (file.name, *(f"{precision}-{figure.name}" for figure in drawn))]
+
+
+def _recording(
+    study: Study, records: list[dict[str, Any]], found: dict[str, list[Recorded]], **about: Any
+) -> Recording:
+    """Return the recording of a run.
+
+    Args:
+        study: the study.
+        records: the scores of the run.
+        found: table -> its numbers.
+        about: further fields.
+    """
+    samples: dict[str, dict[str, list[int]]] = {}
+    for one in records:
+        for split, rows in one.get("sample", {}).items():
+            samples.setdefault(one["task"], {})[split] = list(rows)
+    by_seed = {name: seeds for name, numbers in found.items() if (seeds := _recorded_seeds(numbers))}
+    tables = {name: _recorded_values(numbers) for name, numbers in found.items()}
+    return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
+
+
+def _text(path: Path, recording: Recording) -> str:
+    """Return the text of a recording's file."""
+    content = yaml.safe_dump(
+        recording.model_dump(exclude_defaults=True), sort_keys=False, default_flow_style=None, width=118,
+        allow_unicode=True,
+    )  # fmt: skip
+    return schema_line(path, "recording") + str(content)
 
 
 def has_scores(lines: list[Line]) -> bool:
@@ -273,23 +359,14 @@ def record_scale(study: Study, paper: str) -> str:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
     paths = _scores_of(study, {(paper, name) for name in scored})
     records = [read_record(path) for path in paths if path.is_file()]
-    samples: dict[str, dict[str, list[int]]] = {}
-    for one in records:
-        for split, rows in one.get("sample", {}).items():
-            samples.setdefault(one["task"], {})[split] = list(rows)
-    recording = Recording(
-        run=_made_by(study, records),
-        replacements=_replacements(study.scale, paper),
-        runs=study.scale.replacements.seeds,
-        samples=samples,
-        tables={
-            name: _recorded_values((line.row, line.column, line) for line in lines if line.unit == "x100")
-            for name, lines in scored.items()
-        },
-    )
+    found = {
+        name: [(line.row, line.column, line) for line in lines if line.unit == "x100"] for name, lines in scored.items()
+    }
+    replaced = {"replacements": _replacements(study.scale, paper), "runs": study.scale.replacements.seeds}
+    recording = _recording(study, records, found, **replaced)
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     _check_that_all_is_kept(study, paper, path, recording)
-    write_text(path, schema_line(path, "recording") + _dump(recording.model_dump(mode="json")))
+    write_text(path, _text(path, recording))
     return str(path)
 
 

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retort.judgement.verdicts import judge_lines, limits_of, rule
+from retort.judgement import repeats
+from retort.judgement.repeats import judge_repeats
+from retort.judgement.verdicts import REPEATS, REPRODUCES, judge_lines, limits_of, rule
 from retort.results.collect import mean_of
-from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status, by_seed_text, read_by_seed
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, NamedColumns, Row
 from retort.specs.table import Decimals, MeasuredTable
@@ -26,7 +28,8 @@ class ModelsTable(MeasuredTable, Table):
 
     def judged(self, inputs: Inputs, lines: list[Line]) -> list[Line]:
         """Return lines of the table with their verdicts."""
-        return judge_lines(lines, limits_of(self, inputs.study.papers[inputs.paper]))
+        limits = limits_of(self, inputs.study.papers[inputs.paper])
+        return judge_repeats(judge_lines(lines, limits), limits)
 
     def lines_to_count(self, lines: list[Line]) -> list[Line]:
         """Return the lines that the report counts as cells: all."""
@@ -80,11 +83,12 @@ class ScoresTable(ModelsTable):
         averages = []
         for name, row in self.named_rows().items() if counted else ():
             cells = [line for line in lines if line.row == name and line.column in counted]
+            mean = mean_of(measured[name][column] for column in counted)
             averages.append(
                 Line(
                     cells[0].paper, cells[0].table, name, AVERAGE, row.student, "", "average", "x100",
-                    **_published_mean(cells), **mean_of(measured[name][column] for column in counted).fields,
-                    scale=cells[0].scale, differs=row.differs,
+                    **_published_mean(cells), **mean.fields, scale=cells[0].scale, differs=row.differs,
+                    by_seed=by_seed_text((mean.rerun or mean).by_seed.items()),
                 )
             )  # fmt: skip
         return averages
@@ -94,7 +98,9 @@ class ScoresTable(ModelsTable):
         notes = Notes()
         grid = self.grid(lines, notes, bold=self._best(lines))
         verdicts = verdict_remark(self.verdicts(lines), lines)
-        remarks = [*verdicts, *filter(None, [rule(lines)]), *_runs(lines), *_beside(lines)]
+        paired = all(line.verdict in (REPEATS, REPRODUCES) for line in lines if line.p is not None)
+        rules = [*filter(None, ["" if paired else rule(lines)]), *repeats.rule(lines)]
+        remarks = [*verdicts, *rules, *_runs(lines), *_beside(lines)]
         if AVERAGE in grid.head:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
@@ -119,8 +125,13 @@ def _published_mean(cells: list[Line]) -> dict[str, Any]:
     published = [cell.published for cell in cells if cell.published is not None]
     if len(published) < len(cells):
         return {}
+    by_seed = [dict(read_by_seed(cell.published_by_seed)) for cell in cells]
+    seeds = by_seed[0].keys() if all(one.keys() == by_seed[0].keys() for one in by_seed) else []
+    means = {seed: statistics.mean(one[seed] for one in by_seed) for seed in seeds}
     return {
         "published": statistics.mean(published),
+        "published_std": statistics.stdev(means.values()) if len(means) > 1 else None,
+        "published_by_seed": by_seed_text(means.items()),
         "published_n": min(cell.published_n for cell in cells),
         "published_half": statistics.mean(cell.published_half or 0.0 for cell in cells),  # an upper bound
     }

@@ -1,0 +1,80 @@
+"""Simulations of how often a claim about two rows is wrongly shown, where their runs share seeds and where not.
+
+Run it as a module to print the table of `workflow/retort/judgement/README.md`, which a test compares with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from retort.judgement.certainty import LEVEL, drawn_means
+from retort.judgement.comparisons import NumberedCell
+from retort.specs.printed import Number
+
+SEED, DRAWN = 20261125, 2000
+SEEDS, SHARED = (
+    (2, 3, 4, 8),
+    (0.0, 0.5, 0.9),
+)  # runs of a row; share of the variance that is due to the seed
+TABLES = {0.0: 2000, 2.0: 500}  # true difference of the two rows, in deviations over runs -> simulated tables
+
+
+def scores_of(runs: int, shared: float, apart: float, tables: int, step: float = 0.0) -> Any:
+    """Return made-up scores of two rows, in deviations over runs: (tables, rows, runs).
+
+    Args:
+        runs: the seeds, which are those of both rows.
+        shared: the share of the variance that the seeds explain in both rows.
+        apart: the true difference.
+        tables: how many tables.
+        step: scores are multiples of it, as accuracies on few rows are; 0 for any number.
+    """
+    draw = np.random.default_rng([SEED, runs, round(10 * shared), round(10 * apart)])
+    of_seed, own = draw.standard_normal((tables, 1, runs)), draw.standard_normal((tables, 2, runs))
+    scores = np.sqrt(shared) * of_seed + np.sqrt(1 - shared) * own + np.array([[apart], [0.0]])
+    return step * np.round((scores + draw.uniform(0, step, (tables, 1, 1))) / step) if step else scores
+
+
+def _above(scores: Any, paired: bool, draw: np.random.Generator) -> float:
+    """Return the share of draws in which the first row is above the second: scores are (rows, runs)."""
+    cells = {}
+    for row, values in zip("ab", scores, strict=True):
+        by_seed = tuple(enumerate(map(float, values), start=1)) if paired else ()
+        number = Number("", float(values.mean()))
+        cells["t", row, "c"] = NumberedCell(
+            "t", row, "c", number, len(values), "x100", float(values.std(ddof=1)), by_seed=by_seed
+        )
+    first, second = drawn_means(cells, lambda _: 0.6, 0, DRAWN, draw).values()
+    return float((first > second).mean())
+
+
+def shown(scores: Any, paired: bool) -> float:
+    """Return the share of tables that show the first row to be above the second."""
+    draw = np.random.default_rng(SEED)
+    return float(np.mean([_above(table, paired, draw) >= 1 - LEVEL / 2 for table in scores]))
+
+
+def resampled(scores: Any) -> float:
+    """Return the same for a bootstrap that draws the seeds of both rows anew, with replacement."""
+    draw, differences = np.random.default_rng(SEED), scores[:, 0] - scores[:, 1]
+    runs = differences.shape[1]
+    chosen = draw.integers(0, runs, (500, runs))
+    above = np.array([(values[chosen].mean(axis=1) > 0).mean() for values in differences])
+    return float((above >= 1 - LEVEL / 2).mean())
+
+
+def table() -> str:
+    """Return the table as Markdown."""
+    lines = ["| seeds | they share | paired (0) | apart (0) | seeds resampled (0) | paired (2) | apart (2) |",
+             "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for runs in SEEDS:
+        for shared in SHARED:
+            null, true = (scores_of(runs, shared, apart, tables) for apart, tables in TABLES.items())
+            shares = [shown(null, True), shown(null, False), resampled(null), shown(true, True), shown(true, False)]
+            lines.append(f"| {' | '.join(f'{100 * share:.0f}' for share in [runs / 100, shared, *shares])} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

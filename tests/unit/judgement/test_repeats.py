@@ -1,0 +1,96 @@
+"""Tests of verdicts on a run that was recorded before: it repeats it, reproduces it, or is judged as any other run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from retort.judgement.repeats import PAIRED, SAME, differences, judge_repeats, rule
+from retort.judgement.verdicts import judge_lines
+from retort.results.tidy import Line, by_seed_text
+
+from tests.tiny.results import line
+
+RECORDED = (70.12345, 70.9, 69.4)
+
+
+def limits(_: Line) -> tuple[float, float]:
+    """Return the margin and the assumed deviation of every line."""
+    return 1.0, 0.6
+
+
+def pair(ours: tuple[float, ...], recorded: tuple[float, ...] = RECORDED, **more: Any) -> Line:
+    """Return the line of a run and of a recorded one, both with the seeds 1, 2, ..."""
+    texts = [by_seed_text(enumerate(scores, start=1)) for scores in (ours, recorded)]
+    means = [sum(scores) / len(scores) for scores in (ours, recorded)]
+    std = {} if len(recorded) > 1 else {"published_std": None}
+    fields = {"n": len(ours), "by_seed": texts[0], "published_by_seed": texts[1], "published_half": 5e-6}
+    return line(*means, **{**fields, **std, **more})
+
+
+def judged(*lines: Line) -> list[Line]:
+    """Return the lines of one table with their verdicts."""
+    return judge_repeats(judge_lines(lines, limits), limits)
+
+
+def shifted(*by: float) -> tuple[float, ...]:
+    """Return the recorded scores, each with a difference."""
+    return tuple(score + more for score, more in zip(RECORDED, by, strict=True))
+
+
+def test_a_run_with_the_recorded_digits_repeats_it_however_wide_its_spread() -> None:
+    wide = (20.29866, -40.1, 80.7)
+    (same,) = judged(pair(tuple(score + 4e-6 for score in wide), wide, std=60.0))
+    assert (same.verdict, same.assumes) == ("repeats", SAME)
+    assert (same.low, same.high) == pytest.approx((0, 0), abs=1e-5)
+    (one_digit,) = judged(pair(shifted(1e-5, 0, 0)))
+    assert (one_digit.verdict, one_digit.assumes) == ("reproduces", PAIRED)
+
+
+def test_a_record_without_scores_by_seed_can_only_be_repeated() -> None:
+    (same,) = judged(line(68.5171, 68.517, std=37.925, published_half=0.0005))
+    assert (same.verdict, same.assumes) == ("repeats", SAME)
+    for other, half in ((68.519, 0.0005), (68.517, 0.05)):  # another number, and one that is not of a record
+        assert judged(line(other, 68.517, std=37.925, published_half=half))[0].verdict == "inconclusive"
+
+
+def test_rounding_reproduces_and_a_shift_or_a_distance_does_not() -> None:
+    near, shift, far, few = judged(
+        pair(shifted(0.9, -0.5, 0.2)),  # as wide as the scores, without a direction
+        pair(shifted(0.401, 0.4, 0.399), row="B"),  # small, but the same under each seed
+        pair(shifted(3.0, -0.5, 2.0), row="C"),
+        pair((70.6,), (70.0,), row="D"),  # of one seed: the margin alone decides
+    )
+    assert [one.verdict for one in (near, shift, far, few)] == [
+        "reproduces", judge_lines([shift], limits)[0].verdict, "inconclusive", "reproduces",
+    ]  # fmt: skip
+    assert shift.verdict not in ("repeats", "reproduces")
+    # the interval is that of the paired difference: 0.2 +- 4.303 * 0.7 / sqrt(3)
+    assert (near.low, near.high) == pytest.approx((0.2 - 1.739, 0.2 + 1.739), abs=1e-3)
+    assert (few.low, few.high, few.verdict) == (None, None, "reproduces")
+
+
+def test_shifts_are_corrected_over_the_table() -> None:
+    shift = pair(shifted(0.5, 0.45, 0.4))  # p = 0.004
+    assert judged(shift)[0].verdict != "reproduces"
+    others = [pair(shifted(0.5, -0.5, 0.1), row=str(at)) for at in range(20)]
+    assert judged(shift, *others)[0].verdict == "reproduces"
+
+
+def test_equal_differences_under_all_seeds_have_no_test() -> None:
+    near, far = judged(pair(shifted(0.05, 0.05, 0.05)), pair(shifted(1.5, 1.5, 1.5), row="B"))
+    assert near.verdict == "reproduces"
+    assert far.verdict != "reproduces"
+
+
+def test_runs_with_other_seeds_do_not_pair() -> None:
+    other = pair(RECORDED, by_seed="1=70.12345 2=70.9 4=69.4")
+    assert differences(other) == []
+    assert judged(other)[0].verdict not in ("repeats", "reproduces")
+    assert differences(pair(RECORDED, differs="without augmentation")) == []
+
+
+def test_a_table_explains_these_verdicts_only_if_it_has_one() -> None:
+    assert rule(judged(line(70.0, 70.0))) == []
+    (text,) = rule(judged(pair(shifted(0.9, -0.5, 0.2))))
+    assert "its mean is within 1 point of the recorded one" in text
