@@ -193,7 +193,7 @@ FILES: dict[str, File] = {
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper, with_exhibits),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
-    "students": File("workflow/papers/*/students.yaml", Student, with_families),
+    "students": File("workflow/papers/*/students*.yaml", Student, with_families),
     "columns": File("workflow/papers/columns.yaml", Columns, by_name),
     "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),

@@ -39,7 +39,7 @@ FOLDERS: dict[str, Any] = {
 COLUMNS = "papers/columns.yaml"
 PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
 PAPER_FILES = (
-    "paper.yaml", "students.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
+    "paper.yaml", "students*.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
 )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
-            problems.unread.add(f"{path.parent.name}-*" if path.stem == "students" else path.stem)
+            problems.unread.add(f"{path.parent.name}-*" if path.stem.startswith("students") else path.stem)
             problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
 
 
@@ -196,11 +196,12 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
         if name in study.protocols:
             problems.add(file, f"protocols.{name}: another protocol has this name; rename one")
         study.protocols[name], study.files["protocols", name] = protocol, file
-    students = path / "students.yaml"
-    entries = student_entries(students, problems) if loading.is_there(students) else {}
-    names = Names(slug, [*paper.teachers, *entries], study.all_papers)
-    _read_students(study, students, entries, names, problems)
-    _read_deviations(study, path / "deviations.yaml", entries, problems)
+    files = {each: student_entries(each, problems) for each in sorted(path.glob("students*.yaml"))}
+    students = [name for entries in files.values() for name in entries]
+    names = Names(slug, [*paper.teachers, *students], study.all_papers)
+    for each, entries in files.items():
+        _read_students(study, each, entries, names, problems)
+    _read_deviations(study, path / "deviations.yaml", students, problems)
     if paper.claims:
         study.claims[slug] = paper.claims
     for name, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
@@ -234,7 +235,7 @@ def _read_students(
             problems.unread.add(full)
             continue
         if full in study.students:
-            problems.add(path, f"another paper's student is called '{full}'; rename one")
+            problems.add(path, f"another file has a student that is called '{full}'; rename one")
         study.students[full] = student
         study.files["students", full], study.keys[full] = path, key
 
