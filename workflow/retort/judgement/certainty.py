@@ -84,6 +84,13 @@ def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[fl
     return assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM
 
 
+def differences_by_seed(first: NumberedCell, other: NumberedCell) -> list[float]:
+    """Return the first cell minus the other under each seed; empty unless they have the same seeds, two or more."""
+    scores, others = dict(first.by_seed), dict(other.by_seed)
+    same = len(scores) > 1 and scores.keys() == others.keys()
+    return [score - others[seed] for seed, score in scores.items()] if same else []
+
+
 def _pairs(cell: NumberedCell) -> bool:
     """Return whether the errors of a cell are drawn with those of others that have its seeds."""
     return len(cell.by_seed) > 1 and bool(cell.std)
@@ -105,7 +112,7 @@ def drawn_means(
     drawn = {}
     for key, cell in cells.items():
         if _pairs(cell):
-            together.setdefault(cell.seeds, []).append(key)
+            together.setdefault(tuple(seed for seed, _ in cell.by_seed), []).append(key)
         elif error := _standard_error(cell, assumed, runs):
             drawn[key] = cell.number.value + error[0] * generator.standard_t(error[1], count)
     for seeds, keys in together.items():
@@ -135,14 +142,14 @@ def variance_removed(statement: Statement, side: Side) -> float | None:
     The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
     """
     cells = with_dev(statement, side).cells
-    own, others = ([cells[key] for group in groups for key in group.keys if key in cells and _pairs(cells[key])]
-                   for groups in (statement.cells, statement.than))  # fmt: skip
-    every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
-    pairs = [(a, b) for a, b in every if a.column == b.column and a.seeds == b.seeds]
-    apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)
-    paired = sum(
-        statistics.variance(x - y for (_, x), (_, y) in zip(a.by_seed, b.by_seed, strict=True)) for a, b in pairs
+    own, others = (
+        [cells[key] for group in groups for key in group.keys if key in cells]
+        for groups in (statement.cells, statement.than)
     )
+    every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
+    pairs = [pair for pair in every if pair[0].column == pair[1].column and differences_by_seed(*pair)]
+    apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)
+    paired = sum(statistics.variance(differences_by_seed(*pair)) for pair in pairs)
     return 1 - paired / apart if apart else None
 
 

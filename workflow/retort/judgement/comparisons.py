@@ -47,11 +47,6 @@ class NumberedCell:
     by_seed: tuple[tuple[int, float], ...] = ()
 
     @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds of its runs, sorted; empty if its scores by seed are not known."""
-        return tuple(seed for seed, _ in self.by_seed)
-
-    @property
     def known(self) -> bool:
         """Whether the cell has a number; else its value is NaN, so that `<`, `>` and `==` with it are False."""
         return not math.isnan(self.number.value)

@@ -11,7 +11,7 @@ from typing import Any
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.formatters import condition, number
-from retort.judgement.certainty import side_of_recording
+from retort.judgement.certainty import differences_by_seed, side_of_recording
 from retort.judgement.comparisons import Pair, Reached, Verdict
 from retort.judgement.difference import Part, welch
 from retort.judgement.judge import SO_FAR, Kind, Side, coverage_of, decide, ours, published, recomputed
@@ -93,9 +93,8 @@ def _remark(pair: Pair | None) -> str:
     if not pair or pair[0].column != pair[1].column:
         return ""
     parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
-    if (n := len(pair[0].by_seed)) > 1 and pair[0].seeds == pair[1].seeds:
-        apart = [a - b for (_, a), (_, b) in zip(pair[0].by_seed, pair[1].by_seed, strict=True)]
-        parts = [Part(statistics.variance(apart) / n, n - 1)]
+    if apart := differences_by_seed(*pair):
+        parts = [Part(statistics.variance(apart) / len(apart), len(apart) - 1)]
     elif len(parts) < len(pair):
         return ""
     if not any(part.variance for part in parts):
