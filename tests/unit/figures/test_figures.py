@@ -101,7 +101,7 @@ def forest(*lines: Line) -> str:
 
 def test_verdicts_are_told_apart_without_colours() -> None:
     same, above = line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B")
-    repeated = line(70.0, 70.0, row="D", published_half=0.0005)
+    repeated = line(25.696112345678, 25.69611, row="D", published_half=0.0005)
     reproduced = line(70.0, 70.0, row="E", by_seed="1=69 2=71.1", published_by_seed="1=69.1 2=70.9")
     text = forest(same, above, line(71.0, 70.0, row="C"), repeated, reproduced)
     ET.fromstring(text)

@@ -92,10 +92,12 @@ def _panel(axes: Axes, title: str, lines: list[Line], rows: list[str]) -> None:
     axes.axvspan(-margin, margin, color=GRID, zorder=0, linewidth=0)
     axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
     for line in lines:
-        value, low, high = (line.mean or 0.0) - (line.published or 0.0), line.low or 0.0, line.high or 0.0
+        value = (line.mean or 0.0) - (line.published or 0.0)
+        below, above = value - (line.low or 0.0), (line.high or 0.0) - value
+        errors = [[max(below, 0.0)], [max(above, 0.0)]]  # an interval without width may be off by rounding
         axes.errorbar(
-            value, rows.index(line.row), xerr=[[value - low], [high - value]], markersize=5, elinewidth=1.2, capsize=0,
-            zorder=3, **MARKERS[line.verdict],
+            value, rows.index(line.row), xerr=errors, markersize=5, elinewidth=1.2, capsize=0, zorder=3,
+            **MARKERS[line.verdict],
         )  # fmt: skip
     axes.set_title(title, loc="left", fontsize=9, fontweight="bold", color=INK)
     axes.grid(visible=False, axis="y")
