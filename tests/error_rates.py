@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from retort.judgement.difference import INFINITE, LEVEL, TESTS, Part, holm, tasks_drawn, welch
+from retort.judgement.difference import LEVEL, TESTS, holm, tasks_drawn
+from retort.judgement.verdicts import Column, Side, difference
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
 from retort.study.load import open_study
@@ -47,10 +48,14 @@ class Runs:
         unusual = {"no deviation printed": not self.printed, "a deviation assumed for each task": self.by_task}
         return ", ".join([str(self.published_n), *(text for text, holds in unusual.items() if holds)])
 
-    @property
-    def assumed(self) -> Any:
-        """The deviation that is assumed of each cell, if neither side has one: a number, or an array (cells)."""
-        return of_each_task() if self.by_task else ASSUMED_STD.points
+    def sides(self, ours: Any, published: Any) -> tuple[Side, Side]:
+        """Return both sides of a cell of many tables, from their runs: (tables, runs)."""
+        known = (self.n > 1, self.printed and self.published_n > 1)
+        mine, theirs = (
+            Side(runs.shape[1], runs.var(axis=1, ddof=1) if there else None)
+            for runs, there in zip((ours, published), known, strict=True)
+        )
+        return mine, theirs
 
 
 RUNS = (
@@ -70,48 +75,122 @@ def printed_rows() -> Any:
     return np.array(list(rows.values()))
 
 
-def runs_of(apart: float, runs: Runs) -> tuple[Any, Any]:
-    """Return made-up runs of the cells of TABLES tables, ours and published: (tables, cells, runs) of either side."""
+def true_deviations() -> Any:
+    """Return the printed deviations of table 1, taken as the true ones: (columns, rows). One of 0.00 is half a unit."""
+    return np.maximum(printed_rows()[:, :, 1].T, 0.005)
+
+
+def runs_of(stds: tuple[Any, Any], apart: float, runs: Runs, tables: int = TABLES) -> tuple[Any, Any]:
+    """Return made-up runs of cells, ours and published: (tables, columns, rows, runs) of either side.
+
+    Args:
+        stds: the true deviations of our runs and of the published ones: (columns, rows) or (tables, columns, rows).
+        apart: the true difference.
+        runs: how many there are.
+        tables: how many tables.
+    """
     draw = np.random.default_rng([SEED, round(10 * apart), runs.n, runs.published_n])
-    std = printed_rows()[:, :, 1].ravel()
-    shape = (TABLES, len(std))
-    ours = apart + std[:, None] * draw.standard_normal((*shape, runs.n))
-    return ours, std[:, None] * draw.standard_normal((*shape, runs.published_n))
+    ours, published = (
+        std[..., None] * draw.standard_normal((tables, *std.shape[-2:], n))
+        for std, n in zip(stds, (runs.n, runs.published_n), strict=True)
+    )
+    return apart + ours, published
 
 
-def of_each_task() -> Any:
-    """Return a deviation for each cell of a table: the root mean square of those that are printed for its task."""
-    deviations = printed_rows()[:, :, 1]
-    return np.tile(np.sqrt((deviations**2).mean(axis=0)), len(deviations))
+def assumed_of(runs: Runs) -> Any:
+    """Return the deviation that each column assumes: of one of wang2023, what is printed for its task."""
+    deviations = true_deviations()
+    return np.sqrt((deviations**2).mean(axis=1)) if runs.by_task else np.full(len(deviations), ASSUMED_STD.points)
 
 
-def spreads_of(ours: Any, published: Any, runs: Runs) -> list[Part]:
-    """Return the parts of the variance of each cell's difference, as `verdicts.spreads` chooses them."""
-    known = [side for side, there in ((ours, runs.n > 1), (published, runs.printed and runs.published_n > 1)) if there]
-    both = 1 / runs.n + 1 / runs.published_n
-    parts = [
-        Part(side.var(axis=2, ddof=1) * (both if len(known) == 1 else 1 / side.shape[2]), side.shape[2] - 1)
-        for side in known
-    ]
-    nothing = sum(part.variance for part in parts) == 0  # runs without any spread count as none
-    return [*parts, Part(np.where(nothing, np.square(runs.assumed) * both, 0.0), ASSUMED_FREEDOM)]
-
-
-def decided(apart: float, runs: Runs) -> tuple[Any, Any]:
-    """Return which cells of the made-up tables agree and which differ: two arrays (tables, cells)."""
-    ours, published = runs_of(apart, runs)
-    value = ours.mean(axis=2) - np.round(published.mean(axis=2), 1)
-    rounding = Part(np.full_like(value, HALF**2 / 3), INFINITE)
-    tested = welch(value, [*spreads_of(ours, published, runs), rounding])
-    agrees = tested.p_equivalence(MARGIN.points) < LEVEL
-    differs = np.array([holm(list(p)) for p in tested.p()]) < LEVEL
+def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
+    """Return which cells of made-up tables agree and which differ: two arrays (tables, cells)."""
+    shape, assumed, tests = ours.shape[1:3], assumed_of(runs), []
+    for at in range(shape[0]):
+        sides = [runs.sides(ours[:, at, row], published[:, at, row]) for row in range(shape[1])]
+        column = Column.of(assumed[at % len(assumed)], sides)
+        for row, both in enumerate(sides):
+            value = ours[:, at, row].mean(axis=1) - np.round(published[:, at, row].mean(axis=1), 1)
+            tests.append(difference(value, both, column, HALF))
+    agrees = np.array([test.p_equivalence(MARGIN.points) < LEVEL for test in tests]).T
+    differs = np.array([holm(list(p)) for p in np.array([test.p() for test in tests]).T]) < LEVEL
     return agrees, differs & ~agrees
 
 
-def verdict_shares(apart: float, runs: Runs) -> list[float]:
+@functools.cache
+def shares_of_table1(apart: float, runs: Runs, ratio: float = 1.0) -> list[float]:
+    """Return shares in tables with the deviations of table 1, `ratio` times as large for the published runs."""
+    std = true_deviations()
+    return verdict_shares(*runs_of((std, ratio * std), apart, runs), runs)
+
+
+def verdict_shares(ours: Any, published: Any, runs: Runs) -> list[float]:
     """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
-    agrees, differs = decided(apart, runs)
+    agrees, differs = decided(ours, published, runs)
     return [agrees.mean(), (~agrees & ~differs).mean(), differs.mean(), differs.any(axis=1).mean()]
+
+
+# --- tables whose deviations are not as assumed
+
+Shape = tuple[int, int, int]  # tables, columns, rows
+Spread = Callable[[Any, Shape], tuple[Any, Any]]  # a generator and a shape -> true deviations, ours and published
+
+
+def printed_like(draw: Any, shape: Shape, freedom: float = ASSUMED_FREEDOM) -> Any:
+    """Return deviations that differ from cell to cell as the printed ones do, around 0.6."""
+    return ASSUMED_STD.points * np.sqrt(freedom / draw.chisquare(freedom, shape))
+
+
+def alike(std: Callable[[Any, Shape], Any]) -> Spread:
+    """Return true deviations that are the same on both sides."""
+    return lambda draw, shape: (std(draw, shape),) * 2
+
+
+def one_wild_column(draw: Any, shape: Shape) -> Any:
+    """Return deviations as printed, but for 15 points in the first column."""
+    return np.where(np.arange(shape[1])[:, None] == 0, 15.0, printed_like(draw, shape))
+
+
+def apart_by(ours: float, published: float) -> Spread:
+    """Return deviations as printed, times a factor on either side."""
+
+    def deviations(draw: Any, shape: Shape) -> tuple[Any, Any]:
+        std = printed_like(draw, shape)
+        return ours * std, published * std
+
+    return deviations
+
+
+SPREADS: dict[str, Spread] = {
+    "0.3": alike(lambda draw, shape: np.full(shape, 0.3)),
+    "0.6": alike(lambda draw, shape: np.full(shape, 0.6)),
+    "1.2": alike(lambda draw, shape: np.full(shape, 1.2)),
+    "15": alike(lambda draw, shape: np.full(shape, 15.0)),
+    "around 0.6, as printed": alike(printed_like),
+    "the same with 2 degrees of freedom": alike(lambda draw, shape: printed_like(draw, shape, 2)),
+    "0.3 or 1.2, by lot": alike(lambda draw, shape: np.where(draw.random(shape) < 0.5, 0.3, 1.2)),
+    "0.3, but 3 in every fifth cell": alike(lambda draw, shape: np.where(draw.random(shape) < 0.2, 3.0, 0.3)),
+    "as printed, but 15 in one column": alike(one_wild_column),
+    "as printed, the published ones 2 times as large": apart_by(1, 2),
+    "as printed, ours 2 times as large": apart_by(2, 1),
+    "as printed, the published ones 3 times as large": apart_by(1, 3),
+}
+NUMBERS = (Runs(2, 2), Runs(3, 3), Runs(4, 4), Runs(10, 10), Runs(4, 10), Runs(10, 4), Runs(2, 10))
+SHAPES = ((1, 1), (1, 2), (8, 2), (5, 3), (4, 5), (15, 17))  # columns and rows
+SHAPED = ("15", "the same with 2 degrees of freedom", "0.3 or 1.2, by lot", "0.3, but 3 in every fifth cell")
+WITHOUT = (Runs(4, 4, printed=False), Runs(4, 1), Runs(3, 1), Runs(10, 1), Runs(1, 4))  # a side has no deviation
+RATIOS = (1.0, 1.5, 2.0, 3.0)
+
+
+def shares_of_spread(name: str, runs: Runs, columns: int = 7, rows: int = 9, apart: float = 0.0) -> list[float]:
+    """Return shares in tables with deviations of SPREADS."""
+    tables = 200 if columns * rows > 100 else 500
+    draw = np.random.default_rng([SEED, list(SPREADS).index(name), columns, rows])
+    stds = SPREADS[name](draw, (tables, columns, rows))
+    return verdict_shares(*runs_of(stds, apart, runs, tables), runs)
+
+
+# --- paired tests
 
 
 def gaps(first: Any, second: Any) -> Any:
@@ -169,20 +248,55 @@ def percent(shares: list[float]) -> str:
 
 def tables() -> str:
     """Return the tables as Markdown."""
+    return "\n".join([*tables_of_verdicts(), "", *tables_of_spreads(), "", *tables_of_pairs()])
+
+
+def tables_of_verdicts() -> list[str]:
+    """Return the lines of the tables with the deviations of table 1."""
     lines = ["| true difference | agrees | inconclusive | differs | tables with a cell that 'differs' |",
              "| ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
-    lines += [f"| {apart:g} | {percent(verdict_shares(apart, RUNS[0]))} |" for apart in APART]
+    lines += [f"| {apart:g} | {percent(shares_of_table1(apart, RUNS[0]))} |" for apart in APART]
     lines += ["", "| ours | published | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
               "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for runs in RUNS:
-        none, one, two = (verdict_shares(apart, runs) for apart in (0.0, 1.0, 2.0))
+        none, one, two = (shares_of_table1(apart, runs) for apart in (0.0, 1.0, 2.0))
         lines.append(f"| {runs.n} | {runs.label} | {percent([none[0], two[2], none[3], one[0]])} |")
-    lines += ["", f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
+    heads = [f"{what} ({ratio:g})" for what in ("'differs'", "'agrees'") for ratio in RATIOS]
+    lines += ["", f"| ours | published | {' | '.join(heads)} |", f"|{' ---: |' * (2 + len(heads))}"]
+    for runs in WITHOUT:
+        false = [shares_of_table1(0.0, runs, ratio)[3] for ratio in RATIOS]
+        false += [shares_of_table1(1.0, runs, ratio)[0] for ratio in RATIOS]
+        lines.append(f"| {runs.n} | {runs.label} | {percent(false)} |")
+    return lines
+
+
+def tables_of_spreads() -> list[str]:
+    """Return the lines of the tables with other deviations than assumed."""
+    lines = [f"| true deviations | {' | '.join(f'{runs.n} and {runs.published_n}' for runs in NUMBERS)} |",
+             f"| --- |{' ---: |' * len(NUMBERS)}"]  # fmt: skip
+    for name in SPREADS:
+        lines.append(f"| {name} | {percent([shares_of_spread(name, runs)[3] for runs in NUMBERS])} |")
+    lines += ["", f"| true deviations | {' | '.join(f'{rows} x {columns}' for columns, rows in SHAPES)} |",
+              f"| --- |{' ---: |' * len(SHAPES)}"]  # fmt: skip
+    for name in SHAPED:
+        lines.append(f"| {name} | {percent([shares_of_spread(name, Runs(3, 3), *shape)[3] for shape in SHAPES])} |")
+    lines += ["", "| true deviations | runs | differs (2) | differs (5) | differs (10) | agrees (0) |",
+              "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for name, n in itertools.product(("0.6", "around 0.6, as printed"), (3, 4)):
+        found = [shares_of_spread(name, Runs(n, n), 15, 17, apart)[2] for apart in (2.0, 5.0, 10.0)]
+        found.append(shares_of_spread(name, Runs(n, n), 15, 17)[0])
+        lines.append(f"| {name} | {n} and {n} | {percent(found)} |")
+    return lines
+
+
+def tables_of_pairs() -> list[str]:
+    """Return the lines of the tables of paired tests."""
+    lines = [f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
     lines += [f"| {truth} | {percent(paired_shares(truth))} |" for truth in TRUTHS]
     lines += ["", "| the truth | one run left on | task means | mixed model | task means (1.5) | mixed model (1.5) |",
               "| --- | --- | ---: | ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {truth} | {lost} | {percent(drawn_shares(truth, lost))} |" for truth in TRUTHS for lost in LOST]
-    return "\n".join(lines)
+    return lines
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,23 @@ from retort.results.tidy import Line
 from retort.specs.rows import ASSUMED_STD, MARGIN
 
 from tests.conftest import ROOT
-from tests.error_rates import HALF, RUNS, Runs, decided, runs_of, tables, verdict_shares
+from tests.error_rates import (
+    HALF,
+    NUMBERS,
+    RUNS,
+    SPREADS,
+    WITHOUT,
+    Runs,
+    assumed_of,
+    decided,
+    runs_of,
+    shares_of_spread,
+    shares_of_table1,
+    tables_of_pairs,
+    tables_of_spreads,
+    tables_of_verdicts,
+    true_deviations,
+)
 from tests.tiny.results import line
 
 README = (ROOT / "workflow/retort/judgement/README.md").read_text()
@@ -23,62 +39,74 @@ def limits(_: Line) -> tuple[float, float]:
     return MARGIN.points, ASSUMED_STD.points
 
 
-NUMBER = re.compile(r"(?<=\| )\d+(?= \|)")
-
-
-def numbers(text: str) -> list[int]:
-    """Return the whole numbers in the bodies of Markdown tables."""
-    return [int(found) for found in NUMBER.findall(text)]
-
-
 @pytest.mark.slow
-def test_the_tables_of_the_readme_are_those_of_the_simulation() -> None:
-    for simulated in tables().split("\n\n"):
-        head, rule, *rows = simulated.splitlines()
-        assert f"{head}\n{rule}\n" in README
-        printed = README[README.index(head) :].splitlines()[2 : 2 + len(rows)]
-        assert [NUMBER.sub("", row) for row in printed] == [NUMBER.sub("", row) for row in rows]
-        assert numbers("\n".join(printed)) == pytest.approx(numbers("\n".join(rows)), abs=1)
+@pytest.mark.parametrize("tables", [tables_of_verdicts, tables_of_spreads, tables_of_pairs])
+def test_the_tables_of_the_readme_are_those_of_the_simulation(tables: Callable[[], list[str]]) -> None:
+    for simulated in "\n".join(tables()).split("\n\n"):
+        assert f"\n{simulated}\n" in README
 
 
 @pytest.mark.parametrize("runs", RUNS)
 def test_wrong_verdicts_are_as_rare_as_promised(runs: Runs) -> None:
-    assert verdict_shares(0.0, runs)[3] <= 0.05  # tables with a cell that differs
-    assert verdict_shares(1.0, runs)[0] <= 0.05  # cells that agree at the margin
+    assert shares_of_table1(0.0, runs)[3] <= 0.05  # tables with a cell that differs
+    assert shares_of_table1(1.0, runs)[0] <= 0.05  # cells that agree at the margin
+
+
+@pytest.mark.parametrize("runs", WITHOUT)
+def test_a_side_without_a_deviation_may_have_one_and_a_half_times_that_of_the_other(runs: Runs) -> None:
+    assert shares_of_table1(0.0, runs, 1.5)[3] <= 0.05
+    assert shares_of_table1(1.0, runs, 2.0)[0] <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", NUMBERS)
+def test_wrong_verdicts_are_as_rare_if_deviations_are_not_as_assumed(runs: Runs) -> None:
+    for name in SPREADS:
+        if "3 times" not in name:
+            assert shares_of_spread(name, runs)[3] <= 0.05, name
+        assert shares_of_spread(name, runs, apart=1.0)[0] <= 0.05, name
 
 
 @pytest.mark.parametrize("apart", [0.0, 2.0])
 @pytest.mark.parametrize("runs", RUNS)
 def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) -> None:
-    ours, published = (side[0] for side in runs_of(apart, runs))
-
-    def std(side: Any) -> Any:
-        return side.std(axis=1, ddof=1) if side.shape[1] > 1 else [None] * len(side)  # of one run: none
-
-    numbers_of_cells = zip(ours.mean(axis=1), std(ours), published.mean(axis=1), std(published), strict=True)
+    std = true_deviations()
+    ours, published = (side[:1] for side in runs_of((std, std), apart, runs))
     lines = [
         line(
-            mean, np.round(printed, 1), row=str(at), n=runs.n, published_n=runs.published_n, published_half=HALF,
-            ours=deviation, published_std=published_deviation if runs.printed else None,
+            mine.mean(), np.round(theirs.mean(), 1), row=str(row), column=str(at), n=runs.n, published_half=HALF,
+            published_n=runs.published_n, ours=deviation_of(mine),
+            published_std=deviation_of(theirs) if runs.printed else None,
         )
-        for at, (mean, deviation, printed, published_deviation) in enumerate(numbers_of_cells)
+        for at, rows in enumerate(zip(ours[0], published[0], strict=True))
+        for row, (mine, theirs) in enumerate(zip(*rows, strict=True))
     ]  # fmt: skip
-    assumed = np.broadcast_to(runs.assumed, len(lines))
-    verdicts = [one.verdict for one in judge_lines(lines, lambda one: (MARGIN.points, float(assumed[int(one.row)])))]
-    agrees, differs = (cells[0] for cells in decided(apart, runs))
+    assumed = assumed_of(runs)
+    verdicts = [one.verdict for one in judge_lines(lines, lambda one: (MARGIN.points, assumed[int(one.column)]))]
+    agrees, differs = (cells[0] for cells in decided(ours, published, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.4, 6), (0.6, 8)])
+def deviation_of(runs: Any) -> float | None:
+    """Return the deviation over runs; None of one run."""
+    return runs.std(ddof=1) if len(runs) > 1 else None
+
+
+@pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.5, 6), (0.6, 10)])
 def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
-    (open_,) = judge_lines([line(70.5, 70.0, std=std, n=3, published_n=n, published_half=0.05)], limits)
-    needed = int(open_.runs_needed)
+    """The cells of a table of one column have the same deviation."""
+    cells = [line(70.8, 70.0, std=std, n=3, row=str(row), published_n=n, published_half=HALF) for row in range(400)]
+    needed = int(judge_lines(cells, limits)[0].runs_needed)
     draw = np.random.default_rng(1)
-    sides = [std * draw.standard_normal((400, runs)) for runs in (needed, n)]
-    agree = 0
-    for mine, theirs in zip(*sides, strict=True):
-        one = line(70 + mine.mean(), 70 + theirs.mean(), n=needed, published_n=n, published_half=0.05,
-                   ours=mine.std(ddof=1), published_std=theirs.std(ddof=1))  # fmt: skip
-        agree += judge_lines([one], limits)[0].verdict == AGREES
-    assert agree / 400 == pytest.approx(0.8, abs=0.1)  # enough, and not many more than enough
+    sides = [70 + std * draw.standard_normal((len(cells), runs)) for runs in (needed, n)]
+    judged = judge_lines(
+        [
+            line(mine.mean(), theirs.mean(), row=str(row), n=needed, published_n=n, published_half=HALF,
+                 ours=deviation_of(mine), published_std=deviation_of(theirs))
+            for row, (mine, theirs) in enumerate(zip(*sides, strict=True))
+        ],
+        limits,
+    )  # fmt: skip
+    agree = sum(one.verdict == AGREES for one in judged)
+    assert agree / len(cells) == pytest.approx(0.85, abs=0.06)  # enough, and not many more than enough

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import scipy.stats
 from retort.judgement.difference import holm
-from retort.judgement.verdicts import HOPELESS, judge_lines, rule, size_verdict
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, judge_lines, rule, size_verdict
 from retort.results.tidy import Line
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
@@ -25,27 +25,43 @@ def one(cell: Line, margin: float = 1.0, assumed: float = 0.6) -> Line:
     return judge_lines([cell], lambda _: (margin, assumed))[0]
 
 
-def test_welch_by_hand():
-    # variances 4 / 3 and 1 / 5: error 1.2383; degrees of freedom 2.3511 / (1.7778 / 2 + 0.04 / 4) = 2.616
+def test_a_moderated_variance_by_hand():
+    cells = [line(72.0, 70.0, ours=2.0, std=1.0, n=3, published_n=5)]
+    cells += [line(70.0, 70.0, row=f"R{n}", std=1.0, n=3, published_n=5) for n in range(2)]
+    first = judge_lines(cells, lambda _: (1.0, 0.6))[0]
+    # the column: 0.6 with 4 degrees of freedom, ours with 2 each (2.0, 1.0, 1.0), the published ones with 4 each (1.0)
+    column = (4 * 0.6 + 2 * (2.0 + 1.0 + 1.0) + 4 * (1.0 + 1.0 + 1.0)) / (4 + 6 + 12)
+    # each side borrows 2 degrees of freedom, as there are two other cells: ours has 4 then, the published one 6
+    ours, published = (2 * column**2 + 2 * 2.0**2) / 4, (2 * column**2 + 4 * 1.0**2) / 6
+    # the 97.5 % quantile of Student's t with 4 degrees of freedom is 2.776
+    assert (first.high or 0) - 2.0 == pytest.approx(2.7764 * (ours / 3 + published / 5) ** 0.5, rel=1e-4)
+    assert 2.0 - (first.low or 0) == pytest.approx((first.high or 0) - 2.0)
+
+
+def test_a_cell_alone_in_its_column_borrows_nothing():
     cell = one(line(72.0, 70.0, ours=2.0, std=1.0, n=3, published_n=5))
-    variance = 4 / 3 + 1 / 5
-    freedom = variance**2 / ((4 / 3) ** 2 / 2 + (1 / 5) ** 2 / 4)
-    assert freedom == pytest.approx(2.616, abs=1e-3)
-    # the 97.5 % quantile of Student's t with 2.616 degrees of freedom is 3.464
-    assert (cell.high or 0) - 2.0 == pytest.approx(3.464 * variance**0.5, abs=2e-3)
-    assert 2.0 - (cell.low or 0) == pytest.approx((cell.high or 0) - 2.0)
+    # variances 4 / 3 and 1 / 5, with the 2 degrees of freedom of the side with fewer runs: 97.5 % quantile 4.303
+    assert (cell.high or 0) - 2.0 == pytest.approx(4.3027 * (4 / 3 + 1 / 5) ** 0.5, rel=1e-4)
+
+
+def test_two_runs_borrow_two_degrees_of_freedom():
+    cells = [line(72.0, 70.0, row=f"R{n}", std=1.0, n=2) for n in range(9)]
+    column = (4 * 0.6 + 18 * 1.0) / 22
+    variance = (2 * column**2 + 1.0) / 3
+    first = judge_lines(cells, lambda _: (1.0, 0.6))[0]  # 97.5 % quantile with 3 degrees of freedom: 3.182
+    assert (first.high or 0) - 2.0 == pytest.approx(3.1824 * variance**0.5, rel=1e-4)
 
 
 def test_the_rounding_of_the_print_counts():
     # four runs without a spread to speak of: the error is that of the rounding, 0.5^2 / 3
     cell = one(line(70.4, 70.0, std=1e-9, n=4, published_half=0.5))
-    # the degrees of freedom are those of the runs, 3 + 3: so few may be alike by luck. 97.5 % quantile: 2.447
-    assert (cell.high or 0) - 0.4 == pytest.approx(2.4469 * (0.25 / 3) ** 0.5, rel=1e-4)
+    # the degrees of freedom are those of the runs, 3: so few may be alike by luck. 97.5 % quantile: 3.182
+    assert (cell.high or 0) - 0.4 == pytest.approx(3.1824 * (0.25 / 3) ** 0.5, rel=1e-4)
 
 
 def test_a_table_is_a_family_of_tests():
     # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
-    alone = line(71.3, 70.0, std=0.7, n=4)
+    alone = line(71.8, 70.0, std=0.7, n=4)
     assert one(alone).verdict == "differs"
     many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
     assert many[0].verdict == "inconclusive"
@@ -54,14 +70,14 @@ def test_a_table_is_a_family_of_tests():
 
 ASSUMED = [
     (line(71.0, 70.0, std=0.4, n=4), ""),
-    (line(71.0, 70.0, n=4, ours=0.4, published_std=None), "published deviation taken to be ours"),
-    (line(71.0, 70.0, n=1, std=0.4, published_n=4), "our deviation taken to be the published one"),
+    (line(71.0, 70.0, n=4, ours=0.4, published_std=None), "published deviation taken to be 0.51"),
+    (line(71.0, 70.0, n=1, std=0.4, published_n=4), "our deviation taken to be 0.51"),
     (line(71.0, 70.0, n=1, std=0.4), f"both deviations taken to be 0.6; {HOPELESS}"),
-    (line(71.0, 70.0, n=4, std=0.0), "both deviations taken to be 0.6"),
+    (line(71.0, 70.0, n=4, std=0.0), f"both deviations taken to be 0.6; {HOPELESS}"),
     (line(71.0, 70.0, n=4, std=0.1, published_n=0), "published over 2 runs, not stated"),
     (line(71.0, 70.0, n=4, std=0.4, published_n=0), f"published over 2 runs, not stated; {HOPELESS}"),
     (line(71.0, 70.0, n=4, ours=0.3, published_std=None, published_n=0),
-     "published deviation taken to be ours; published over 1 run, not stated"),
+     f"published deviation taken to be 0.47; published over 1 run, not stated; {HOPELESS}"),
 ]  # fmt: skip
 
 
@@ -91,9 +107,18 @@ def test_what_single_runs_can_show_and_what_not():
     assert 1 < int(open_.runs_needed) < 10
 
 
+def needed(std: float | None, margin: float) -> str:
+    """Return the runs of ours that would decide a cell; each of the nine in its column has these deviations."""
+    n, published_n = (1, 1) if std is None else (3, 4)
+    cells = [line(70.8, 70.0, row=f"R{row}", n=n, published_n=published_n, ours=std, published_std=std)
+             for row in range(9)]  # fmt: skip
+    return judge_lines(cells, lambda _: (margin, ASSUMED_STD.points))[0].runs_needed
+
+
 def test_runs_that_would_decide():
-    assert one(line(70.5, 70.0, std=0.4, n=3, published_n=4)).runs_needed == "4"
-    assert one(line(70.6, 70.0, std=0.4, n=4, published_n=4)).runs_needed == "5"  # four may have been bad luck
+    assert needed(0.4, 1.0) == "4"
+    assert one(line(70.5, 70.0, std=0.4, n=3, published_n=4)).runs_needed == "8"  # in a column of its own
+    assert one(line(70.6, 70.0, std=0.3, n=4, published_n=4)).runs_needed == "5"  # four may have been bad luck
     # the error of four published runs with a deviation of 2 is 1: too wide for a margin of 1
     assert one(line(70.5, 70.0, std=2.0, n=4)).runs_needed == "none"
     assert one(line(70.0, 70.0, std=0.2, n=4)).runs_needed == ""
@@ -162,9 +187,10 @@ def test_the_defaults_are_those_of_the_printed_deviations():
     likelihood = {f: scipy.stats.f.logpdf(squares, freedom, f).sum() for f in range(1, 30)}
     assert max(likelihood, key=lambda f: likelihood[f]) == ASSUMED_FREEDOM
     # four runs a side with this median show agreement within the margin with a power of 80 %, but not within 0.9
-    open_ = line(70.5, 70.0, std=0.4, n=3, published_n=4)
-    assert one(open_).runs_needed == "4"
-    assert int(one(open_, margin=0.9).runs_needed) > 4
+    assert needed(0.4, 1.0) == "4"
+    assert int(needed(0.4, 0.9)) > 4
+    # a mean of one run with the assumed deviation can show none within 2.1 points
+    assert [needed(None, margin) == NO_RUNS for margin in (2.1, 2.3)] == [True, False]
 
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():

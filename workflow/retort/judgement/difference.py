@@ -24,7 +24,6 @@ from retort.results.tidy import Status
 
 Numbers = Any  # a float or an array of floats
 LEVEL = 0.05  # significance level of all tests; intervals have a confidence of 1 - LEVEL
-INFINITE = float("inf")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Part:
 
     Args:
         variance: variance of the mean, not of a single run.
-        freedom: degrees of freedom of its estimate; infinite for a known variance.
+        freedom: degrees of freedom of its estimate.
     """
 
     variance: Numbers
@@ -82,22 +81,17 @@ def _t() -> Any:
 def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
     """Return a difference whose variance is the sum of independent parts, with Welch's degrees of freedom.
 
-    A known variance adds to the error, but not to its degrees of freedom. Else an estimate from few runs that is small
-    by luck would count as well known, because most of the total variance is.
-
     Args:
         value: the difference.
         parts: the parts of its variance.
     """
     import numpy as np
 
-    # Welch and Satterthwaite, over the estimated variances: f = (sum_i v_i)^2 / sum_i (v_i^2 / f_i).
+    # Welch and Satterthwaite: f = (sum_i v_i)^2 / sum_i (v_i^2 / f_i).
     parts = list(parts)
     variance = sum(part.variance for part in parts)
-    estimated = sum(part.variance * np.isfinite(part.freedom) for part in parts)
     unknown = sum(part.variance**2 / part.freedom for part in parts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)[()]  # [()]: a scalar if the parts are scalars
+    freedom = variance**2 / unknown if unknown > 0 else float("inf")
     return Difference(value, np.sqrt(variance), freedom)
 
 

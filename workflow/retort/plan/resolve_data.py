@@ -46,7 +46,7 @@ VERSIONS = {
     "finetune": 1,
     "predict": 1,
     "profile": 2,
-    "verdicts": 4,
+    "verdicts": 5,
 }
 
 

@@ -78,7 +78,7 @@ class Line:
         published_half: half a unit of the last published digit.
         low: lower end of the 95 % interval of the difference, ours minus published; paired, if it reproduces a run.
         high: its upper end.
-        p: p-value of the two-sided Welch test that the two means are equal.
+        p: p-value of the two-sided test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
         margin: means that differ by at most this count as equal.

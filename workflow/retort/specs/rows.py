@@ -43,8 +43,8 @@ class Judging(Spec):
     )
     assumed_std: Points | None = Field(
         default=None,
-        description="the standard deviation over runs where neither side has one; else the one of the table, then of "
-        "the paper, 0.6",
+        description="the standard deviation over runs where no cell of the column has one; beside those it counts as "
+        "one more; else the one of the table, then of the paper, 0.6",
     )
 
 
