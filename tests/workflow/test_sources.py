@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import REMEDY
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import change, remove, set_value, write
@@ -76,7 +77,7 @@ def test_a_run_knows_what_lies_behind_linked_folders_and_reads_nothing_unchecked
     (folder / TEXTS / ".checksums.json").unlink()  # as a copy with `cp -r folder/*` does
     failed = snakemake(folder, "results/encoded/mood/encoder", check=False)
     assert failed.returncode != 0
-    assert f"{TEXTS} has no checksum: no job has made it; delete {TEXTS} and run again" in failed.stderr
+    assert f"{TEXTS} has no checksum: no job has made it; {REMEDY}" in failed.stderr
 
 
 def test_a_study_moves_from_a_folder_to_the_hub_whose_commit_its_run_pins_and_back(folder: Path, hub: TinyHub) -> None:

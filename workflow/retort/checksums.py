@@ -32,6 +32,10 @@ KINDS = (
 )  # fmt: skip
 
 
+# what repairs a damaged result, as each message about one says
+REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
+
+
 def canonical(record: Any) -> bytes:
     """Return JSON values as bytes that do not depend on the order of keys or on white space."""
     return json.dumps(json.loads(json.dumps(record)), sort_keys=True, separators=(",", ":")).encode()
@@ -180,7 +184,7 @@ def read(path: Path) -> Checksums | None:
     if not os.path.lexists(place):
         return None
     if place.is_dir():
-        raise RetortError(f"{place} is a folder, and checksums belong there", f"delete it; {remedy(path)}")
+        raise RetortError(f"{place} is a folder, and checksums belong there", REMEDY)
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
         if not is_sealed(content):
@@ -188,12 +192,7 @@ def read(path: Path) -> Checksums | None:
         return Checksums.model_validate({key: value for key, value in content.items() if key != DIGEST})
     except (OSError, ValueError, ValidationError) as error:
         reason = "" if isinstance(error, ValidationError) else f" ({error})"
-        raise RetortError(f"{place} is damaged{reason}", remedy(path)) from None
-
-
-def remedy(path: Path) -> str:
-    """Return the hint how to make a damaged result again."""
-    return f"delete {path} and run again: snakemake makes it anew"
+        raise RetortError(f"{place} is damaged{reason}", REMEDY) from None
 
 
 def remedy_of_model(folder: Path | str) -> str:
@@ -238,7 +237,7 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
     if checksums is None:
         return None
     for line in differences(path, checksums, thorough):
-        raise RetortError(line, remedy(path))
+        raise RetortError(line, REMEDY)
     return checksums
 
 
@@ -259,7 +258,7 @@ def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
     if taken is None and any(True for _ in files_of(path)):
         line = f"{path} has no checksum: no job has made it"
         if is_of_jobs(path):
-            raise RetortError(line, remedy(path))
+            raise RetortError(line, REMEDY)
         warn(f"{line}; it is read unchecked")
     return taken
 

@@ -181,5 +181,5 @@ def test_a_part_that_was_ended_goes_on_from_its_shards(
     assert digests(tmp_path / "to") == digests(tmp_path / "whole/to")
     (file,) = (tmp_path / "to").glob("data-*")
     file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(RetortError, match="is not a whole Arrow file .* delete the folder of the encoded"):
+    with pytest.raises(RetortError, match="is not a whole Arrow file .* run `retort verify --repair`"):
         Blocks(tmp_path / "to")

@@ -149,5 +149,5 @@ def test_a_file_that_was_cut_short_or_is_gone(tmp_path: Path, name: str, kept: i
     file = encoded(tmp_path, pairs(), letters(BERT)) / name
     content = file.read_bytes()
     file.unlink() if kept is None else file.write_bytes(content[:kept])
-    with pytest.raises(RetortError, match=rf"{name} (is not |does not exist)[^\n]*delete the folder of the encoded"):
+    with pytest.raises(RetortError, match=rf"{name} (is not |does not exist)[^\n]*run `retort verify --repair`"):
         Encoded.load(tmp_path / "encoded", "train")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import KINDS, RESULTS, place_of, take
+from retort.checksums import KINDS, REMEDY, RESULTS, place_of, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
@@ -74,9 +74,7 @@ def test_a_result_whose_checksums_are_gone_is_not_read(kind: str, capsys: pytest
     path = make(RESULTS / kind / "a" / "b", "file" if kind in ("sources", "activations", "students") else "")
     assert parents_of_job(path) == [str(path)]
     place_of(path).unlink()
-    assert refused(path, capsys) == (
-        f"rule(a): {path} has no checksum: no job has made it; delete {path} and run again: snakemake makes it anew"
-    )
+    assert refused(path, capsys) == (f"rule(a): {path} has no checksum: no job has made it; {REMEDY}")
 
 
 def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +113,7 @@ def test_checksums_of_another_file(capsys: pytest.CaptureFixture[str]) -> None:
     second = SCORE.with_name("seed-2.json")
     shutil.copy(SCORE, second)
     shutil.copy(place_of(SCORE), place_of(second))
-    words = f"{place_of(second)} holds the checksum of another file, seed-1.json; delete {second} and run again"
+    words = f"{place_of(second)} holds the checksum of another file, seed-1.json; {REMEDY}"
     assert words in refused(second, capsys)
     assert words in verified(capsys)[0]
 
@@ -129,7 +127,7 @@ def test_a_table_copied_over_another_is_not_read() -> None:
     for path, words in ((second, "holds table1 of 'p'"), (abroad, "holds table1 of 'p'")):
         with pytest.raises(RetortError) as error:
             tidy.read(path)
-        assert str(error.value) == f"{path} {words}; delete it, the next run makes it again"
+        assert str(error.value) == f"{path} {words}; {REMEDY}"
     shutil.copy(first, second)
     shutil.copy(place_of(first), place_of(second))
     with pytest.raises(RetortError, match=r"holds the checksum of another file, table1\.csv"):
@@ -145,23 +143,22 @@ def folder_of_checksums() -> None:
     place_of(SCORE).mkdir()
 
 
-HEAL = f"delete {SCORE} and run again: snakemake makes it anew"
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a folder of checksums": (
         folder_of_checksums,
-        f"{place_of(SCORE)} is a folder, and checksums belong there; delete it; {HEAL}",
+        f"{place_of(SCORE)} is a folder, and checksums belong there; {REMEDY}",
     ),
     "checksums of a folder without a name": (
         lambda: SCORE.with_name("..checksums.json").write_text("{}"),
-        f"{SCORE.parent}/..checksums.json has no checksum: no job has made it; delete it",
+        f"{SCORE.parent}/..checksums.json has no checksum: no job has made it; {REMEDY}",
     ),
     "a link that leads nowhere": (
         lambda: (place_of(SCORE).unlink(), place_of(SCORE).symlink_to("nowhere")),
-        f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {HEAL}",
+        f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {REMEDY}",
     ),
     "a folder for a score": (
         lambda: (SCORE.unlink(), SCORE.mkdir()),
-        f"{SCORE} is a folder, and a file belongs there; {HEAL}",
+        f"{SCORE} is a folder, and a file belongs there; {REMEDY}",
     ),
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import place_of, sha256, take
+from retort.checksums import REMEDY, place_of, sha256, take
 from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
@@ -95,7 +95,7 @@ def test_a_job_does_not_read_a_damaged_result_nor_trust_damaged_checksums(
         DAMAGE[damage](path)
         line = line_of_a_job_that_reads(result, capsys, nothing)
         assert line.startswith(f"rule(a): {path} is not as it was made: ") or gone
-        assert line.endswith(f"; delete {result} and run again: snakemake makes it anew")
+        assert line.endswith(f"; {REMEDY}")
     if not gone and damage != "appended":  # white space at the end would change nothing
         DAMAGE[damage](place_of(Path(result)))
         assert "checksums.json is damaged" in line_of_a_job_that_reads(result, capsys, nothing)
@@ -112,7 +112,7 @@ def test_what_no_time_tells_is_found_by_verify_and_by_a_job_that_fails(
     flip_in_place(path)
     capsys.readouterr()
     assert main(["verify", "--config", str(config)]) == 1
-    line = f"{path} is not as it was made: its content has changed; delete {result} and run again"
+    line = f"{path} is not as it was made: its content has changed; {REMEDY}"
     assert line in capsys.readouterr().out
 
     def crash() -> None:
@@ -207,4 +207,4 @@ def test_an_edited_score_is_not_collected(mistake: str, config: dict[str, Any]) 
         _ = read_scores(study, [SCORE]), read_profiles(study, [PROFILE])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-    assert "delete " in str(refused.value)
+    assert str(refused.value).endswith(REMEDY)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from retort.checksums import REMEDY
 from retort.errors import RetortError
 from retort.settings.trainings import PointSettings
 from retort.settings.trials import Trial, choose
@@ -33,4 +34,4 @@ def test_a_grid_with_other_trials_than_its_points_is_refused(mistake: str, tmp_p
     with pytest.raises(RetortError) as refused:
         choose([str(path)], POINTS)
     assert said in str(refused.value)
-    assert "delete " in str(refused.value)
+    assert str(refused.value).endswith(REMEDY)

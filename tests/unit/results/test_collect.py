@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import sha256
+from retort.checksums import REMEDY, sha256
 from retort.errors import RetortError
 from retort.results.collect import read_profiles, read_scores
 
@@ -44,11 +44,12 @@ def test_results_of_other_settings_or_of_another_address_are_refused(config: dic
     with pytest.raises(RetortError) as refused:
         read_scores(study, [SCORE])
     assert str(refused.value) == (
-        f"{SCORE} was made with other settings: stages.1.schedule.steps is 99 in it and 10 in the study; "
-        "delete it, the next run makes it again"
+        f"{SCORE} was made with other settings: stages.1.schedule.steps is 99 in it and 10 in the study; {REMEDY}"
     )
     SCORE.write_text(Path("results/scores/tiny-attention/rating/seed-2.json").read_text())
-    with pytest.raises(RetortError, match='seed-2.json is of student "tiny-attention", not "tiny-kd"; delete it'):
+    with pytest.raises(
+        RetortError, match='seed-2.json is of student "tiny-attention", not "tiny-kd"; run `retort verify --repair`'
+    ):
         read_scores(study, [SCORE])
     record = json.loads(PROFILE.read_text())
     del record["settings"]["batch"]

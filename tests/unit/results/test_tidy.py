@@ -44,7 +44,7 @@ def test_a_value_that_was_edited_by_hand_is_refused_and_so_is_a_table_without_ch
     path = tmp_path / "t.csv"
     write(path, [line(71.25)])
     path.write_text(path.read_text().replace("71.25", "91.25"))
-    with pytest.raises(RetortError, match=r"t\.csv is not as it was made: its content has changed; delete .*t\.csv"):
+    with pytest.raises(RetortError, match=r"t\.csv is not as it was made: its content has changed; run `retort verify"):
         read(path)
     write(path, [line(71.25)])
     (tmp_path / ".t.csv.checksums.json").unlink()

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from retort.checksums import sha256
-from retort.data.encoded import REMEDY, STATE, map_tables, values_of
+from retort.checksums import REMEDY, sha256
+from retort.data.encoded import STATE, map_tables, values_of
 from retort.errors import RetortError
 
 INFO = "corpus.json"

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from retort.checksums import REMEDY
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError, first_line
 
 ROWS, DATASET_DICT, STATE = "rows.json", "dataset_dict.json", "state.json"
 END = b"\xff\xff\xff\xff\0\0\0\0"  # the last bytes of a whole Arrow stream
-REMEDY = "delete the folder of the encoded task or corpus, it is made again"
 
 
 @dataclass

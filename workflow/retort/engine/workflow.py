@@ -100,9 +100,8 @@ class Run:
 
     @property
     def everything(self) -> list[str]:
-        """The index, the pages of the papers, also of those that are not run, and the audit."""
-        study = self.plan.study
-        return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
+        """All pages."""
+        return everything(self.plan.study)
 
     def succeed(self, targets: set[str]) -> None:
         """Delete recorded activations at the end of a run.
@@ -129,6 +128,11 @@ class Run:
         """
         if not self.is_job:
             print_what_there_is(Jobs(self.plan, self.rules), self.config, self.targets(targets))
+
+
+def everything(study: Study) -> list[str]:
+    """Return the index, the pages of the papers, also of those that are not run, and the audit."""
+    return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
 
 
 def _begin_index(study: Study) -> None:

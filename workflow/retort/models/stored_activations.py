@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
+from retort.checksums import REMEDY
 from retort.data.batches import in_order
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
@@ -105,7 +106,7 @@ class StoredActivations:
         lengths = {self.tokens, len(self.encoded)} if key[0] == "logits" else {self.tokens}
         array: np.ndarray | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.is_file() else None
         if array is None or len(array) not in lengths:
-            raise RetortError(f"{path} is missing or of other rows", "delete the folder, it is made again")
+            raise RetortError(f"{path} is missing or of other rows", REMEDY)
         return array
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:

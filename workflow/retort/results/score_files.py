@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retort.checksums import Maker, is_sealed, sha256
+from retort.checksums import REMEDY, Maker, is_sealed, sha256
 from retort.errors import RetortError
-from retort.results.tidy import AGAIN, Status
+from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import limits
 from retort.study.cells import answers_address
@@ -67,7 +67,7 @@ def check_shape(path: Path | str, record: Any, shape: type[BaseModel]) -> None:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"])) or "status"
         message = first["msg"].removeprefix("Value error, ")
-        raise RetortError(f"{path} is not a whole result ({where}: {message})", AGAIN) from None
+        raise RetortError(f"{path} is not a whole result ({where}: {message})", REMEDY) from None
 
 
 def read_record(path: Path | str) -> Record:
@@ -81,11 +81,11 @@ def read_record(path: Path | str) -> Record:
     except (OSError, ValueError):
         record = None
     if not isinstance(record, dict) or not isinstance(record.get("settings"), dict):
-        raise RetortError(f"{path} is not a whole result", AGAIN)
+        raise RetortError(f"{path} is not a whole result", REMEDY)
     if "sha256" not in record:
-        raise RetortError(f"{path} has no checksum of itself", AGAIN)
+        raise RetortError(f"{path} has no checksum of itself", REMEDY)
     if not is_sealed(record):
-        raise RetortError(f"{path} is not as it was made: its content and its checksum differ", AGAIN)
+        raise RetortError(f"{path} is not as it was made: its content and its checksum differ", REMEDY)
     check_shape(path, record, Stamp)
     return record
 
@@ -101,32 +101,32 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     for name, value in record["metrics"].items():
         least, greatest = limits(name)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
-            raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", AGAIN)
+            raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
     answers = _read_answers(path, record)
     if record["status"] != Status.OK:
         if record["metrics"]:
-            raise RetortError(f"{path} has metrics, though its training {record['status']}", AGAIN)
+            raise RetortError(f"{path} has metrics, though its training {record['status']}", REMEDY)
         return
     again = _compute_metrics(path, task, record["split"], answers)
     for name, value in record["metrics"].items():
         other = again.get(name, math.nan)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
-            raise RetortError(f"{path}: {name} is {value:g}, and the answers beside it give {other:g}", AGAIN)
+            raise RetortError(f"{path}: {name} is {value:g}, and the answers beside it give {other:g}", REMEDY)
     if again and not record["metrics"]:
-        raise RetortError(f"{path} has no metric, and the answers beside it give {', '.join(sorted(again))}", AGAIN)
+        raise RetortError(f"{path} has no metric, and the answers beside it give {', '.join(sorted(again))}", REMEDY)
 
 
 def _read_answers(path: Path | str, record: Record) -> dict[str, Any]:
     """Read the answers beside a score, after comparing them with the checksum in the score."""
-    answers, both = Path(answers_address(str(path))), f"delete {path}, the next run makes both"
+    answers = Path(answers_address(str(path)))
     if not answers.is_file():
-        raise RetortError(f"{answers} is missing, the answers of {path}", both)
+        raise RetortError(f"{answers} is missing, the answers of {path}", REMEDY)
     if sha256(answers) != record.get("answers_sha256"):
-        raise RetortError(f"{answers} does not hold the answers that {path} was computed from", both)
+        raise RetortError(f"{answers} does not hold the answers that {path} was computed from", REMEDY)
     try:
         return dict(json.loads(answers.read_text(encoding="utf-8")))
     except (ValueError, TypeError):
-        raise RetortError(f"{answers} holds no answers", both) from None
+        raise RetortError(f"{answers} holds no answers", REMEDY) from None
 
 
 def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
@@ -135,4 +135,4 @@ def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: 
             raise ValueError("there are none")
         return metrics_of(task, split, {name: Answers(**stored) for name, stored in answers.items()})
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise RetortError(f"no metric of {path} can be computed from the answers beside it ({error})", AGAIN) from None
+        raise RetortError(f"no metric of {path} can be computed from the answers beside it ({error})", REMEDY) from None

@@ -15,7 +15,7 @@ from retort.engine.job import this_code
 from retort.errors import RetortError
 from retort.study.study import Study
 
-AGAIN = "delete it, the next run makes it again"
+AGAIN = checksums.REMEDY
 PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure
 AVERAGE = "Average"  # column that a table of ours may add
 INCOMPLETE = "the row is incomplete"  # reason of a mean or change without a value because one of its cells has none

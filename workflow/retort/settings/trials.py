@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retort.checksums import remedy
+from retort.checksums import REMEDY
 from retort.errors import Diverged, RetortError
 from retort.settings.trainings import PointSettings, SearchSettings
 
@@ -111,10 +111,10 @@ def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Tr
     numbers = [trial.number for trial in trials]
     if numbers != list(range(1, len(points) + 1)):
         listed = ", ".join(map(str, numbers)) or "none"
-        raise RetortError(f"{folder} holds trials of points {listed}, not of each of {len(points)}", remedy(folder))
+        raise RetortError(f"{folder} holds trials of points {listed}, not of each of {len(points)}", REMEDY)
     for trial, point in zip(trials, points, strict=True):
         if trial.point != point:
-            raise RetortError(f"{folder}: trial {trial.number} is of another point than the study's", remedy(folder))
+            raise RetortError(f"{folder}: trial {trial.number} is of another point than the study's", REMEDY)
     return trials
 
 
@@ -125,7 +125,7 @@ def _read_file(path: Path) -> list[Trial]:
         try:
             trials.append(Trial.from_json(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise RetortError(f"{path}:{number} is no trial of a grid", remedy(path)) from None
+            raise RetortError(f"{path}:{number} is no trial of a grid", REMEDY) from None
     return trials
 
 
@@ -133,7 +133,7 @@ def _read_lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise RetortError(f"{path} cannot be read ({error})", remedy(path)) from None
+        raise RetortError(f"{path} cannot be read ({error})", REMEDY) from None
 
 
 def read_lines(trials_files: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retort.data.encoded import Encoded
 from retort.data.task_type import task_type_of
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
@@ -46,6 +47,16 @@ def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> d
         if stored.truth is not None
         for name, value in task_type.scores(stored.answers, stored.truth).items()
     }
+
+
+def truth_of(folder: Path, split: str, task: TaskSettings) -> list[Any] | None:
+    """Return the true answers of a split of an encoded task; None if its rows have no labels.
+
+    Raises:
+        RetortError: the split does not exist, or its files are damaged.
+    """
+    encoded = Encoded.load(folder, split)
+    return task_type_of(task).truth(encoded) if encoded.labelled else None
 
 
 STAMP = (1980, 1, 1, 0, 0, 0)  # the date of every file in the zip, so that the same answers give the same bytes
