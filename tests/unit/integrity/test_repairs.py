@@ -1,0 +1,73 @@
+"""Tests of what `retort verify --repair` deletes, and of what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from retort.checksums import Checksums, Parent, take
+from retort.cli import main
+from retort.engine.job import this_code
+
+from tests.tiny.variant import write_study
+
+GONE = Path("results/students/gone/model")  # of a student that the study does not have any more
+TEACHER = Path("results/teachers/tiny-teacher/mood/model")
+
+
+def make(folder: Path, content: str, **parents: Checksums) -> Checksums:
+    """Make a folder with a file, and return its checksums."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.safetensors").write_text(content)
+    named = {str(TEACHER): Parent(**known.maker.model_dump(), sha256=known.digest) for known in parents.values()}
+    return take(folder, "job", this_code(), (), named)
+
+
+def repaired(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Return the status and the words of `retort verify --repair`."""
+    Path("config.yaml").write_text(json.dumps(write_study(Path("study").absolute())))
+    status = main(["verify", "--repair", "--config", "config.yaml"])
+    return status, "".join(capsys.readouterr())
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a teacher, and a student of it that no run makes."""
+    monkeypatch.chdir(tmp_path)
+    make(GONE, "student", teacher=make(TEACHER, "weights"))
+
+
+def test_a_teacher_is_kept_for_which_only_a_student_of_an_older_study_speaks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert repaired(capsys)[0] == 0
+    make(TEACHER, "newer weights")
+    status, said = repaired(capsys)
+    assert status == 0
+    assert f"{GONE} was made from another {TEACHER}" in said
+    assert f"deleted: {GONE}\n" in said
+    assert TEACHER.exists()
+    assert not GONE.exists()
+
+
+def test_what_a_link_leads_to_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("notes")
+    (GONE / "linked.txt").symlink_to(tmp_path / "mine" / "notes.txt")
+    (TEACHER.parent / "more").symlink_to(tmp_path / "mine")
+    _, said = repaired(capsys)
+    assert f"{GONE}/linked.txt was added after {GONE} was made" in said
+    assert not (GONE / "linked.txt").is_symlink()
+    assert (tmp_path / "mine" / "notes.txt").read_text() == "notes"
+    assert (GONE / "model.safetensors").exists()
+
+
+def test_nothing_is_deleted_while_a_run_is_at_work(capsys: pytest.CaptureFixture[str]) -> None:
+    make(TEACHER, "newer weights")
+    Path(".snakemake/locks").mkdir(parents=True)
+    Path(".snakemake/locks/0.input.lock").touch()
+    status, said = repaired(capsys)
+    assert status == 2
+    assert "a run is at work here, or was killed; wait for its end, or run: snakemake --unlock" in said
+    assert GONE.exists()
