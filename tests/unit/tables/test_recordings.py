@@ -145,6 +145,8 @@ def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -
         "Does not reproduce 1 of 6 means of the record of 2026-01-02 on another machine: largest difference 10.0 "
         "(Acc. %, A & <b>_1), 1 differs"
     )
+    little = {"tiny-kd": {"mood": SCORES["tiny-kd"]["mood"], "rating": [0.5001, 0.6, 0.7001]}}
+    assert "on another CPU: largest difference below 0.05 (Pearson, A & <b>_1)" in compared(config, "cpu: b", **little)
     made(config, "table1")
     Path("results/scores/tiny-kd/mood/seed-2.json").unlink()
     some = compared(config, again=False)

@@ -184,7 +184,7 @@ def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
     if verdicts[REPEATS] == len(paired):
         return f"Repeats {of}{where}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
     largest = max(paired, key=apart)
-    size = number(apart(largest), 1 if apart(largest) >= 0.05 else 4)
+    size = number(apart(largest), 1) if apart(largest) >= 0.05 else "below 0.05"
     counts = [
         f"largest difference {size} ({largest.column}, {largest.row})",
         f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}",
