@@ -12,7 +12,7 @@ from retort.study.load import read
 # files of the tiny study
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
 CORPUS, CLAIMS, SOURCE = "corpora/sentences.yaml", "papers/tiny/claims.yaml", "sources/texts.yaml"
-PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
+PROTOCOL, AGNOSTIC, PAPER = "protocols/short.yaml", "protocols/short-agnostic.yaml", "papers/tiny/paper.yaml"
 
 
 def change(study: Path, name: str, old: str, new: str) -> None:

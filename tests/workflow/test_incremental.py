@@ -12,7 +12,7 @@ import pytest
 from retort.study.cells import answers_address
 
 from tests.conftest import ROOT, snakemake
-from tests.tiny.edit import CLAIMS, PROTOCOL, STUDENTS, TABLE, change
+from tests.tiny.edit import AGNOSTIC, CLAIMS, PROTOCOL, STUDENTS, TABLE, change
 
 pytestmark = pytest.mark.workflow
 
@@ -52,7 +52,7 @@ CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], s
     ),
     "learning rate of a student": ([(STUDENTS, *RATE)], {"distill_on_task": 2, **FROM_KD}, scores_of("kd"), "13"),
     "seed": (  # the jobs find the results of the other seeds kept
-        [(PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")],
+        [(each, "seeds: [1, 2]", "seeds: [1, 2, 3]") for each in (PROTOCOL, AGNOSTIC)],
         {"distill_on_task": 4, "finetune_student": 1, **SEED},
         NEXT,
         "134",

@@ -23,7 +23,7 @@ import pytest
 from retort.engine.attempts import position
 
 from tests.conftest import ROOT, SNAKEMAKE, read_json, snakemake
-from tests.tiny.edit import PROTOCOL, STUDENTS, add, change
+from tests.tiny.edit import AGNOSTIC, PROTOCOL, STUDENTS, add, change
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm import STUDY, running
 
@@ -49,8 +49,9 @@ def made(folder: Path) -> Path:
 
 def lengthen(folder: Path, steps: int, *titles: str) -> None:
     """Give the students with these titles as many steps a stage."""
-    short = (folder / "study" / PROTOCOL).read_text()
-    (folder / "study" / PROTOCOL).with_name("long.yaml").write_text(short.replace("steps: 6", f"steps: {steps}", 1))
+    for name in (PROTOCOL, AGNOSTIC):
+        text = (folder / "study" / name).read_text().replace("steps: 6", f"steps: {steps}", 1)
+        (folder / "study" / name.replace("short", "long")).write_text(text)
     for title in titles:
         own = f"{title}\n  teacher: tiny-teacher\n  protocol: "
         change(folder / "study", STUDENTS, f"{own}short", f"{own}long")

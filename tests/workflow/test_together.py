@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import snakemake
-from tests.tiny.edit import PROTOCOL, STUDENTS, add, change
+from tests.tiny.edit import AGNOSTIC, STUDENTS, add, change
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned, restoring
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.workflow
 STUDENT = """{name}:
   title: Values of the corpus
   teacher: tiny-teacher
-  protocol: short
+  protocol: short-agnostic
   architecture: {{layers: 2, heads: 3, hidden: 24, intermediate: 48}}
   initialisation: {{layers: [2, 4]}}
   stages:
@@ -80,7 +80,7 @@ def test_one_student_changes_then_two_and_the_grid_of_all(study: Path) -> None:
     assert outputs == {"results/distilled/tiny-values", "results/students/tiny-values/model", ALL[1]}
     change(study / "study", STUDENTS, RATES["more"], "weight: 3.0}]")
     assert planned(study, *ALL)[0] == {"distill_together": 1, "save_student": 2, "run_grid": 2}
-    change(study / "study", PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [2.0e-3]")
+    change(study / "study", AGNOSTIC, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [2.0e-3]")
     jobs, outputs = planned(study, *ALL)
     assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 3}
     assert "results/students/tiny-narrow/model" not in outputs

@@ -18,11 +18,10 @@ from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.study.questions import lineage
 
-from tests.tiny.edit import STUDENTS, TASK, add, set_value
+from tests.tiny.edit import AGNOSTIC, STUDENTS, TASK, add, set_value
 
 FIRST, SECOND = "tiny-narrow", "tiny-second"
 FOLDER = Path("results/trials/tiny-predicting/mood")
-AGNOSTIC = "protocols/short-agnostic.yaml"
 TWO_LAYERS = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
 STARTED = {
     "terms": [{"objective": "hidden-sequence", "mapping": "last"}],

@@ -62,7 +62,10 @@ def training_of(
 ) -> Training:
     """Return a training run in progress on the device of a job, with its batches divided as the job asks."""
     division = Division(job.micro_batch, job.rank, job.processes)
-    return Training(run, seed, checkpoint, progress, precision, job.device, division)
+    training = Training(run, seed, checkpoint, progress, precision, job.device, division)
+    if 0 < training.step < run.steps:
+        job.say(f"resumed at step {training.step} of {run.steps}")
+    return training
 
 
 def train_in(
