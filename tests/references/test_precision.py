@@ -16,7 +16,7 @@ from torch import Tensor
 from tests.references.examples import LENGTHS, Case, activations_of, batch_of
 from tests.references.objectives import CASES, REFERENCES
 
-ROUNDINGS = 4  # allowed roundings of the result, for cases where plain PyTorch has no error by chance
+ROUNDINGS = 8  # allowed roundings of the result, for cases where plain PyTorch has no error by chance; CPUs differ
 
 Activations = dict[str, Tensor]
 

@@ -184,7 +184,7 @@ def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
         assert run.poll() is None, (tmp_path / "out.txt").read_text()
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
-    assert run.wait(30) == 1
+    assert run.wait(120) == 1
     names = re.findall(r"--job-name (\S+)", calls.read_text())
     assert calls.read_text().splitlines()[-1] == f"scancel --name={names[0]}"
     assert len(names) < len(cases)

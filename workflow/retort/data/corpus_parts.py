@@ -96,7 +96,7 @@ def tokenize_part(
             if tokens[owner] >= enough[owner]:
                 break
     output.mkdir(parents=True, exist_ok=True)
-    for path in sorted(own.iterdir()):
+    for path in sorted(own.glob("*.safetensors")):  # and not what a killed job has begun to write
         shutil.move(path, output / path.name)
     shutil.rmtree(state)
     return sum(tokens)
