@@ -84,6 +84,7 @@ rule after:  # made if the job has succeeded
     shell: "touch {output}"
 """
 FASTER = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background ignores it
     "import snakemake_executor_plugin_retort as plugin; plugin.FIRST_WAIT = plugin.LONGEST_WAIT = 0.2; "
     "plugin.LONGEST_PAUSE = 1; plugin.LOOKS.update(NODE_FAIL=4); plugin.PATIENCE = 3; "
     "from snakemake.cli import main; main()"
@@ -184,7 +185,7 @@ def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
         assert run.poll() is None, (tmp_path / "out.txt").read_text()
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
-    assert run.wait(120) == 1
+    assert run.wait(30) == 1
     names = re.findall(r"--job-name (\S+)", calls.read_text())
     assert calls.read_text().splitlines()[-1] == f"scancel --name={names[0]}"
     assert len(names) < len(cases)
