@@ -2,14 +2,12 @@ from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import GridSettings
-    from retort.stages.grids import run_grid
+    from retort.stages.grids import Part, run_grid
 
     run_grid(
         running,
         settings=GridSettings.model_validate(snakemake.params.settings),
         student_folder=snakemake.input.student,
         encoded_folder=snakemake.input.encoded,
-        part=int(snakemake.wildcards.part),
-        parts=int(snakemake.wildcards.parts),
-        trials_file=snakemake.output[0],
+        part=Part.of(snakemake),
     )

@@ -2,7 +2,7 @@ from retort.engine.job import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
-    from retort.stages.grids import run_grid_of_teacher
+    from retort.stages.grids import Part, run_grid_of_teacher
 
     read = snakemake.input
     run_grid_of_teacher(
@@ -11,7 +11,5 @@ with job(snakemake) as running:
         encoded_folder=read.encoded,
         model_folder=read.model,
         tokenizer_folder=read.tokenizer,
-        part=int(snakemake.wildcards.part),
-        parts=int(snakemake.wildcards.parts),
-        trials_file=snakemake.output[0],
+        part=Part.of(snakemake),
     )

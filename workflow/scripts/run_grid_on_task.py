@@ -3,13 +3,11 @@ from retort.engine.job import job
 with job(snakemake) as running:
     from retort.settings.trainings import TaskDistillationSettings
     from retort.stages.distill import TaskFolders
-    from retort.stages.grids import run_grid_on_task
+    from retort.stages.grids import Part, run_grid_on_task
 
     run_grid_on_task(
         running,
         settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
         folders=TaskFolders.of(snakemake.input),
-        part=int(snakemake.wildcards.part),
-        parts=int(snakemake.wildcards.parts),
-        trials_file=snakemake.output[0],
+        part=Part.of(snakemake),
     )

@@ -19,6 +19,7 @@ from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import GridSettings, PointSettings, TaskDistillationSettings, TeacherSettings
+from retort.settings.trials import places_of
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 
@@ -134,7 +135,7 @@ class Estimates:
     def run_grid_of_teacher(self, teacher: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.teachers[teacher][task]
-        return self._teacher(teacher, task, settings, settings.task.validation_split, _of_part(part, parts))
+        return self._teacher(teacher, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
 
     def finetune_teacher(self, teacher: str, task: str) -> Estimate:
         """Return the estimate of a teacher on a task: the mean over its grid, as the best point is not known."""
@@ -151,7 +152,7 @@ class Estimates:
     def run_grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.grids[student][task]
-        return self._on_grid(student, task, settings, settings.task.validation_split, _of_part(part, parts))
+        return self._on_grid(student, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
 
     def finetune_student(self, student: str, task: str) -> Estimate:
         """Return the estimate of one seed: the mean over the grid, as the best point is not known."""
@@ -205,7 +206,7 @@ class Estimates:
     def run_grid_on_task(self, student: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.distillations[student][task]
-        return self._on_task(student, task, settings, settings.task.validation_split, _of_part(part, parts))
+        return self._on_task(student, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
 
     def distill_on_task(self, student: str, task: str) -> Estimate:
         """Return the estimate of one seed on a task: the mean over the grid, as the best point is not known."""
@@ -331,11 +332,6 @@ class Estimates:
 def _points(settings: TaskDistillationSettings | TeacherSettings) -> list[PointSettings]:
     """Return the points of a grid; one that changes nothing where there is none."""
     return settings.grid.points if settings.grid else [PointSettings()]
-
-
-def _of_part(part: str, parts: str) -> slice:
-    """Return the places of the points of one part, from 1, of a grid."""
-    return slice(int(part) - 1, None, int(parts))
 
 
 def _step_of_stages(settings: Distillation, stages: list[Trained]) -> Step | None:

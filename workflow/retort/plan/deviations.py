@@ -80,7 +80,7 @@ def _open_defaults(values: list[Value]) -> Iterator[Value]:
     by_key = {value.key: value.value for value in values}
     widths = {width for key, width in by_key.items() if key.endswith("architecture.hidden")}
     for value in values:
-        if value.origin.startswith("default of") and value.value:
+        if value.is_default and value.value:
             above, _, field = value.key.rpartition(".")
             beside, idle = WITHOUT_EFFECT.get(field, ("", ""))
             has_effect = by_key.get(f"{above}.{beside}") != idle

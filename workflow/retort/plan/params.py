@@ -11,7 +11,7 @@ from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
 from retort.settings.inputs import TokenizedRowSetSettings, TokenizedTaskSettings
 from retort.settings.trainings import PredictionSettings, SubmissionSettings, SubmittedTask
-from retort.study.questions import readable, submitted_splits
+from retort.study.questions import readable, submitted_splits, training_rows_of
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")
@@ -100,7 +100,7 @@ def _row_sets(
     """
     tokenizers = defaultdict[str, set[str]](set)
     for student, tasks in specific.items():
-        if any(stage.training_rows == name for stage in study.students[student].stages):
+        if name in training_rows_of(study.students[student]):
             for task in tasks:
                 tokenizers[task].add(study.tokenizer_of(study.teachers[study.students[student].teacher].model))
 

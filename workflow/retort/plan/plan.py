@@ -20,7 +20,7 @@ from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.questions import stages_of
+from retort.study.questions import training_rows_of
 from retort.study.study import Study
 
 Wildcards = Any
@@ -123,8 +123,8 @@ class Plan:
 
     def training_rows(self, student: str, task: str) -> list[str]:
         """Return the folders of the sets of rows that stages are trained on in place of the task's own, each once."""
-        sets = dict.fromkeys(stage.training_rows for stage in stages_of(self.study.students[student]))
-        return [f"results/training_rows/{name}/{task}/{self.tokenizer_of(student)}" for name in sets if name]
+        sets = training_rows_of(self.study.students[student])
+        return [f"results/training_rows/{name}/{task}/{self.tokenizer_of(student)}" for name in sets]
 
     def parent(self, student: str) -> list[str]:
         """Return the student or published model from which a student starts; empty if there is none."""

@@ -27,6 +27,7 @@ from retort.settings.trainings import (
     TermSettings,
     TimingSettings,
     UnreadTeacherSettings,
+    points_of,
 )
 from retort.specs import catalogue, printed
 from retort.specs.base import Settings as Changes
@@ -63,7 +64,7 @@ def _search(
 ) -> SearchSettings:
     """Return the settings of a grid on a task, with the stages of a student at each of its points."""
     return SearchSettings(
-        points=[PointSettings(**point) for point in axes.points()],
+        points=points_of(axes),
         stages=stages,
         seed=axes.seed,
         metric_for_best_model=questions.chosen_by(study, protocol, task_name),
@@ -208,7 +209,6 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
     student, axes = study.students[name], questions.grid_of(study, name, task_name)
     read = reads_teacher(student)
     published = model(study, study.teachers[student.teacher].model)
-    sets = dict.fromkeys(stage.training_rows for stage in questions.stages_of(student) if stage.training_rows)
     stages = [_stages(study, student, task_name, point) for point in axes.points()] if axes else []
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
@@ -216,7 +216,7 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
         teacher=teacher(study, student.teacher, task_name)
         if read
         else UnreadTeacherSettings(model=published, task=task(study, task_name)),
-        training_rows={each: row_set(study, each, task_name) for each in sets},
+        training_rows={each: row_set(study, each, task_name) for each in questions.training_rows_of(student)},
     )
 
 
@@ -250,7 +250,7 @@ def grid(study: Study, name: str, task_name: str) -> GridSettings:
         student=corpus_distillation(study, name),
         task=task(study, task_name),
         schedule=protocol.for_task(task_name),
-        points=[PointSettings(**point) for point in axes.points()] if axes else [PointSettings()],
+        points=points_of(axes),
         seed=axes.seed if axes else _seed(study, name),
         metric_for_best_model=questions.chosen_by(study, protocol, task_name),
         precision=study.config.resolved_precision(),

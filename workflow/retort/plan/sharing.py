@@ -22,7 +22,7 @@ from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.rule import paths_in
 from retort.settings.inputs import settings_in
-from retort.settings.trainings import CorpusDistillationSettings, PointSettings
+from retort.settings.trainings import CorpusDistillationSettings, points_of
 from retort.specs.protocol import Grid
 from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
@@ -242,7 +242,7 @@ def _parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
     spec, model = study.tasks[task], study.students.get(student) or study.model_of(student)
     stages = max(1, len(model.stages)) if isinstance(model, Student) and model.distilled_on == "task" else 1
     size, schedule = model.architecture, questions.protocol_of(study, student).for_task(task)
-    schedules = [PointSettings(**point).applied_to(schedule) for point in grid.points()]
+    schedules = [point.applied_to(schedule) for point in points_of(grid)]
     drawn = spec.train_split not in spec.splits  # then the study's files do not tell the number of rows
     rows = UNKNOWN if drawn else spec.splits[spec.train_split].most(spec.subsets)
     tokens = stages * sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length

@@ -23,6 +23,7 @@ from retort.study.questions import fitted_on, layer_pairs
 from retort.study.study import Study
 
 KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from
+DEFAULT = "default of"  # the beginning of the origin of a value that no file gives
 Step = str | int  # a key of a mapping, or the index of a list's entry
 
 
@@ -39,6 +40,11 @@ class Value:
     key: str
     value: Any
     origin: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether no file gives the value."""
+        return self.origin.startswith(DEFAULT)
 
     def is_named(self, pattern: str) -> bool:
         """Return whether a deviation's pattern of keys means the value, or what it is a part of."""
@@ -71,7 +77,7 @@ class YamlContent:
     def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         """Return a value that the file gives under these steps, or that is a default."""
         key = key or dotted(*steps)
-        return Value(key, value, self.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
+        return Value(key, value, self.line(*steps) or f"{DEFAULT} '{key.rpartition('.')[2]}'")
 
 
 def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:
@@ -158,7 +164,7 @@ class Origins:
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
             yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
-        for rows in dict.fromkeys(stage.training_rows for stage in student.stages if stage.training_rows):
+        for rows in questions.training_rows_of(student):
             yield from self._file_values("training_rows", rows, study.training_rows[rows])
         needed = questions.of_student(study, self.name)
         if self.task:

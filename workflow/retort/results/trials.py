@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retort.plan.sharing import grid_parts
-from retort.settings.trainings import PointSettings
+from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study.questions import grid_of
 from retort.study.study import Study
@@ -42,10 +42,10 @@ def read_best(study: Study, pairs: Iterable[tuple[str, str]]) -> BestTrials:
         files, grid = grid_parts(study, student, task), grid_of(study, student, task)
         if grid is None or not all(Path(path).is_file() for path in files):
             continue
-        points = [PointSettings(**point) for point in grid.points()]
+        points = points_of(grid)
         if best := best_trial(read_trials(files, points)):
             changed = ", ".join(f"{name} {value}" for name, value in best.point.as_json().items())
             point = f"point {best.number} of {len(points)} ({changed}, seed {grid.seed})"
-            path = files[(best.number - 1) % len(files)]  # as `part_of` divides the points
+            path = files[(best.number - 1) % len(files)]  # as `places_of` divides the points
             found[student, task] = BestTrial(100 * (best.dev or 0.0), point, path)
     return found

@@ -17,7 +17,7 @@ from retort.settings.inputs import (
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.model import Architecture
-from retort.specs.protocol import STAGES, Schedule
+from retort.specs.protocol import STAGES, Grid, Schedule
 
 
 class InitialisationSettings(Settings):
@@ -86,7 +86,13 @@ class PointSettings(Settings):
 
     def applied_to(self, schedule: Schedule) -> Schedule:
         """Return the schedule with the values of this point."""
-        return schedule.changed(self.of_schedule)
+        changes = self.of_schedule
+        return schedule.changed(changes) if changes else schedule
+
+
+def points_of(grid: Grid | None) -> list[PointSettings]:
+    """Return the points of a grid, in order; one that changes nothing where there is no grid."""
+    return [PointSettings(**point) for point in grid.points()] if grid else [PointSettings()]
 
 
 class SearchSettings(Settings):

@@ -49,13 +49,12 @@ class Trial:
         return cls(int(line["number"]), PointSettings(**point), **outcome)
 
 
-def part_of(points: list[PointSettings], part: int, parts: int) -> list[tuple[int, PointSettings]]:
-    """Return (number, point) for the points of one of the `parts` parts of a grid.
+def places_of(part: int, parts: int) -> slice:
+    """Return where the points of one of the `parts` parts of a grid, from 1, stand in the list of all its points.
 
-    Parts and points are counted from 1. A part holds every `parts`-th point, so that all parts cost about the same. The
-    number of a point in the whole grid seeds its training, so results do not depend on the number of parts.
+    A part holds every `parts`-th point, so that all parts cost about the same.
     """
-    return list(enumerate(points, start=1))[part - 1 :: parts]
+    return slice(part - 1, None, parts)
 
 
 def choose(trials_files: list[str], points: list[PointSettings]) -> PointSettings:

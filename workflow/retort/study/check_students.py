@@ -19,7 +19,7 @@ from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import RowSet
 from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
-from retort.study.questions import at_point, layer_pairs, lineage
+from retort.study.questions import at_point, layer_pairs, lineage, training_rows_of
 from retort.study.study import Study
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
@@ -49,7 +49,7 @@ def _rows_of_tasks(study: Study) -> Iterator[Found]:
         if task in study.tasks and task in (study.students[student].tasks or study.tasks)
     )
     for student, task in shown:
-        for name in dict.fromkeys(stage.training_rows for stage in study.students[student].stages):
+        for name in training_rows_of(study.students[student]):
             if name in study.training_rows and (line := _lacking(study.training_rows[name], task, study.tasks[task])):
                 yield study.files["training_rows", name], f"{line}, on which '{student}' is trained"
 
@@ -86,9 +86,9 @@ def _student(study: Study, name: str) -> Iterator[str]:
         yield from _misfits(study, name)
         lines = list(_stages(study, student))
         yield from lines
+        known = {*lines, *_terms(study, student)}
         for key, changed in _changed_by_axes(student):
             wrong = [changed] if isinstance(changed, str) else (*_terms(study, changed), *_stages(study, changed))
-            known = {*lines, *_terms(study, student)}
             yield from (f"grid.{key}: {line}" for line in wrong if line not in known)
 
 

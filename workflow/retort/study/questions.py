@@ -44,11 +44,13 @@ def at_point(student: Student, point: Settings) -> Student:
         ValueError: a key leads nowhere.
         pydantic.ValidationError: a value is not allowed there.
     """
+    changes = {key: value for key, value in point.items() if key.startswith(STAGES)}
+    if not changes:
+        return student
     content = student.model_dump(include={"stages"})
-    for key, value in point.items():
-        if key.startswith(STAGES):
-            place, last = _place(content, key)
-            place[last] = value
+    for key, value in changes.items():
+        place, last = _place(content, key)
+        place[last] = value
     return student.model_copy(update={"stages": [Stage.model_validate(stage) for stage in content["stages"]]})
 
 
@@ -70,6 +72,11 @@ def tried(student: Student) -> list[Student]:
 def stages_of(student: Student) -> list[Stage]:
     """Return the stages of a student, at every point of its own grid if it has one."""
     return [stage for each in tried(student) for stage in each.stages]
+
+
+def training_rows_of(student: Student) -> list[str]:
+    """Return the sets of training rows that a student is trained on, at every point of its own grid if it has one."""
+    return list(dict.fromkeys(stage.training_rows for stage in stages_of(student) if stage.training_rows))
 
 
 def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
@@ -278,7 +285,8 @@ def of_student(study: Study, name: str) -> set[str]:
             needed |= of_model(study, student.initialisation.checkpoint)
         for stage in stages_of(student):
             needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
-            needed |= of_training_rows(study, stage.training_rows) if stage.training_rows else set()
+        for rows in training_rows_of(student):
+            needed |= of_training_rows(study, rows)
     return needed
 
 
