@@ -19,7 +19,6 @@ from retort.engine.attempts import KEPT, checkpoints_of
 from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
 from retort.plan.plan import Plan
-from retort.plan.rule import paths_in
 from retort.results.lineage import Difference
 
 LOCKS = Path(".snakemake/locks")  # Snakemake's own, of a run that is at work
@@ -37,14 +36,14 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     plan = Plan(config_of(arguments))
     mark_scale(plan.study)
     jobs = list(Jobs(plan).behind(everything(plan.study)))
-    planned = {path for job in jobs for path in outputs_of(job)}
+    planned = {path for job in jobs for path in job.outputs}
     differing = set[str]()
     for difference in found:
         chosen = difference.anew if result_of(difference.anew[0], planned) in planned else difference.otherwise
         differing |= {result_of(path, planned) for path in chosen}
     made = made_from(jobs)
     wrong = reached(differing, made)
-    beside = {path: outputs for job in jobs for outputs in [outputs_of(job)] for path in outputs}
+    beside = {path: job.outputs for job in jobs for path in job.outputs}
     anew = reached(differing, {path: [*made.get(path, ()), *beside.get(path, ())] for path in {*made, *beside}})
     for path in sorted(anew):
         if delete(Path(path)):
@@ -55,11 +54,6 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     file = f" --configfile {shlex.quote(arguments.config)}" if arguments.config else ""
     print(f"now run as before, such as: snakemake --cores all --logger retort{file}")
     return 0
-
-
-def outputs_of(job: Job) -> list[str]:
-    """Return all files and folders that a job makes."""
-    return [path for value in job.rule.makes(job.wildcards).values() for path in paths_in(value)]
 
 
 def result_of(path: Path, planned: set[str]) -> str:
@@ -73,7 +67,7 @@ def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
     made: dict[str, set[str]] = {}
     for job in jobs:
         for parent in job.inputs:
-            made.setdefault(parent, set()).update(outputs_of(job))
+            made.setdefault(parent, set()).update(job.outputs)
     for place in (place for kind in KINDS for place in (RESULTS / kind).rglob(f"*{checksums.NAME}")):
         result = checksums.result_of(place)
         try:
@@ -103,11 +97,15 @@ def delete(path: Path) -> bool:
     folder = path.parent.resolve()
     if not any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
         return False
-    places = (path.with_name(f".{path.name}{checksums.NAME}"), path)  # those of a folder lie in it
-    there = [place for place in places if place.is_symlink() or place.exists()]
-    for place in there:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
+    was_there = _delete(path)  # with the checksums of a folder, which lie in it
+    return _delete(place_of(path)) or was_there
+
+
+def _delete(path: Path) -> bool:
+    is_link = path.is_symlink()
+    if is_there := is_link or path.exists():
+        if path.is_dir() and not is_link:
+            shutil.rmtree(path)
         else:
-            place.unlink(missing_ok=True)
-    return bool(there)
+            path.unlink()
+    return is_there

@@ -59,6 +59,11 @@ class Job:
         """The paths of its first outputs: the scores of all seeds, or one file or folder."""
         return paths_in(next(iter(self.rule.makes(self.wildcards).values())))
 
+    @cached_property
+    def outputs(self) -> list[str]:
+        """The paths of all files and folders that it makes."""
+        return self.rule.output_paths(self.wildcards)
+
     @property
     def settings(self) -> dict[str, Any] | None:
         """The settings that its results must hold to count as done; None where they hold none."""

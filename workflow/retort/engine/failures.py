@@ -16,7 +16,7 @@ from retort.cost.jobs import Job, Jobs, rules_of
 from retort.engine.attempts import failure
 from retort.errors import printable
 from retort.plan.plan import Plan
-from retort.rehearsal.in_process import outputs_of, run_job
+from retort.rehearsal.in_process import run_job
 from retort.specs.config import read_config
 
 PRINTING = {"make_table", "plot_figure", "plot_verdicts", "check_claims", "make_page", "make_index"}
@@ -62,7 +62,7 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
         path: reasons[job.key]
         for job in jobs.by_key.values()
         if job.key in reasons and job.rule.kind not in PRINTING
-        for path in outputs_of(job)
+        for path in job.outputs
     }
     run_sources = {**jobs.rules.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
     config = {**config, "companions": {}, "run_sources": run_sources}
@@ -75,9 +75,9 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
 def _make(job: Job, config: dict[str, Any]) -> bool:
     """Make a table or page here, dated long ago; return whether that succeeded."""
     made = run_job(job, config)
-    for path in filter(os.path.exists, outputs_of(job)):
+    for path in filter(os.path.exists, job.outputs):
         os.utime(path, LONG_AGO)
-    return made and all(map(Path.exists, map(Path, outputs_of(job))))
+    return made and all(map(Path.exists, map(Path, job.outputs)))
 
 
 def _say(line: str) -> None:

@@ -100,6 +100,10 @@ class Rule:
         """Return the outputs of a job: name -> a path or a list of paths."""
         return {name: _filled(value, wildcards) for name, value in self.outputs.items()}
 
+    def output_paths(self, wildcards: Wildcards) -> list[str]:
+        """Return the outputs of a job as one list of paths."""
+        return [path for value in self.makes(wildcards).values() for path in paths_in(value)]
+
 
 def _filled(value: Any, wildcards: Wildcards) -> Any:
     """Return a path, or a list of paths, with the values of wildcards filled in."""

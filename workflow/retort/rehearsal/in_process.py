@@ -68,11 +68,6 @@ def params_of(job: Job) -> dict[str, Any]:
     return {name: value_of(param) for name, param in job.rule.params.items()}
 
 
-def outputs_of(job: Job) -> list[str]:
-    """Return the paths of all outputs of a job."""
-    return list(Named(job.rule.makes(job.wildcards)))
-
-
 def run_job(job: Job, config: dict[str, Any]) -> bool:
     """Run the script of a job here, and return whether it succeeded; print a traceback to standard error if not."""
     rule, of = job.rule, job.wildcards

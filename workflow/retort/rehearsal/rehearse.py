@@ -25,7 +25,7 @@ from retort.checksums import digest_of
 from retort.cost.jobs import Job
 from retort.engine.attempts import failure
 from retort.plan.plan import Plan
-from retort.rehearsal.in_process import outputs_of, params_of, run_job
+from retort.rehearsal.in_process import params_of, run_job
 from retort.specs.student import Initialisation, Term
 from retort.specs.task import Task
 from retort.study.cells import score_address
@@ -120,7 +120,7 @@ def run(jobs: Iterable[Job], config: dict[str, Any]) -> Iterator[Ran | None]:
     """
     notes, lost = _read_notes(), set[str]()
     for job in jobs:
-        outputs = outputs_of(job)
+        outputs = job.outputs
         if lost.intersection(job.inputs):
             lost.update(outputs)
             yield None
