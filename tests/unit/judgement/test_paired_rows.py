@@ -23,7 +23,7 @@ REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [
 
 def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     study = write_results(config)
-    lines = compare_rows(study, "tiny/table1", A, B)
+    lines = compare_rows(study, "tiny/table1", (A, B))
     # differences: 10, 4, 10 (rating) and 1, 2, 3 (mood)
     assert lines[:5] == [
         f"tiny/table1: {A}, less B",
@@ -34,14 +34,14 @@ def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     ]
     assert lines[5].startswith("Tasks fixed: would other seeds")
     assert lines[-1].startswith("choices: a pair is a task and a seed")
-    assert "t = −3.062" in compare_rows(study, "tiny/table1", B, A)[4]
+    assert "t = −3.062" in compare_rows(study, "tiny/table1", (B, A))[4]
     tests = ("tasks fixed", "tasks drawn", "pairs")
-    assert compare_rows(study, "tiny/table1", B, B)[2:5] == [f"{test}: no variance" for test in tests]
+    assert compare_rows(study, "tiny/table1", (B, B))[2:5] == [f"{test}: no variance" for test in tests]
 
 
 def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
     scores = {**SCORES, "tiny-kd": {"mood": [0.70, None, 0.74], "rating": [None, 0.60, None]}}
-    lines = compare_rows(write_results(config, scores), "tiny/table1", A, B)
+    lines = compare_rows(write_results(config, scores), "tiny/table1", (A, B))
     assert "n = 3 pairs (mood, rating)" in lines[1]
     assert lines[-2] == (
         f"3 pairs left out: {A} on mood, seed 2: diverged at step 42; {A} on rating, seed 1: diverged at step 41; "
@@ -50,7 +50,7 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
     lone = {**SCORES, "tiny-attention": {"mood": [None, 0.70, 0.71], "rating": [None, 0.56, 0.60]}}
     study = write_results(config, lone)
     with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
-        compare_rows(study, "tiny/table1", "Teacher", "B")
+        compare_rows(study, "tiny/table1", ("Teacher", "B"))
 
 
 def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +59,9 @@ def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     table = {name: content for name, content in TABLE.items() if name != "published"}
     study = write_results(write_study(tmp_path / "study", table1={**table, "rows": rows}))
     for given, said in (
-        (("tiny/table2", A, B), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
-        (("tiny/table1", "Teachr", B), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
-        (("tiny/table1", A, "Q"), "row 'Q' of tiny/table1 has no scores here; name a row that is run, and run it"),
+        (("tiny/table2", (A, B)), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
+        (("tiny/table1", ("Teachr", B)), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
+        (("tiny/table1", (A, "Q")), "row 'Q' of tiny/table1 has no scores here; name a row that is run, and run it"),
     ):
         with pytest.raises(RetortError) as caught:
             compare_rows(study, *given)

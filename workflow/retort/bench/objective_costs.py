@@ -189,13 +189,23 @@ def peak(run: Step, device: str) -> float | None:
     return machine.max_rss_mb() * 1024**2
 
 
+def _mappings(name: str) -> tuple[str | None, ...]:
+    """Return the mappings with which an objective is measured."""
+    return MAPPINGS[catalogue.objectives()[name].level or "layer"]
+
+
+def count(names: list[str]) -> int:
+    """Return how many costs `measure` yields."""
+    return sum(len(_mappings(name)) for name in names)
+
+
 def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
-    """Yield the cost of every named objective with each of the mappings in `MAPPINGS` for its level."""
+    """Yield the cost of every named objective with each of its mappings."""
     for language in (False, True):
         if chosen := [name for name in names if (name == "masked-lm") == language]:
             bench = Bench(setting, language)
             for name in chosen:
-                yield from (bench.cost(name, each) for each in MAPPINGS[catalogue.objectives()[name].level or "layer"])
+                yield from (bench.cost(name, each) for each in _mappings(name))
 
 
 def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from retort.specs.config import ROOT, Config, content_of, read_config
 
 Run = Callable[[argparse.Namespace], int]
 CONFIG = "config.yaml"
+WIDTH = 120  # of the lines that are printed
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
@@ -43,6 +45,11 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
     return add
 
 
+def wrapped(text: str, indent: int = 2) -> str:
+    """Return a line of text as lines of at most `WIDTH` characters, of which all but the first are indented."""
+    return textwrap.fill(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
 def config_of(arguments: argparse.Namespace) -> Config:
     """Read and check the configuration of `--config`, by default the `config.yaml` of the repository.
 
@@ -53,6 +60,9 @@ def config_of(arguments: argparse.Namespace) -> Config:
         RetortError: a file does not exist, or is wrong.
     """
     path = Path(arguments.config) if arguments.config else ROOT / CONFIG
+    if not (ROOT / "workflow").is_dir():
+        hint = "work in a clone of retort: `make install` there gives its command, whose papers and rules lie beside it"
+        raise RetortError("this is the package without its workflow", hint)
     if not path.exists():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
     below = [Path(CONFIG)] if arguments.config and Path(CONFIG).exists() else []

@@ -11,7 +11,7 @@ import yaml
 
 from retort.atomic import write_text
 from retort.cli import inventory
-from retort.cli.base import argument, config_of, verb
+from retort.cli.base import WIDTH, argument, config_of, verb, wrapped
 from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
 from retort.plan.deviations import Unstated, unstated
@@ -48,7 +48,8 @@ def list_everything(arguments: argparse.Namespace) -> int:
     for title, entries in lists.items():
         if arguments.what in (None, title):
             width = max(map(len, entries), default=0)
-            print(f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), "", sep="\n")
+            listed = (wrapped(f"  {name:<{width}}  {what}", width + 4) for name, what in entries.items())
+            print(f"{title}:", *listed, "", sep="\n")
     if problems:
         print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
     return 0
@@ -186,8 +187,13 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
         yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
     yield ""
     rows = [(value.key, _text(value.value), value.origin) for value in values(written, study, full, task)]
-    key_width, text_width = (max(map(len, column)) for column in list(zip(*rows, strict=True))[:2])
-    yield from (f"{key:<{key_width}}  {text:<{text_width}}  {origin}" for key, text, origin in rows)
+    key_width, text_width, origin_width = (max(map(len, column)) for column in zip(*rows, strict=True))
+    text_width = min(text_width, max(24, WIDTH - key_width - origin_width - 4))
+    for key, text, origin in rows:
+        line = f"{key:<{key_width}}  {text:<{text_width}}"
+        if len(text) > text_width:
+            line = f"{wrapped(line, key_width + 2)}\n{'':<{key_width + 2 + text_width}}"
+        yield f"{line}  {origin}"
 
 
 def _text(value: object) -> str:

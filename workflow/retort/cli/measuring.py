@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from retort.cli.base import argument, config_of, verb
+from tqdm import tqdm
+
+from retort.cli.base import argument, config_of, verb, wrapped
 from retort.cost import overview
 from retort.cost.speed import STORED
 from retort.errors import RetortError
@@ -47,7 +49,7 @@ def cost(arguments: argparse.Namespace) -> int:
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
     for line in overview.lines(config, arguments.what, arguments.flops):
-        print(line, flush=True)
+        print(wrapped(line), flush=True)
     return 0
 
 
@@ -84,7 +86,10 @@ def bench(arguments: argparse.Namespace) -> int:
     precision = config_of(arguments).resolved_precision()
     for device in measured.DEVICES:
         setting = measured.Setting(*sizes, BATCH, arguments.length, precision, device, arguments.repeats)
-        for line in measured.lines(setting, measured.measure(setting, arguments.names or list(known))):
-            print(line, flush=True)
-        print()
+        names = arguments.names or list(known)
+        costs = measured.measure(setting, names)
+        with tqdm(costs, total=measured.count(names), unit=" objectives", leave=False, disable=None) as bar:
+            for line in measured.lines(setting, iter(bar)):
+                bar.write(line)
+        print(flush=True)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.audit import as_text, audit
-from retort.cli.base import argument, config_of, verb
+from retort.cli.base import argument, config_of, verb, wrapped
 from retort.errors import RetortError
 from retort.judgement.paired_rows import compare_rows
 from retort.plan.deviations import unknown_names
@@ -41,7 +41,7 @@ def published_numbers(arguments: argparse.Namespace) -> int:
 @verb("audit")
 def audit_papers(arguments: argparse.Namespace) -> int:
     """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
-    print(as_text(audit(open_whole(config_of(arguments)))))
+    print("\n".join(map(wrapped, as_text(audit(open_whole(config_of(arguments)))).splitlines())))
     return 0
 
 
@@ -50,11 +50,13 @@ def audit_papers(arguments: argparse.Namespace) -> int:
     argument("table", help="paper/table"),
     argument("row", help="the label of a row"),
     argument("other", help="the label of the row that it is compared with"),
+    argument("--recorded", action="store_true", help="compare the recorded scores of the configuration's scale"),
 )
 def compare_two(arguments: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
     study = open_study(with_every_paper(config_of(arguments)))
-    print("\n".join(compare_rows(study, arguments.table, arguments.row, arguments.other)))
+    rows = arguments.row, arguments.other
+    print("\n".join(map(wrapped, compare_rows(study, arguments.table, rows, arguments.recorded))))
     return 0
 
 

@@ -47,6 +47,9 @@ def verify(arguments: argparse.Namespace) -> int:
     found = list({difference.line: difference for difference in found}.values())
     for difference in found:
         print(difference.line)
+    if not (results or found):
+        print(f"nothing to verify: {', '.join(arguments.path) or 'results'} holds no results; `make run` makes them")
+        return 0
     files = [file for taken in known.values() for file in taken.files.values()]
     size = sum(file.bytes for file in files) / 1e6
     print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(found)} differences' if found else 'all as they were made'}")

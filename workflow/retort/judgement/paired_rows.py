@@ -67,6 +67,30 @@ def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowSco
     return RowScores(values, without)
 
 
+def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
+    """Return the scores of a row in the recorded run of the study's scale; its means where it has no scores by seed.
+
+    Raises:
+        RetortError: no run is recorded, or the row has no number in it.
+    """
+    paper, _, name = address.partition("/")
+    ours = study.papers[paper].ours
+    recording = study.record_of(paper) if ours else study.recordings.get((paper, study.config.scale))
+    if recording is None:
+        raise RetortError(f"no run of {paper} at scale {study.config.scale} is recorded", "name another with --config")
+    values: dict[Key, float] = {}
+    for cell in table.cells():
+        if cell.row == row and len(cell.scored) == 1:
+            key = study.names(paper).short(cell.student) if ours else row
+            mean = dict(enumerate(recording.tables.get(name, {}).get(key, {}).get(cell.column, [])[:1]))
+            by_seed = recording.by_seed.get(name, {}).get(key, {}).get(cell.column) or mean
+            for seed, score in by_seed.items():
+                values.setdefault((cell.spec.variant, cell.scored[0][0], seed), score)
+    if not values:
+        raise RetortError(f"row '{row}' of {address} has no recorded scores", "compare rows that were run")
+    return RowScores(values, {})
+
+
 def paired_differences(first: RowScores, second: RowScores) -> Differences:
     """Return task -> the differences first minus second, one for each seed with a score in both rows."""
     differences: dict[tuple[str, str], list[float]] = {}
@@ -93,10 +117,8 @@ def left_out(rows: Mapping[str, RowScores]) -> str:
     return f"{len(without)} pair{'s' * (len(without) > 1)} left out: {'; '.join(named)}" if without else ""
 
 
-def _scores(study: Study, table: Exhibit, address: str, row: str) -> RowScores:
+def _scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
     """Return the scores of a row, from the files that exist."""
-    if row not in table.compared_rows():
-        raise unknown(f"row of {address}", row, table.compared_rows())
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
     addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
     scores = row_scores(study, table, row, read_scores(study, sorted(filter(os.path.isfile, addresses))))
@@ -126,14 +148,14 @@ def _lines(address: str, rows: Iterable[str], differences: Differences, without:
     ]
 
 
-def compare_rows(study: Study, address: str, first: str, second: str) -> list[str]:
+def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bool = False) -> list[str]:
     """Return lines with the mean difference of two rows, the result of each paired test, and the choices behind them.
 
     Args:
         study: the study.
         address: the table: 'paper/table'.
-        first: label of the row from which the other is subtracted.
-        second: label of the row that is subtracted.
+        both: labels of two rows; the second is subtracted from the first.
+        recorded: compare the recorded run, and not the scores that are here.
 
     Raises:
         RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
@@ -141,8 +163,14 @@ def compare_rows(study: Study, address: str, first: str, second: str) -> list[st
     tables = {"/".join(key): exhibit for key, exhibit in study.exhibits.items() if exhibit.compared_rows()}
     if address not in tables:
         raise unknown("table of scores", address, tables)
-    scores = {row: _scores(study, tables[address], address, row) for row in (first, second)}
+    table, (first, second) = tables[address], both
+    for row in both:
+        if row not in table.compared_rows():
+            raise unknown(f"row of {address}", row, table.compared_rows())
+    found = recorded_scores if recorded else _scores
+    scores = {row: found(study, address, table, row) for row in both}
     differences = paired_differences(scores[first], scores[second])
     if not differences:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")
-    return _lines(address, (first, second), differences, left_out(scores))
+    lines = _lines(address, both, differences, left_out(scores))
+    return [*lines, "scores of the recorded run; its means, where it keeps no scores by seed"] if recorded else lines
