@@ -47,11 +47,11 @@ def test_adding_a_mapping(copy: Path) -> None:
 def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
     student, row, table = (follow(section(PAPERS, f"Adding a {what}"), copy) for what in ("student", "row", "table"))
     assert student.files == ["workflow/papers/pocket/students.yaml"]
-    assert row.files == ["workflow/papers/pocket/table6.yaml"]
-    assert table.files == ["workflow/papers/pocket/table7.yaml"]
+    assert row.files == ["workflow/papers/pocket/table1.yaml"]
+    assert table.files == ["workflow/papers/pocket/table5.yaml"]
     assert all("no problem" in done.outputs["retort check"] for done in (student, row, table))
     assert "hidden-cosine" in student.outputs["retort show pocket-hid-cosine movies"]
-    for done, name in ((row, "table6"), (table, "table7")):
+    for done, name in ((row, "table1"), (table, "table5")):
         assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
 
 
@@ -91,9 +91,9 @@ def test_rows_for_training(copy: Path) -> None:
 def test_adding_a_figure(copy: Path) -> None:
     follow(section(PAPERS, "Adding a student"), copy)
     done = follow(section(PAPERS, "Adding a figure"), copy)
-    assert done.files == ["workflow/papers/pocket/figure4.yaml"]
+    assert done.files == ["workflow/papers/pocket/figure2.yaml"]
     assert "no problem" in done.outputs["retort check"]
-    planned = done.outputs["snakemake -n reports/pocket/figure4.svg"]
+    planned = done.outputs["snakemake -n reports/pocket/figure2.svg"]
     assert "student=pocket-hid-cosine" in planned
     assert "rule plot_figure:" in planned
 
@@ -114,7 +114,7 @@ plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg":
 
 def test_adding_a_kind_of_figure(copy: Path) -> None:
     done = follow(section(FIGURES, "Adding a kind of figure"), copy)
-    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure5.yaml"]
+    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
     assert "no problem" in done.outputs["retort check"]
     assert "workflow/schemas/figure.json: written" in done.outputs["retort schemas"]
     run_python(DRAW, copy)

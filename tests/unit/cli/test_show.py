@@ -126,7 +126,7 @@ def leaves(content: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("scale", "name", "task"),
     [
-        ("pocket", "pocket-att-kl-low", "movies"),
+        ("pocket", "pocket-att-kl-low", "tweets"),
         ("paper", "wang2023-att-kl-1-8-12", "rte"),
         ("paper", "mlkd2024-4", "cola"),
         ("paper", "minilmv2-6x384-bert-large-layer-3", "mnli"),

@@ -238,17 +238,3 @@ def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes(b"1\t2\tcaf\xe9\n")
     with pytest.raises(RetortError, match="f.txt:1: not UTF-8 text"):
         readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")
-
-
-def test_rated_pairs_are_of_one_text_and_the_better_one_is_known(texts: Path) -> None:
-    rated = [line.split("\t") for line in (texts / "rated.txt").read_text().splitlines()]
-    known: dict[tuple[str, str], set[float]] = {}
-    for identity, rating, sentence in rated:
-        known.setdefault((identity.split("_")[0], sentence), set()).add(float(rating))
-    found = readers["rated-pairs"](texts, file="rated.txt", gap=2.0, seed=3)
-    assert {record.label for record in found} == {0.0, 1.0}
-    for record in found:
-        first, second = known[record.group, record.text], known[record.group, str(record.pair)]
-        assert any(abs(one - other) >= 2 and (one > other) == bool(record.label) for one in first for other in second)
-    assert len({frozenset((record.text, record.pair)) for record in found}) == len(found)
-    assert found != readers["rated-pairs"](texts, file="rated.txt", gap=2.0, seed=4)

@@ -9,7 +9,6 @@ import collections
 import csv
 import io
 import json
-import random
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -304,31 +303,3 @@ def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: E
 def _fold(text: str) -> str:
     """Return a text in lower case with single spaces: the group, so that near duplicates are in the same split."""
     return " ".join(text.lower().split())
-
-
-@readers.register("rated-pairs", limits={"gap": {"ge": 0, "le": 1000}})
-def rated_pairs(
-    folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0, encoding: Encoding = "latin-1"
-) -> list[Record]:
-    """Make pairs of sentences of one text; label 1 where the first has the higher human rating, else 0.
-
-    The two ratings differ by at least `gap`. The seed draws one partner for every sentence, and the order of the pair.
-    A sentence without such a partner is left out, and so is a pair already drawn, in either order. The group is the
-    text, so that no text is in two splits.
-    """
-    rows: dict[str, list[tuple[str, float]]] = {}
-    for identity, mean, sentence in rated_lines(folder / file, encoding):
-        rows.setdefault(identity.split("_")[0], []).append((sentence, mean))
-    rng = random.Random(f"rated-pairs {seed}")
-    records, drawn = [], set()
-    for name in sorted(rows):
-        for first in rows[name]:
-            partners = [other for other in rows[name] if abs(other[1] - first[1]) >= gap]
-            if partners:
-                left, right = rng.sample([first, rng.choice(partners)], 2)
-                both = frozenset((left[0], right[0]))
-                if both in drawn:
-                    continue
-                drawn.add(both)
-                records.append(Record(left[0], right[0], float(left[1] > right[1]), name))
-    return records

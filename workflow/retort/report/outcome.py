@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ class Opening:
     Args:
         scale: the scale of the numbers.
         outdated: whether the numbers come from a recorded run with other settings than the scale has now.
+        learnt: what a study of ours learnt, in sentences that its numbers decide; empty for printed papers.
         groups: heading -> the claims below it.
         counts: how many claims have each outcome.
         scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
@@ -92,6 +94,7 @@ class Opening:
     scale: str
     groups: dict[str, list[OpeningClaim]]
     counts: ClaimCounts
+    learnt: str = ""
     scored: bool = True
     run: str | None = None
     model: str = ""
@@ -132,7 +135,15 @@ def _opening(study: Study, paper: str, side: Side, **about: Any) -> Opening:
         for kind, heading in HEADINGS.items()
     }
     counts = ClaimCounts(one.kind for one in found.values())
-    return Opening(groups={heading: listed for heading, listed in groups.items() if listed}, counts=counts, **about)
+    listed = {heading: listed for heading, listed in groups.items() if listed}
+    return Opening(groups=listed, counts=counts, learnt=_learnt(claims, found), **about)
+
+
+def _learnt(claims: Mapping[str, Statement], found: Mapping[str, Outcome]) -> str:
+    """Return what each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
+    said = {Kind.HOLDS: "says", Kind.FAILS: "contrary"}
+    decided = [name for name, one in found.items() if one.kind in said and claims[name].contrary]
+    return " ".join(getattr(claims[name], said[found[name].kind]) for name in decided)
 
 
 def _listed(name: str, statement: Statement, one: Outcome) -> OpeningClaim:

@@ -68,6 +68,9 @@ class Statement(Spec):
 
     says: Text = Field(description="the statement, in our words")
     where: Text = Field(description="where in the paper it stands, such as a section")
+    contrary: str = Field(
+        default="", description="a study of ours: what was learnt if the numbers show that the statement is false"
+    )
     compare: Name = Field(default="", description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
     within: Real | None = Field(
