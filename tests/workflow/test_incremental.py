@@ -24,13 +24,13 @@ def scores_of(*students: str, tasks: Iterable[str] = ("mood", "rating"), seeds: 
 
 
 ONES = {"make_page": 1, "make_index": 1, "all": 1}
-# jobs that use the scores of table 1: the table, its verdicts and tests, the figures with its students, claims, pages
-FROM_KD = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, **ONES}
+# jobs that use the scores of table 1: the table, its tests, the figures with its students, claims, pages
+FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, **ONES}
 VALUES = "{objective: value-relation, mapping: uniform}"
 TERM = "{objective: supervised, weight: 0.5}]"
 RATE = (f"{TERM}}}]", f"{TERM}, schedule: {{learning_rate: 3.0e-3}}}}]")
-EDITED = {"make_table": 2, "plot_verdicts": 1, "plot_figure": 2, "check_claims": 1, **ONES}
-SEED = {"make_table": 3, "plot_verdicts": 1, "plot_figure": 3, "check_claims": 1, **ONES}
+EDITED = {"make_table": 2, "plot_figure": 2, "check_claims": 1, **ONES}
+SEED = {"make_table": 3, "plot_figure": 3, "check_claims": 1, **ONES}
 NEXT = scores_of("kd", "attention", seeds=[1, 2, 3]) | scores_of("predicting", tasks=["mood"], seeds=[1, 2, 3])
 OF_RATING = scores_of("kd", "attention", tasks=["rating"]) | scores_of("teacher", tasks=["rating"], seeds=[1])
 OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "record_activations": 1, "distill_on_task": 2}

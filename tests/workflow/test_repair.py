@@ -55,7 +55,7 @@ RESULTS = {
     SCORE: {"distill_on_task"},
     ANSWERS: {"distill_on_task"},
     "results/profiles/tiny-kd.json": {"profile_student"},
-    "results/tables/tiny/table1.csv": {"plot_verdicts"},
+    "results/tables/tiny/table1.csv": {"make_table"},
 }
 RUN_THROUGH = {"results/corpora/sentences/encoder", TEACHER, SCORE}
 LOST = [(result, lose) for result in RESULTS]

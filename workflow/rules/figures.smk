@@ -17,21 +17,3 @@ rule plot_figure:
         **rule_of["plot_figure"].params,
     script:
         "../scripts/plot_figure.py"
-
-
-rule plot_verdicts:
-    """Draw how far a table's scores are from the published ones, with intervals and verdicts."""
-    input:
-        **rule_of["plot_verdicts"].inputs,
-    output:
-        **rule_of["plot_verdicts"].outputs,
-    log:
-        rule_of["plot_verdicts"].log,
-    wildcard_constraints:
-        **rule_of["plot_verdicts"].constraints,
-    conda:
-        "../../envs/tables.yaml"
-    params:
-        **rule_of["plot_verdicts"].params,
-    script:
-        "../scripts/plot_verdicts.py"

@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 from retort.figures import style
-from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
 from retort.figures.pareto import front
 from retort.figures.plot import plot_figure
-from retort.judgement.repeats import judge_repeats
-from retort.judgement.verdicts import judge_lines
-from retort.results.tidy import Line, read, write
+from retort.results.tidy import read
 from retort.tables.make import make_table
 
-from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
+from tests.tiny.results import SCORES, change_record, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
 
@@ -83,39 +80,7 @@ def test_p_values_by_level() -> None:
     assert [short(p) for p in (0.0001, 0.0123, 0.0994, 0.3, 1.0)] == ["<.001", ".012", ".099", ".30", "1.00"]
 
 
-# --- plots of verdicts
-
-
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-
-def forest(*lines: Line) -> str:
-    """Draw the verdicts of some lines and return the SVG."""
-    write("out.csv", judge_repeats(judge_lines(list(lines), lambda _: (1.0, 0.6)), lambda _: (1.0, 0.6)))
-    plot_verdicts(quiet(), "out.csv", RENDERS)
-    return Path("out.svg").read_text()
-
-
-def test_verdicts_are_told_apart_without_colours() -> None:
-    same, above = line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B")
-    repeated = line(25.696112345678, 25.69611, row="D", published_half=0.0005)
-    reproduced = line(70.0, 70.0, row="E", by_seed="1=69 2=71.1", published_by_seed="1=69.1 2=70.9")
-    text = forest(same, above, line(71.0, 70.0, row="C"), repeated, reproduced)
-    ET.fromstring(text)
-    names = ("repeats", "reproduces", "agrees", "inconclusive", "differs")
-    assert [name for name in names if f">{name}</text>" in text] == list(MARKERS)
-    assert "a &lt;b&gt;" in text
-    assert "margin: ±1" in text
-    looks = {(look["marker"], look["markerfacecolor"] == "none") for look in MARKERS.values()}
-    assert len(looks) == len(MARKERS)
-    assert forest(same) == forest(same)
-
-
-def test_a_large_table_has_a_panel_a_column() -> None:
-    places = [(f"R{row}", f"column {column}") for row in range(9) for column in range(6)]
-    text = forest(*(line(70.0, 70.0, row=row, column=column) for row, column in places))
-    assert [text.count(f">column {column}</text>") for column in range(6)] == [1] * 6
-    assert text.count(">R8</text>") == 2  # labels at the left of both lines of panels

@@ -54,7 +54,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
         assert "75.2" in text
     # what its own numbers contradict
     assert '<th scope="row">Table 1, a, Avg</th><td>75.2</td><td>75.00</td>' in page
-    assert "1 finding. " in page
+    assert "<summary>1 finding</summary>" in page
     assert lost("some/index.html") == []
 
 
@@ -77,8 +77,8 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
 
 
 def top_of(page: str) -> str:
-    """Return what stands above the list of contents, on one line."""
-    return " ".join(page.partition("<nav")[0].split())
+    """Return what stands in the head of a page, on one line."""
+    return " ".join(page.partition("<header")[2].partition("</header>")[0].split())
 
 
 def compare(study: Path, **sides: Any) -> None:
@@ -149,7 +149,7 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     assert "<dd>cpu: a &lt;box&gt;</dd>" in page
 
 
-# --- papers that the scale does not run: recorded numbers stand below the published ones
+# --- papers that the scale does not run: recorded numbers stand beside the published ones
 
 
 @pytest.fixture
@@ -169,9 +169,12 @@ def printed_page(study: Path) -> str:
     return " ".join(without_copies(Path("reports/tiny/index.html").read_text()).split())
 
 
-def test_a_recorded_number_stands_below_the_published_one_and_is_not_judged(study: Path) -> None:
+def test_a_recorded_number_has_a_column_of_its_own_and_is_not_judged(study: Path) -> None:
     page = printed_page(study)
-    assert '<span class="ours">1</span><span class="published recorded">recorded 72.0 ± 2.0</span></td>' in page
+    heads = '<th scope="col">Acc. %</th><th scope="col">Acc. %, recorded</th>'
+    assert heads in page
+    cells = '<td><span class="ours">1</span> </td> <td class="recorded"><span class="ours">72.0 ± 2.0</span> </td>'
+    assert cells in page.replace("</span></td>", "</span> </td>")
     assert "Not run at this scale: the numbers are the published ones." in page
     origin = "cpu: &lt;any&gt;, 2026-01-02, commit abc1234; 3 runs of each student; teacher: half; tasks: mood"
     assert f"Recorded: a run of ours at scale reduced ({origin}, over which means are), not judged." in page
@@ -189,14 +192,14 @@ def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> N
 
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
-    below = "The tables show what it prints, and below it the numbers of the recorded run."
+    below = "The tables show what it prints, and beside it the numbers of the recorded run."
     opening, others = "at scale reduced, in the recorded run", ", with other settings than the scale has now"
     page = printed_page(study)
     assert all(text in page for text in (below, f"{opening}</h2>", "<dt>recorded (reduced)</dt>"))
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = printed_page(study)
     assert OTHER_SETTINGS in page
-    assert "recorded 72.0" not in page
+    assert ", recorded</th>" not in page
     assert "The tables show what it prints.</p>" in page
     assert f"{opening}{others}</h2>" in page
     assert f"<dt>recorded (reduced{others})</dt>" in page

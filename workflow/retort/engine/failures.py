@@ -19,7 +19,7 @@ from retort.plan.plan import Plan
 from retort.rehearsal.in_process import run_job
 from retort.specs.config import read_config
 
-PRINTING = {"make_table", "plot_figure", "plot_verdicts", "check_claims", "make_page", "make_index"}
+PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}
 LONG_AGO = (1, 1)  # access and modification time of what is made without some of its inputs
 
 

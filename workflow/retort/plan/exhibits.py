@@ -19,7 +19,6 @@ from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
 from retort.study.cells import (
     gridded,
-    is_judged,
     left_out,
     profile_address,
     profiled,
@@ -45,7 +44,7 @@ def _of(plan: Plan, noun: str, give: Callable[[Plan, str, str], Any]) -> Callabl
 
 
 def rules_of_tables(plan: Plan) -> Iterator[Rule]:
-    """Yield the rules of tables, of plots of their verdicts, and of the claims that are judged on them."""
+    """Yield the rules of tables, and of the claims that are judged on them."""
     study = plan.study
 
     @functools.cache
@@ -75,8 +74,6 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
         },
         {"table": TABLE},
     )
-    drawn = {"svg": _shown(f"{PRINTED}{{table}}.svg", "verdicts", "table"), "png": f"{PRINTED}{{table}}.png"}
-    yield Rule("plot_verdicts", drawn, {"csv": f"{TIDY}{{table}}.csv"}, {}, {"table": TABLE})
     yield Rule(
         "check_claims",
         {"html": report(f"{PRINTED}claims.html", category="{paper}"), "md": f"{PRINTED}claims.md"},
@@ -231,10 +228,9 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
         return [*_own(study, of.paper, "paper.yaml", *printed), *recorded_files(study, of.paper)]
 
     def rendered(of: Wildcards) -> list[str]:
-        """Return the tables and figures of a paper, and the plots of the tables' verdicts."""
+        """Return the tables and figures of a paper."""
         shown = [f"{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in _names(study, of.paper, noun)]
-        judged = [f"{name}.svg" for name in _names(study, of.paper, "table") if is_judged(study, of.paper, name)]
-        return [f"reports/{of.paper}/{name}" for name in [*shown, *judged]]
+        return [f"reports/{of.paper}/{name}" for name in shown]
 
     def deviations(of: Wildcards) -> list[list[str]]:
         """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
@@ -330,7 +326,7 @@ def unrun_pages(study: Study) -> list[str]:
 
 
 def first(study: Study) -> list[str]:
-    """Return the file to make first: the first table of our first study, or its plot; empty without a study of ours."""
+    """Return the file to make first: the first table of our first study; empty without a study of ours."""
     ours = [paper for paper, spec in study.papers.items() if spec.ours]
     tables = [(paper, name) for paper in ours[:1] for name in _names(study, paper, "table")[:1]]
-    return [f"reports/{paper}/{name}.{'svg' if is_judged(study, paper, name) else 'html'}" for paper, name in tables]
+    return [f"reports/{paper}/{name}.html" for paper, name in tables]

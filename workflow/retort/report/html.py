@@ -6,6 +6,7 @@ import base64
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,12 +14,12 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
 from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
+from retort.report.ranking import Plot, ranking
 from retort.results.tidy import read
-from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.layout import label_of
-from retort.tables.recordings import OUTDATED
+from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 # in place of what a run failed to make
@@ -35,7 +36,6 @@ class PageExhibit:
         picture: a figure as a `data:` URL; empty for a table.
         wide: whether a figure is wider than 400 points.
         alternative: what a figure shows, as text.
-        verdicts: the plot of a table's verdicts as a `data:` URL; empty if it has none.
     """
 
     anchor: str
@@ -47,7 +47,6 @@ class PageExhibit:
     picture: str = ""
     wide: bool = False
     alternative: str = ""
-    verdicts: str = ""
 
 
 def article(path: Path) -> Markup:
@@ -93,12 +92,11 @@ def heading(study: Study, paper: str, name: str) -> PageExhibit:
 
 
 def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
-    """Return a table, with the plot of its verdicts if it has any, or a figure, read from the files of the report."""
+    """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
     printed, drawn = files.printed(paper, name), files.drawn(paper, name)
     if name.startswith("table"):
-        verdicts = picture(drawn) if is_judged(study, paper, name) and drawn.is_file() else ""
-        return replace(top, body=article(printed) if printed.is_file() else NOT_MADE, verdicts=verdicts)
+        return replace(top, body=_with_plot(study, paper, name, files) if printed.is_file() else NOT_MADE)
     if not drawn.is_file():
         return replace(top, body=NOT_MADE)
     return replace(
@@ -111,12 +109,32 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
     )
 
 
+def _with_plot(study: Study, paper: str, name: str, files: Files) -> Markup:
+    """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
+    lines = read(files.tidy(paper, name)) if files.tidy(paper, name).is_file() else []
+    shown = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
+    recording, record = recording_of(shown, paper), study.record_of(paper)
+    titles = {
+        "print": f"the record of {record.run['date']}" if record else "as printed",
+        "recorded": f"recorded at scale {shown.config.scale}",
+        "ours": f"this run, scale {study.config.scale}",
+    }
+    plot = ranking(study.exhibits[paper, name], lines, titles, recording.runs if recording else 0)
+    return Markup(str(article(files.printed(paper, name))).replace("<!--plot-->", _drawn(plot) if plot else "", 1))
+
+
+def _drawn(plot: Plot) -> str:
+    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
+    return str(macros.rank(plot))
+
+
 def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
     jinja.globals["outdated"] = OUTDATED
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
     page = jinja.get_template(template).render(**values)
     write_text(to, page)
     return len(page) // 1024

@@ -38,7 +38,7 @@ class Files:
         return self.root / f"reports/{paper}/{name}.html"
 
     def drawn(self, paper: str, name: str) -> Path:
-        """Return the path of a figure, or of the plot of a table's verdicts."""
+        """Return the path of a figure."""
         return self.root / f"reports/{paper}/{name}.svg"
 
     def of_tables(self, study: Study, paper: str) -> list[Line]:

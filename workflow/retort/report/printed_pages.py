@@ -28,7 +28,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.claims import print_claims
-from retort.tables.layout import published_alone
+from retort.tables.layout import published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
 
@@ -80,7 +80,7 @@ def _print_table(inputs: Inputs, files: Files) -> list[Line]:
     recorded = as_recorded(inputs.study, inputs.paper, inputs.name)
     write(path, with_recorded(recorded, spec.collect(inputs)))
     lines = read(path)
-    sheet = published_alone(spec.lay_out(lines), lines)
+    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
     sheet = replace(sheet, remarks=[*sheet.remarks, *remark_on_recording(recorded, inputs.paper, inputs.name)])
     write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
     return lines

@@ -69,20 +69,6 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
     ]
 
 
-def is_judged(study: Study, paper: str, name: str) -> bool:
-    """Return whether a table has verdicts on scores: some are computed here, and some are published."""
-    exhibit, failed = study.exhibits[paper, name], study.config.run_sources.failed
-    if not (study.judges(paper) and exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())):
-        return False
-    here = [cell for cell in exhibit.cells() if not held_back(study, cell)]
-    return any(
-        score_address(*pair, seed) not in failed
-        for pair in dict.fromkeys((cell.student, task) for cell in here for task, _ in cell.scored)
-        if runs(study, *pair) and not questions.missing_for(study, *pair)
-        for seed in seeds_of(study, pair[0])
-    )
-
-
 def without_best(study: Study, cell: CellSpec) -> str:
     """Return why no best of a grid of ours is held against a published one; empty if one is.
 

@@ -77,7 +77,8 @@ class Entry:
         differs: in place of a verdict: in what the model that is run is not what the row prints.
         beside: our score on dev, in a cell that only a test server can score; or the score of our grid's best point,
             trained again, if `text` is the best of the grid.
-        recorded: the number of a recorded run of ours; empty if there is none.
+        recorded: the number of a recorded run of ours, which `recorded_apart` moves; empty if there is none.
+        look: its class in a page; empty for none.
         line: the tidy line that the entry prints; None for a cell as the paper prints it.
         origin: the runs behind our value; None if there is none.
     """
@@ -92,6 +93,7 @@ class Entry:
     differs: str = ""
     beside: str = ""
     recorded: str = ""
+    look: str = ""
     line: Line | None = None
     origin: CellOrigin | None = None
 
@@ -236,7 +238,7 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
         printed: the published value as the paper prints it; None to format it like ours.
     """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
-    recorded = "" if line.recorded is None else f"recorded {with_std(line.recorded, line.recorded_std, decimals)}"
+    recorded = "" if line.recorded is None else with_std(line.recorded, line.recorded_std, decimals)
     if line.status not in HAS_VALUE:
         beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
         text, mark = SHORT.get(line.status, DASH), notes.mark(line.state)
@@ -300,3 +302,20 @@ def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
     telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
     notes = [(letter, text) for text, letter in kept.items()]
     return replace(laid_out, grids=telling or laid_out.grids, notes=notes, remarks=[], state=state).changed(alone)
+
+
+def recorded_apart(laid_out: Sheet) -> Sheet:
+    """Move recorded numbers into columns of their own, each on the right of its column."""
+
+    def apart(grid: Grid) -> Grid:
+        there = [any(row.entries[at].recorded for row in grid.rows) for at in range(len(grid.head))]
+        pairs = zip(grid.head, there, strict=True)
+        head = [name for head, moved in pairs for name in [head, f"{head}, recorded"][: 1 + moved]]
+        return replace(grid, head=head, rows=[replace(row, entries=_moved(row.entries, there)) for row in grid.rows])
+
+    return replace(laid_out, grids=list(map(apart, laid_out.grids)))
+
+
+def _moved(entries: list[Entry], there: list[bool]) -> list[Entry]:
+    pairs = [(replace(one, recorded=""), Entry(one.recorded or DASH, look="recorded")) for one in entries]
+    return [entry for pair, moved in zip(pairs, there, strict=True) for entry in pair[: 1 + moved]]

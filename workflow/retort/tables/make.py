@@ -23,7 +23,7 @@ from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded, profile_address, score_address
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
-from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone
+from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import remark_on_recording, with_recorded
 from retort.tables.render import formats
 
@@ -49,7 +49,7 @@ def make_table(
     inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles), trials=trials)
     write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
     lines = read(csv)
-    sheet = published_alone(spec.lay_out(lines), lines)
+    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
     origin = origin_in(spec, inputs)
     sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
     mixed = mixed_warning(study, paper, spec.compares() or [table])

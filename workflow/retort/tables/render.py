@@ -121,7 +121,7 @@ def _markdown_entry(entry: Entry) -> str:
     text = f"**{text}**" if entry.bold else text
     text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
     published = f"*{markdown_escape(entry.published)}*" if entry.published else ""
-    below = (entry.beside, entry.recorded, published, entry.difference, markdown_escape(entry.judgement))
+    below = (entry.beside, published, entry.difference, markdown_escape(entry.judgement))
     return "<br>".join(filter(None, (text, *below)))
 
 
@@ -158,7 +158,7 @@ def _tex_entry(entry: Entry) -> str:
     text = tex_escape(entry.text)
     text = rf"\textbf{{{text}}}" if entry.bold else text
     text += rf"\textsuperscript{{{entry.mark}}}" if entry.mark else ""
-    return text + "".join(rf" {{\scriptsize {tex_escape(more)}}}" for more in (entry.beside, entry.recorded) if more)
+    return text + (rf" {{\scriptsize {tex_escape(entry.beside)}}}" if entry.beside else "")
 
 
 def _tex_published(entry: Entry) -> str:
@@ -212,13 +212,16 @@ def tex(sheet: Sheet) -> str:
 
 def csv(sheet: Sheet) -> str:
     """Return the values of the table as CSV: a column of published values follows each column of ours."""
-    stream, published = io.StringIO(), has_published(sheet)
+    stream = io.StringIO()
     writer = csv_module.writer(stream, lineterminator="\n")
     for grid in sheet.grids:
-        heads = [title for head in grid.head for title in ([head, f"{head}, published"] if published else [head])]
+        published = [any(row.entries[at].published for row in grid.rows) for at in range(len(grid.head))]
+        pairs = zip(grid.head, published, strict=True)
+        heads = [name for head, two in pairs for name in [head, f"{head}, published"][: 1 + two]]
         writer.writerow(map(escape_formula, [grid.title, *heads]))
         for row in grid.rows:
-            texts = [text for e in row.entries for text in ([e.text, e.published] if published else [e.text])]
+            cells = zip(row.entries, published, strict=True)
+            texts = [text for e, two in cells for text in [e.text, e.published][: 1 + two]]
             writer.writerow(map(escape_formula, [row.label, *texts]))
     return stream.getvalue()
 

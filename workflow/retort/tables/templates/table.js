@@ -97,6 +97,8 @@ for (const details of document.querySelectorAll("details.copies")) {
 function reveal() {
   const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  const folded = place && place.querySelector(":scope > .folded");
+  if (folded) folded.open = true;
   if (place) place.scrollIntoView();
 }
 addEventListener("hashchange", reveal);

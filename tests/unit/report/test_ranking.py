@@ -1,0 +1,61 @@
+"""Tests of the plots that rank: which tables have one, the order of rows, and where points and intervals lie."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from retort.report.ranking import Score, mean_score, panel_of, ranking
+from retort.results.tidy import Line, read
+from retort.specs.config import read_config
+from retort.study.load import open_study
+
+TITLES = {"print": "as printed", "recorded": "recorded", "ours": "this run"}
+
+
+def test_a_mean_over_columns_has_an_interval_if_all_spreads_are_known() -> None:
+    # (1 + 4) / 4 variance over 4 runs: error sqrt(5 / 16); Welch: (5 / 16)^2 / ((1 / 16)^2 / 3 + (4 / 16)^2 / 3) = 4.41
+    one = mean_score([(70.0, 1.0, 4), (80.0, 2.0, 4)])
+    assert one.value == 75.0
+    assert one.interval == pytest.approx((75 - 2.679 * 0.559, 75 + 2.679 * 0.559), abs=0.005)
+    assert one.text == "75.0 (73.5 to 76.5)"
+    assert mean_score([(70.0, 1.0, 4), (80.0, None, 4)]).interval is None
+    assert mean_score([(70.0, 1.0, 1)]).text == "70.0"
+
+
+def test_all_points_and_intervals_lie_inside_a_panel() -> None:
+    points = {"a": [("ours", "", mean_score([(70.0, 1.0, 4)]))], "b": [("ours", "", Score(72.0))]}
+    panel = panel_of("ours", "this run", points)
+    places = [place for dots in panel.dots.values() for dot in dots for place in (dot.x, *(dot.ends or ()))]
+    assert 0 < min(places) < max(places) < 100
+    assert [label for _, label in panel.ticks] == ["69", "70", "71", "72"]
+    assert panel_of("ours", "", points, zero=True).ticks[0][1] == "0"
+
+
+def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, Any]) -> None:
+    table = open_study(read_config(config)).exhibits["tiny", "table1"]
+    lines = read("results/tables/tiny/table1.csv")
+    plot = ranking(table, lines, TITLES)
+    assert plot
+    best = sorted(
+        {line.row: line for line in lines if line.column == "Average"}.values(), key=lambda line: line.mean or 0
+    )
+    assert plot.rows[0] == best[-1].row
+    assert [panel.look for panel in plot.panels] == ["ours"]  # too few rows have a printed number
+
+
+def test_two_rows_and_rows_that_measure_different_things_are_not_ranked(config: dict[str, Any]) -> None:
+    study = open_study(read_config(config))
+    lines: list[Line] = read("results/tables/tiny/table1.csv")
+    rows = sorted({line.row for line in lines})[:2]
+    assert ranking(study.exhibits["tiny", "table1"], [line for line in lines if line.row in rows], TITLES) is None
+    assert ranking(study.exhibits["tiny", "table2"], read("results/tables/tiny/table2.csv"), TITLES) is None
+
+
+def test_a_page_draws_its_plot_as_text_and_lines(page: str) -> None:
+    drawn = re.findall(r'<div role="img" aria-label="([^"]+)">', page)
+    assert drawn
+    assert all(text.startswith("this run, scale") for text in drawn)
+    assert "A &amp; &lt;b&gt;_1" in drawn[0] or "&lt;b&gt;" in page
+    assert page.count('<figure class="rank"') == len(drawn)
