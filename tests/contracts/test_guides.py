@@ -18,6 +18,7 @@ from tests.contracts.guides import copy_project, follow, run_python, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
 TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/figures/README.md"
+MODELS = "workflow/models/README.md"
 
 
 @pytest.fixture
@@ -76,6 +77,17 @@ def test_adding_a_task_of_the_hub(copy: Path) -> None:
     assert "no problem" in done.outputs["retort check"]
     (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
+
+
+def test_adding_a_teacher(copy: Path) -> None:
+    done = follow(section(MODELS, "Adding a teacher"), copy)
+    assert done.files == [
+        f"workflow/{name}.yaml"
+        for name in ("sources/bert-mini", "models/bert-mini", "papers/mini/paper", "papers/mini/students")
+    ]
+    assert "no problem" in done.outputs["retort check"]
+    assert "256" in done.outputs["retort show mini-kd movies"]
+    assert "student=mini-kd" in done.outputs["snakemake -n --config papers=[mini] -- reports/mini/table1.html"]
 
 
 def test_rows_for_training(copy: Path) -> None:
