@@ -17,7 +17,14 @@ from retort.specs.loading import Problems
 from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-GPUS = {"pocket": 0, "rehearsal": 0, "reduced": 1, "reduced-360": 1, "paper": 1}  # GPUs that a training job asks for at each scale
+GPUS = {
+    "pocket": 0,
+    "starts": 0,
+    "rehearsal": 0,
+    "reduced": 1,
+    "reduced-360": 1,
+    "paper": 1,
+}  # GPUs that a training job asks for at each scale
 BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
@@ -43,7 +50,7 @@ class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
-    scale: Literal["pocket", "rehearsal", "reduced", "reduced-360", "paper"] = Field(
+    scale: Literal["pocket", "starts", "rehearsal", "reduced", "reduced-360", "paper"] = Field(
         default="pocket", description="an entry of workflow/scales"
     )
     device: Literal["auto", "cpu"] = Field(
