@@ -124,6 +124,15 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     assert "; tasks: mood (a sample: 8,000 of 104,743 rows of train). An average" in top_of(page_again(config))
 
 
+def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> None:
+    compare(tmp_path / "study", contrary="B beats A.")
+    assert "What was learnt" not in top_of(page_again(config))  # undecided
+    record(tmp_path / "study")
+    assert "<strong>What was learnt.</strong> A beats B &amp; &lt;co&gt;.</p>" in top_of(page_again(config))
+    record(tmp_path / "study", tables={"table1": dict(zip(ROWS, reversed(ROWS.values()), strict=True))})
+    assert "<strong>What was learnt.</strong> B beats A.</p>" in top_of(page_again(config))
+
+
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
     # the differences under the seeds are 1, 2 and 3: their variance is 1, those of the rows 4 and 1
     assert "pairs by seed remove 80 % of the variance" in top_of(page_again(config))
