@@ -31,7 +31,7 @@ def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[s
     """Return the jobs of a dry run on a cluster: the rule of each, and what is printed of it, by its name."""
     (folder / "config.yaml").write_text(json.dumps({**config, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
-    command = [*SNAKEMAKE, "--dry-run", *targets]
+    command = [*SNAKEMAKE, "--dry-run", "-p", *targets]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     jobs = []

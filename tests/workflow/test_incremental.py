@@ -84,7 +84,7 @@ def restoring(folder: Path) -> Iterator[Path]:
 
 def planned(folder: Path, *targets: str, repository: Path = ROOT) -> tuple[dict[str, int], set[str]]:
     """Return the number of jobs by the kind of their rule, and the outputs of all jobs, that a dry run plans."""
-    said = snakemake(folder, "-n", *targets, repository=repository).stdout
+    said = snakemake(folder, "-n", "-p", *targets, repository=repository).stdout
     if "Nothing to be done" in said or "Job stats" not in said:
         return {}, set()
     stats = said.split("Job stats:")[1].split("\n\n")[0]
@@ -137,6 +137,6 @@ def test_an_edit_of_the_package_runs_nothing_again_but_for_a_raised_version(rest
 
 def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
     change(restored / "study", STUDENTS, VALUES, "{objective: context-sequence, mapping: last}")
-    jobs = [job for job in snakemake(restored, "-n").stdout.split("rule ") if job.startswith("distill_on_task")]
+    jobs = [job for job in snakemake(restored, "-n", "-p").stdout.split("rule ") if job.startswith("distill_on_task")]
     assert len(jobs) == 2
     assert not any("results/activations" in job for job in jobs)

@@ -33,7 +33,7 @@ def running() -> bool:
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
-    command = [*SNAKEMAKE, "--profile", "slurm", "-n", *arguments]
+    command = [*SNAKEMAKE, "--profile", "slurm", "-n", "-p", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)

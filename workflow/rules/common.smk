@@ -11,6 +11,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
+from retort.engine.dry_run import shorten_dry_run
 from retort.engine.repairs import look_once
 from retort.engine.run import check_versions
 from retort.engine.workflow import Run
@@ -33,6 +34,7 @@ try:
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 rule_of, asked = study.rules, study.resources
+shorten_dry_run(workflow.output_settings, {name: rule.kind for name, rule in rule_of.items()})
 
 
 onstart:

@@ -19,13 +19,15 @@ from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import difference
 
 
-def rules_of(plan: Plan) -> Rules:
+def rules_of(plan: Plan, estimates: Estimates | None = None) -> Rules:
     """Return the rules of a plan, with the jobs of companions, and of seeds, that the cost model allows.
 
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
-    return Rules(plan, companions_of(plan, fits_one_job(plan)), divided_seeds(plan, hours_of_a_seed(plan)))
+    estimates = estimates or Estimates(plan)
+    companions = companions_of(plan, fits_one_job(plan, estimates))
+    return Rules(plan, companions, divided_seeds(plan, hours_of_a_seed(plan, estimates)))
 
 
 @dataclass(frozen=True)

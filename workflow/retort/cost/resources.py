@@ -6,9 +6,11 @@ job depend on the study and the configuration alone; measured speeds and encoded
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from retort.cost import memory
@@ -32,16 +34,16 @@ ASKED = ("gpu", "gpu_model", "runtime", "mem_mb", "micro_batch", "rows")
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
-def hours_of_a_seed(plan: Plan) -> Hours:
+def hours_of_a_seed(plan: Plan, estimates: Estimates | None = None) -> Hours:
     """Return a function that predicts the hours of a student on a task under one seed.
 
     The speed is the guess, not a measured one, so that a calibration changes no job.
     """
-    estimates, speed = Estimates(plan), GUESSED[plan.config.gpus > 0]
+    estimates, speed = estimates or Estimates(plan), GUESSED[plan.config.gpus > 0]
     return lambda student, task: speed.hours(estimates.of_seed(student, task).work)
 
 
-def fits_one_job(plan: Plan) -> Fits:
+def fits_one_job(plan: Plan, estimates: Estimates | None = None) -> Fits:
     """Return a function that tells whether one job can distil some students as companions: in time, and in memory.
 
     Each student makes the job longer, while separate jobs could run at the same time; the predicted hours may be
@@ -56,7 +58,7 @@ def fits_one_job(plan: Plan) -> Fits:
     """
     config, cluster = plan.config, read_cluster(plan.config.cluster)
     gpu_bytes, ram_bytes = cluster.gpu_memory, cluster.limits(0, math.inf)[1] * 1e6
-    estimates, speed = Estimates(plan), GUESSED[config.gpus > 0]
+    estimates, speed = estimates or Estimates(plan), GUESSED[config.gpus > 0]
 
     def at_once(step: Step) -> int:
         """Return the rows of a batch that go through the GPU at once."""
@@ -81,24 +83,31 @@ class JobResources:
 
     Args:
         plan: the plan.
+        estimates: its estimates, if there are some already.
 
     Raises:
         RetortError: the file of the cluster or the calibration cannot be read.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, estimates: Estimates | None = None) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
-        self.estimates = Estimates(plan)
+        self.estimates = estimates or Estimates(plan)
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
         self.common = self.cluster.of_every_job(self.config.workers(gpu=True))
 
     def of(self, rule: Rule) -> dict[str, Any]:
         """Return name -> value, or function of wildcards and attempt, of what the jobs of a rule ask for."""
 
-        def ask(name: str) -> Callable[..., Any]:
-            return lambda wildcards, attempt: self.of_job(self.estimates.of(rule, wildcards), attempt)[name]
+        @functools.cache  # Snakemake asks for one name after another
+        def asked(attempt: int, *values: str) -> dict[str, Any]:
+            wildcards = SimpleNamespace(**dict(zip(rule.wildcards, values, strict=True)))
+            return self.of_job(self.estimates.of(rule, wildcards), attempt)
 
-        return self.common | {name: ask(name) for name in ASKED}
+        def ask(name: str) -> Callable[..., Any]:
+            return lambda of, attempt: asked(attempt, *(getattr(of, each) for each in rule.wildcards))[name]
+
+        names = [name for name in ASKED if name != "gpu_model" or self.cluster.gpu_model]
+        return self.common | {name: ask(name) for name in names}
 
     def of_job(self, estimate: Estimate, attempt: int = 1) -> dict[str, Any]:
         """Return what an attempt (from 1) at a job asks for: a value for each name of `ASKED`.

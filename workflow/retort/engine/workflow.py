@@ -10,6 +10,7 @@ from typing import Any
 
 from retort.atomic import write_text
 from retort.checksums import RESULTS, TIMESTAMP
+from retort.cost.estimates import Estimates
 from retort.cost.jobs import Job, Jobs, rules_of
 from retort.cost.resources import JobResources
 from retort.engine import forkserver, run
@@ -48,7 +49,8 @@ class Run:
         self.plan = Plan(read_config(config, origins=origins), None if self.is_job else ask)
         if not self.is_job:
             self.plan.settings.resolve_all()
-        self.rules, self.resources = rules_of(self.plan), JobResources(self.plan)
+        estimates = Estimates(self.plan)
+        self.rules, self.resources = rules_of(self.plan, estimates), JobResources(self.plan, estimates)
         decided = self.plan.config
         choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),

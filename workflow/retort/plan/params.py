@@ -72,8 +72,8 @@ class Params:
         self.activations = nested(dict.fromkeys(study.teachers, tasks), resolve.activations)
         self.distillations = nested(specific, resolve.task_distillation)
         self.students = OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study))
-        self.grids = nested(agnostic, resolve.grid)
-        self.finetunings = nested(agnostic, resolve.finetuning)
+        self.grids = nested(agnostic, lambda _, name, task: resolve.grid(study, name, task, self.students[name]))
+        self.finetunings = nested(agnostic, lambda _, name, task: resolve.finetuned(self.grids[name][task]))
         self.predictions = sent
         self.test_sets = nested(dict.fromkeys(study.tokenizers, sent), test_sets)
         self.submission = submission(study)

@@ -243,11 +243,11 @@ def _seed(study: Study, name: str) -> int:
     return protocol.grid.seed if protocol.grid else protocol.seeds[0]
 
 
-def grid(study: Study, name: str, task_name: str) -> GridSettings:
-    """Return the settings of a grid search: the student, the task, the schedule, the points."""
+def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSettings | None = None) -> GridSettings:
+    """Return the settings of a grid search: the student, resolved here if it is not given, task, schedule, points."""
     protocol, axes = questions.protocol_of(study, name), questions.grid_of(study, name, task_name)
     return GridSettings(
-        student=corpus_distillation(study, name),
+        student=student or corpus_distillation(study, name),
         task=task(study, task_name),
         schedule=protocol.for_task(task_name),
         points=points_of(axes),
@@ -258,17 +258,18 @@ def grid(study: Study, name: str, task_name: str) -> GridSettings:
     )
 
 
-def finetuning(study: Study, name: str, task_name: str) -> FinetuneSettings:
+def finetuned(searched: GridSettings) -> FinetuneSettings:
     """Return the settings of a fine-tuned student's score: those of its grid, and the version of the fine-tuning."""
-    return FinetuneSettings(**dict(grid(study, name, task_name)), stage=VERSIONS["finetune"])
+    return FinetuneSettings(**dict(searched), stage=VERSIONS["finetune"])
 
 
 def score(study: Study, name: str, task_name: str) -> ScoreSettings:
     """Return the settings that the score file of a student or teacher on a task must hold."""
     if name in study.teachers:
         return teacher(study, name, task_name)
-    specific = study.students[name].distilled_on == "task"
-    return task_distillation(study, name, task_name) if specific else finetuning(study, name, task_name)
+    if study.students[name].distilled_on == "task":
+        return task_distillation(study, name, task_name)
+    return finetuned(grid(study, name, task_name))
 
 
 def profile(study: Study, name: str) -> ProfileSettings:

@@ -6,6 +6,7 @@ Also how a model card holds settings, and how those in a result differ from thos
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -261,18 +262,22 @@ def settings_in(card: Path) -> Any:
         return None
 
 
-def difference(recorded: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
-    """Return (path, recorded value, expected value) of the first difference; None if the settings are equal.
+def differences(recorded: Any, expected: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield (path, recorded value, expected value) of each difference between settings.
 
     The path has dotted keys, such as 'stages.1.schedule.steps'.
     """
     if isinstance(recorded, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in recorded if key not in expected)]:
-            inner = difference(recorded.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}".lstrip("."))
-            if inner:
-                return inner
-        return None
-    if isinstance(recorded, list) and isinstance(expected, list) and len(recorded) == len(expected):
-        pairs = enumerate(zip(recorded, expected, strict=True), start=1)
-        return next((inner for i, (a, b) in pairs if (inner := difference(a, b, f"{path}.{i}".lstrip(".")))), None)
-    return None if recorded == expected else (path, recorded, expected)
+            values = (recorded.get(key, "absent"), expected.get(key, "absent"))
+            yield from differences(*values, f"{path}.{key}".lstrip("."))
+    elif isinstance(recorded, list) and isinstance(expected, list) and len(recorded) == len(expected):
+        for i, values in enumerate(zip(recorded, expected, strict=True), start=1):
+            yield from differences(*values, f"{path}.{i}".lstrip("."))
+    elif recorded != expected:
+        yield path, recorded, expected
+
+
+def difference(recorded: Any, expected: Any) -> tuple[str, Any, Any] | None:
+    """Return the first of `differences`; None if the settings are equal."""
+    return next(differences(recorded, expected), None)

@@ -62,8 +62,11 @@ class Spec(BaseModel):
     def _tell_all(cls, content: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         """Validate, and report every mistake at once: those of single keys, and contradictions between keys.
 
-        An unknown key is reported with the nearest known one. That one is then not reported as missing, too.
+        An unknown key is reported with the nearest known one. That one is then not reported as missing, too. What is a
+        spec already is taken as it is.
         """
+        if isinstance(content, cls):
+            return validate(content)
         try:
             spec = validate(content)
         except ValidationError as error:
