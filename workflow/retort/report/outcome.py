@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from retort.judgement.certainty import Outcome, outcomes, side_of_recording
-from retort.judgement.judge import Kind, Side, ours
+from retort.judgement.judge import Kind, Side, ours, published
 from retort.results.tidy import Line, Status, for_claims, read
 from retort.specs.paper import Statement
 from retort.study.study import Study
@@ -77,7 +77,7 @@ class Opening:
     """The outcomes of a paper's claims at one scale, as its page opens with them.
 
     Args:
-        scale: the scale of the numbers.
+        scale: the scale of the numbers; empty for the recorded run of a study of ours.
         outdated: whether the numbers come from a recorded run with other settings than the scale has now.
         learnt: what a study of ours learnt, in sentences that its numbers decide; empty for printed papers.
         groups: heading -> the claims below it.
@@ -124,7 +124,17 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
             cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
             runs=recording.runs, outdated=is_outdated(study, paper, scale),
         ))  # fmt: skip
-    return found
+    return [*found, *_recorded_of_ours(study, paper, tables)] if not scored else found
+
+
+def _recorded_of_ours(study: Study, paper: str, tables: Iterable[str]) -> list[Opening]:
+    """Return the outcomes on the recorded run of a study of ours, which a run that leaves it out shows in its place."""
+    record, exhibits = study.record_of(paper), {name: study.exhibits[paper, name] for name in tables}
+    if not record:
+        return []
+    tasks = sorted({task for exhibit in exhibits.values() for task, _ in exhibit.metrics()})
+    about = {"scale": "", "run": source_of(record), "tasks": tasks, "whole": True, "runs": record.runs}
+    return [_opening(study, paper, published(exhibits), **about)]
 
 
 def _opening(study: Study, paper: str, side: Side, **about: Any) -> Opening:
