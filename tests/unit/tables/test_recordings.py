@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
+from retort.report.outcome import Files, openings
 from retort.results.collect import read_scores
 from retort.results.tidy import Line
 from retort.specs.config import read_config
@@ -95,6 +96,15 @@ def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> 
     assert sorted(path.name for path in folder.glob("*.yaml")) == ["bfloat16.yaml", "float32.yaml"]
     for one, scores in ((config, {}), (other, LATER)):
         assert set(verdicts_of(made(one, "table1", **scores)[0]).values()) == {"repeats"}
+
+
+def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    study = ours(config)
+    assert not any(opening.shown for opening in openings(study, "tiny", Files(Path("elsewhere"))))
+    record(study, "tiny")
+    (shown,) = (one for one in openings(ours(config), "tiny", Files(Path("elsewhere"))) if one.shown)
+    assert (shown.run, shown.runs, shown.tasks) == ("cpu: <any>, 2026-01-02, commit abc1234", 3, ["mood", "rating"])
 
 
 def test_a_record_without_scores_by_seed_is_judged_as_another_run(config: dict[str, Any]) -> None:

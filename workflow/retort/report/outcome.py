@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,14 +124,15 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
             cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
             runs=recording.runs, outdated=is_outdated(study, paper, scale),
         ))  # fmt: skip
-    return [*found, *_recorded_of_ours(study, paper, tables)] if not scored else found
+    return [*found, *_recorded_of_ours(study, paper)] if not scored else found
 
 
-def _recorded_of_ours(study: Study, paper: str, tables: Iterable[str]) -> list[Opening]:
+def _recorded_of_ours(study: Study, paper: str) -> list[Opening]:
     """Return the outcomes on the recorded run of a study of ours, which a run that leaves it out shows in its place."""
-    record, exhibits = study.record_of(paper), {name: study.exhibits[paper, name] for name in tables}
+    record = study.record_of(paper)
     if not record:
         return []
+    exhibits = {name: study.exhibits[paper, name] for name in record.tables}
     tasks = sorted({task for exhibit in exhibits.values() for task, _ in exhibit.metrics()})
     about = {"scale": "", "run": source_of(record), "tasks": tasks, "whole": True, "runs": record.runs}
     return [_opening(study, paper, published(exhibits), **about)]
