@@ -36,9 +36,12 @@ class ModelsTable(MeasuredTable, Table):
         return lines
 
     def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
-        """Return student, column and line of each cell; averages are left out, since they can be computed."""
+        """Return the row's student, column and line of each cell; averages are left out: they can be computed."""
         names = study.names(paper)
-        return [(names.short(line.student), line.column, line) for line in lines if line.column != AVERAGE]
+        rows = {name: row.student for name, row in self.named_rows().items()}  # without the variant of a column
+        return [
+            (names.short(rows[line.row] or line.student), line.column, line) for line in lines if line.column != AVERAGE
+        ]
 
     def grid(self, lines: list[Line], notes: Notes, bold: Collection[tuple[str, str]] = ()) -> Grid:
         """Return the printed rows and columns; a horizontal rule opens each new group of rows.
