@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,3 +75,25 @@ def test_recorded_rows_are_compared(capsys: pytest.CaptureFixture[str], tmp_path
     assert main(["compare", "pocket/table1", "Vanilla KD", "Nobody", "--recorded"]) == 2
     assert main(["compare", "wang2023/table1", "Att-KL", "Vanilla KD", "--recorded"]) == 2
     assert "no run of wang2023 at scale pocket is recorded" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_wheel_says_what_it_lacks(tmp_path: Path) -> None:
+    def python(*arguments: str, path: Path = ROOT / "workflow") -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(path)}
+        done = [sys.executable, "-m", *arguments]
+        return subprocess.run(done, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "workflow", tmp_path / "workflow", ignore=shutil.ignore_patterns("*.egg-info", "papers"))
+    built = python("pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "built", ".")
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (tmp_path / "built").glob("retort-*.whl")
+    python("pip", "install", "-q", "--no-deps", "--target", "lib/installed/here", str(wheel))
+    installed = tmp_path / "lib/installed/here"
+    assert python("retort", "--version", path=installed).stdout == f"retort {__version__}\n"
+    done = python("retort", "list", path=installed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("retort list: this is the package without its workflow; work in a clone of retort: ")
+    assert len(done.stderr.splitlines()) == 1
