@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.report.index import ENTRIES, INDEX, begin_index, entry_of, make_index, show_so_far
+from retort.report.index import ENTRIES, INDEX, begin_index, entry_of, lines_of_run, make_index, show_so_far
 from retort.report.outcome import Files, openings, tally
 from retort.results.tidy import write as write_tidy
 from retort.specs.config import read_config
@@ -98,3 +98,12 @@ def test_settings_that_are_as_printed_are_no_cells_that_agree(tmp_path: Path, pa
     counted = tally(study, paper, [], files)
     assert (counted.cells, counted.judged) == (0, 0)
     assert counted.counted >= counted.as_printed > 0
+
+
+def test_a_run_ends_with_its_first_table_and_the_report(config: dict[str, Any], index: str) -> None:
+    lines = list(lines_of_run(opened(config), ["reports/index.html", "reports/tiny/index.html"]))
+    assert lines[0].startswith("A tiny study, table 1. ")
+    assert lines[-1] == "report: reports/index.html"
+    assert len({len(line) for line in lines if line.startswith("|")}) == 1
+    assert list(lines_of_run(opened(config), ["reports/tiny/table1.html"]))[:-1] == lines[:-1]
+    assert not list(lines_of_run(opened(config), ["results/scores/tiny-kd/mood/seed-1.json"]))

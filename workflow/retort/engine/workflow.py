@@ -106,7 +106,7 @@ class Run:
         return everything(self.plan.study)
 
     def succeed(self, targets: set[str]) -> None:
-        """Delete recorded activations at the end of a run.
+        """Delete recorded activations at the end of a run, and print what came out.
 
         Args:
             targets: the files that it was asked for; empty for everything.
@@ -118,6 +118,10 @@ class Run:
             for path in RESULTS.glob("activations/*/*/*"):
                 if path.name != TIMESTAMP:  # without the folders, Snakemake would record again
                     path.unlink()
+        with contextlib.suppress(ImportError):  # as in `_begin_index`
+            from retort.report.index import lines_of_run
+
+            print(*lines_of_run(self.plan.study, self.targets(targets)), sep="\n", flush=True)
         missing = self.plan.config.run_sources.missing
         if missing and self.targets(targets) == self.everything:
             raise RetortError(run_sources.summary(missing))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,15 @@ from retort.engine.job import Job
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
 from retort.results.environments import collect_runs, environments_of
+from retort.results.tidy import read
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
 from retort.study.study import Study
+from retort.tables.base import table_of
+from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
+from retort.tables.recordings import has_scores
+from retort.tables.render import aligned
 
 PRINTED = Path("results/tables/printed.json")  # entries of papers that are shown but not run
 INDEX = Path("reports/index.html")
@@ -130,6 +135,27 @@ def begin_index(study: Study, to: Path = INDEX) -> None:
     """Write an index that lists what is still to come, if there is no index yet."""
     if not to.exists():
         _write_so_far(study, to)
+
+
+def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
+    """Yield the lines with which a run ends: each table that it was asked for, the first one of a page, and the report.
+
+    Args:
+        study: the study.
+        targets: the files that the run was asked for.
+    """
+    reports = [target for target in targets if target.endswith(".html") and Path(target).is_file()]
+    for path in map(Path, targets):
+        paper, name = path.parent.name, path.name.partition(".")[0]
+        tables = [each for each in (study.exhibits_of(paper) if paper in study.papers else []) if each[:5] == "table"]
+        shown = tables[:1] if name == "index" else [each for each in tables if each == name]
+        for table in shown:
+            lines = read(RUN.tidy(paper, table)) if RUN.tidy(paper, table).is_file() else []
+            if has_scores(lines):
+                sheet = table_of(study, paper, table).lay_out(lines)
+                yield f"{study.papers[paper].title}, {label_of(table).lower()}. {sheet.title}"
+                yield from (line for grid in sheet.grids for line in aligned(grid))
+    yield from (f"report: {target}" for target in reports[:1])
 
 
 def show_so_far(config: dict[str, Any], to: Path = INDEX) -> None:

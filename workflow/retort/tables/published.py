@@ -11,7 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import NOTHING, row_names
 from retort.study.study import Study
 from retort.tables.layout import Entry, Grid, PrintedRow
-from retort.tables.render import markdown_grid
+from retort.tables.render import aligned
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
@@ -56,7 +56,7 @@ def cells_csv(study: Study) -> str:
 
 
 def show(study: Study, which: str) -> str:
-    """Return one table as Markdown, as the paper prints it.
+    """Return one table as the paper prints it, with aligned columns.
 
     Args:
         study: the study.
@@ -71,4 +71,4 @@ def show(study: Study, which: str) -> str:
     table = study.exhibits[names[which]]
     rows = zip(row_names(table.lines()), table.texts, strict=True)
     printed = [PrintedRow(name.removeprefix(": "), [Entry(text) for text in texts]) for name, texts in rows]
-    return "\n".join(markdown_grid(Grid([column.name for column in table.headings()], printed)))
+    return "\n".join(aligned(Grid([column.name for column in table.headings()], printed)))

@@ -20,6 +20,7 @@ from retort.results.environments import in_words
 from retort.results.tidy import escape_formula
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 
+LINE = 120  # characters of a terminal's line
 UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
 
 
@@ -133,6 +134,30 @@ def markdown_grid(grid: Grid) -> list[str]:
     for row in grid.rows:
         lines.append("| " + " | ".join([markdown_escape(row.label), *map(_markdown_entry, row.entries)]) + " |")
     return [*lines, ""]
+
+
+def aligned(grid: Grid) -> list[str]:
+    """Return the lines of a grid for a terminal: the texts of its entries, in as many blocks of columns as it is wide.
+
+    A block is a Markdown table of at most `LINE` characters, unless one column and the labels are wider.
+    """
+    table = [["", *grid.head], *([row.label, *(entry.text for entry in row.entries)] for row in grid.rows)]
+    columns = [[" ".join(cell.split()).replace("|", "\\|") for cell in column] for column in zip(*table, strict=True)]
+    widths = [max(3, *map(len, column)) for column in columns]
+    blocks: list[list[int]] = []
+    for number in range(1, len(columns)):
+        if not blocks or sum(widths[at] + 3 for at in [0, *blocks[-1], number]) >= LINE:
+            blocks.append([])
+        blocks[-1].append(number)
+    lines = [grid.title, ""] if grid.title else []
+    for block in blocks:
+        rows = [
+            [columns[0][row].ljust(widths[0]), *(columns[at][row].rjust(widths[at]) for at in block)]
+            for row in range(len(table))
+        ]
+        rows.insert(1, ["-" * widths[0], *("-" * (widths[at] - 1) + ":" for at in block)])
+        lines += [*(f"| {' | '.join(cells)} |" for cells in rows), ""]
+    return lines
 
 
 @formats.register("md")
