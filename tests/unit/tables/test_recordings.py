@@ -14,10 +14,11 @@ from retort.results.tidy import Line
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_record, collected, made, paths
+from tests.tiny.results import SCORES, change_record, collected, line, made, paths
 from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -96,6 +97,16 @@ def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> 
     assert sorted(path.name for path in folder.glob("*.yaml")) == ["bfloat16.yaml", "float32.yaml"]
     for one, scores in ((config, {}), (other, LATER)):
         assert set(verdicts_of(made(one, "table1", **scores)[0]).values()) == {"repeats"}
+
+
+def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[str, Any]) -> None:
+    columns = [{"task": "mood", "metric": "accuracy", "label": at, "variant": at} for at in ("5", "30")]
+    rows = [{"student": "tiny-kd", "label": "KD"}]
+    table = ScoresTable.model_validate(
+        {"kind": "scores", "title": "T", "question": "Q?", "columns": columns, "rows": rows}
+    )
+    lines = [line(70.0, row="KD", column=at, student=f"tiny-kd-{at}") for at in ("5", "30")]
+    assert table.recorded(ours(config), "tiny", lines) == [("kd", "5", lines[0]), ("kd", "30", lines[1])]
 
 
 def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLES = ("o-", "s--", "^:", "D-.")
+APART = 1.02  # a curve is drawn so much to the right of the one before it
 RECORDED = "the recorded run; nothing was run here"
 Place = Annotated[Whole, Field(ge=1, le=100_000_000)]
 Scores = dict[int, float]  # seed -> score
@@ -85,13 +86,13 @@ class EffectsFigure(Figure):
             row: {x: found[row, column] for x, column in sorted(self.columns.items()) if (row, column) in found}
             for row in self.curves
         }
-        with figure(8.2, 3.5) as drawn:
+        with figure(8.2, 3.9) as drawn:
             left, right = drawn.subplots(1, 2)
-            for (label, curve), color, style in zip(curves.items(), SERIES, STYLES, strict=False):
-                _curve(left, label, curve, color, style)
-            for effect, color, style in zip(self.effects, reversed(SERIES), STYLES, strict=False):
+            for place, (label, curve) in enumerate(curves.items()):
+                _curve(left, label, curve, SERIES[place], place)
+            for place, effect in enumerate(self.effects):
                 apart = effect_of([curves[name] for name in effect.above], [curves[name] for name in effect.below])
-                _curve(right, effect.label, apart, color, style)
+                _curve(right, effect.label, apart, SERIES[-1 - place], place)
             right.axhline(0, color=MUTED, linewidth=1, zorder=1)
             ticks = sorted(self.columns)
             for axes, ylabel in (
@@ -101,7 +102,7 @@ class EffectsFigure(Figure):
                 axes.set(xscale="log", xlabel=self.axis, ylabel=ylabel)
                 axes.set_xticks(ticks, [str(tick) for tick in ticks])
                 axes.set_xticks([], minor=True)
-                axes.legend(frameon=False, fontsize=8.5)
+                axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=8.5)
             write_notes(drawn, noted, remark)
             save(drawn, renders)
 
@@ -126,7 +127,8 @@ def half_width(values: list[float]) -> float:
     return float(Difference(0.0, error, len(values) - 1).interval()[1])
 
 
-def _curve(axes: Axes, label: str, curve: dict[int, Scores], color: str, style: str) -> None:
+def _curve(axes: Axes, label: str, curve: dict[int, Scores], color: str, place: int) -> None:
     values = [list(scores.values()) for scores in curve.values()]
     means, bars = [statistics.mean(each) for each in values], [half_width(each) for each in values]
-    points(axes, list(curve), means, yerr=bars, fmt=style, color=color, linewidth=1.6, label=label)
+    beside = [x * APART**place for x in curve]  # so that no bar hides another
+    points(axes, beside, means, yerr=bars, fmt=STYLES[place], color=color, linewidth=1.6, label=label)
