@@ -29,7 +29,7 @@ from retort.study.cells import (
 )
 from retort.study.load import open_written
 from retort.study.study import Study
-from retort.study.yaml_files import COLUMNS, is_ours
+from retort.study.yaml_files import ACROSS, COLUMNS, is_ours
 
 Wildcards = Any
 
@@ -251,6 +251,7 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
         "make_index",
         {"page": "reports/index.html"},
         {
+            "across": list(map(relative_to_here, study.folder.glob(ACROSS))),
             "papers": [f for each in papers for f in (*_own(study, each, "paper.yaml"), *recorded_files(study, each))],
             "tables": [path for paper in papers for path in _tidy(paper, _names(study, paper, "table"))],
             "headlines": [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]],

@@ -15,6 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from retort.atomic import replacing
 from retort.audit import audit, condition_of
 from retort.engine.job import Job
+from retort.plan.exhibits import unrun_papers
+from retort.report.across import Question, questions
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
 from retort.results.environments import collect_runs, environments_of
@@ -104,10 +106,10 @@ def _read_printed(path: Path) -> list[Entry]:
     return []
 
 
-def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) -> int:
+def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str, across: Iterable[Question] = ()) -> int:
     run = [entry.tally for entry in entries if entry.slug in study.papers]
     return write_page(
-        to, "index.html", entries=entries, total=sum(run, Tally()),
+        to, "index.html", entries=entries, across=list(across), total=sum(run, Tally()),
         origin=environments_of(collect_runs(study)), scale=study.config.scale,
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
@@ -127,7 +129,8 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
     study = open_study(read_config(config))
     entries = [entry_of(study, paper, openings(study, paper)) for paper in study.papers]
     entries += [entry for path in printed for entry in _read_printed(Path(path))]
-    size = _write(study, entries, audit, to)
+    shown = [*study.papers, *unrun_papers(study)]
+    size = _write(study, entries, audit, to, questions(open_whole(study.config), shown))
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,33 @@ PLACES = 0.04  # free part of a panel at either end
 NEARLY = 0.9  # of the rows
 
 
+Cell = tuple[float, float | None, int]  # mean, standard deviation, number of runs
+
+
 @dataclass(frozen=True)
 class Score:
     """A mean with what is known of its spread: variances of the mean, each with its degrees of freedom."""
 
     value: float
     parts: tuple[Part, ...] | None = None
+
+    @classmethod
+    def of(cls, cell: Cell) -> Score:
+        """Return the score of a cell."""
+        value, std, runs = cell
+        return cls(value, (Part(std**2 / runs, runs - 1),) if std is not None and runs > 1 else None)
+
+    @classmethod
+    def mean(cls, scores: Sequence[Score]) -> Score:
+        """Return the mean of one score or more, whose runs are independent."""
+        each = [(score.parts or ()) for score in scores]
+        parts = tuple(Part(part.variance / len(scores) ** 2, part.freedom) for of_one in each for part in of_one)
+        return cls(statistics.mean(score.value for score in scores), parts if all(each) else None)
+
+    def less(self, other: Score) -> Score:
+        """Return the difference of two scores whose runs are independent."""
+        known = self.parts is not None and other.parts is not None
+        return Score(self.value - other.value, (*(self.parts or ()), *(other.parts or ())) if known else None)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -43,13 +64,6 @@ class Score:
         """The mean, with its interval if it has one."""
         ends = self.interval
         return number(self.value, 1) + (f" ({number(ends[0], 1)} to {number(ends[1], 1)})" if ends else "")
-
-
-def mean_score(cells: Iterable[tuple[float, float | None, int]]) -> Score:
-    """Return the mean over one cell or more, each with a mean, a standard deviation and a number of runs."""
-    cells = list(cells)
-    parts = [Part((std / len(cells)) ** 2 / runs, runs - 1) for _, std, runs in cells if std is not None and runs > 1]
-    return Score(statistics.mean(cell[0] for cell in cells), tuple(parts) if len(parts) == len(cells) else None)
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ def panel_of(look: str, title: str, points: Points, zero: bool = False) -> Panel
 # --- the ranking of a table
 
 
-Cells = dict[str, dict[str, tuple[float, float | None, int]]]  # row -> column -> mean, standard deviation, runs
+Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
 def _sides(lines: list[Line], runs: int) -> dict[str, Cells]:
@@ -166,8 +180,8 @@ def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict
         rows = {row: of_row for row, of_row in cells.items() if all(column in of_row for column in kept)}
     scores = {}
     for row, of_row in rows.items():
-        over = mean_score([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
-        own = mean_score([of_row[mean]]) if mean in of_row else over
+        over = Score.mean([Score.of(of_row[column]) for column in kept if column in of_row] or [Score.of(of_row[mean])])
+        own = Score.of(of_row[mean]) if mean in of_row else over
         scores[row] = own if own.parts else Score(own.value, over.parts)
     return kept, scores
 

@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from retort.errors import RetortError
+from retort.specs.across import Across
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import KINDS, exhibit_type
@@ -195,6 +196,7 @@ FILES: dict[str, File] = {
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
     "students": File("workflow/papers/*/students*.yaml", Student, with_families),
     "columns": File("workflow/papers/columns.yaml", Columns, by_name),
+    "across": File("workflow/papers/across.yaml", Across, by_name),
     "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
-from retort.specs.exhibit import Exhibit, exhibits_of
+from retort.specs.across import Compared
+from retort.specs.exhibit import Exhibit, check_known, exhibits_of
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Statement
 from retort.study.study import Study
+from retort.study.yaml_files import ACROSS
 
 # parameter of a comparison -> the key of a statement that gives its value
 GIVEN_BY = {
@@ -47,6 +49,26 @@ def check_exhibits(study: Study) -> Iterator[Found]:
         for name in paper.show:
             for line in study.wrong_name("show", "table or figure", name, names):
                 yield study.folder / "papers" / slug / "paper.yaml", line
+
+
+def check_across(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the papers, tables, columns and rows that papers/across.yaml names."""
+    path = study.folder / ACROSS
+    for name, spec in study.across.items():
+        for number, one in enumerate(spec.compared, start=1):
+            yield from ((path, f"{name}.compared.{number}.{line}") for line in _compared(study, one))
+
+
+def _compared(study: Study, one: Compared) -> Iterator[str]:
+    yield from study.wrong_name("paper", "paper", one.paper, study.all_papers)
+    names, tables = exhibits_of(study, one.paper)
+    if one.paper in study.papers:
+        yield from study.wrong_name("table", "table", one.table, names)
+    if one.table in tables:
+        rows = tables[one.table].rows_and_columns()
+        yield from check_known("baseline", "row", [one.baseline], rows)
+        yield from check_known("rows", "row", one.rows.values(), rows)
+        yield from check_known("over", "column", one.over, {column for columns in rows.values() for column in columns})
 
 
 def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:

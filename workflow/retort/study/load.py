@@ -10,7 +10,7 @@ from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.study.check_data import check_data, check_scale, check_sources
-from retort.study.check_exhibits import check_exhibits, check_statements
+from retort.study.check_exhibits import check_across, check_exhibits, check_statements
 from retort.study.check_students import check_scaled, check_students
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
@@ -26,7 +26,7 @@ def read_files(config: Config) -> tuple[Study, Problems]:
     """
     problems = Problems(config.folder)
     study = read_yaml_files(config, problems)
-    for check in (check_data, check_students, check_exhibits, check_statements):
+    for check in (check_data, check_students, check_exhibits, check_across, check_statements):
         problems.add_all(check(study))
     return study, problems
 

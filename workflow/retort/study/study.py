@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from retort.registry import unknown
+from retort.specs.across import Across
 from retort.specs.base import Names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
@@ -54,6 +55,7 @@ class Study:
     records: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (study of ours, precision) -> a run
     facts: dict[str, Facts] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
+    across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why

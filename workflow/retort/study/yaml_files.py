@@ -10,6 +10,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
+from retort.specs.across import Across
 from retort.specs.base import Names
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
@@ -37,6 +38,7 @@ FOLDERS: dict[str, Any] = {
     "protocols": Protocol,
 }
 COLUMNS = "papers/columns.yaml"
+ACROSS = "papers/across.yaml"
 PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
 PAPER_FILES = (
     "paper.yaml", "students*.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
@@ -66,6 +68,8 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
     if loading.is_there(path := config.folder / COLUMNS):
         study.columns = loading.named(path, Columns, problems)
+    if loading.is_there(path := config.folder / ACROSS):
+        study.across = loading.named(path, Across, problems)
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
@@ -152,7 +156,7 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
         precisions = [f"{name}.yaml" for name in PRECISIONS if is_ours(paper / "paper.yaml")]
         places |= {paper: PAPER_FILES, paper / "recorded": (*scales, *precisions)}
     below = [path for place in places for path in place.glob("**/*.y*ml")]
-    places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml",)}
+    places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml", "across.yaml")}
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):

@@ -29,7 +29,7 @@ if (contents) {
 }
 for (const across of document.querySelectorAll("[data-papers]")) {
   const choices = document.createElement("p");
-  for (const [number, paper] of JSON.parse(across.dataset.papers).entries()) {
+  for (const [number, paper] of JSON.parse(across.dataset.papers)) {
     const choice = field(paper, "checkbox", (input) => {
       for (const one of across.querySelectorAll(`.of-${number}`)) one.hidden = !input.checked;
     });

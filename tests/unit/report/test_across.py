@@ -1,0 +1,64 @@
+"""Tests of the table across papers: effects against a baseline, on each side, and the names that its file may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.errors import StudyError
+from retort.report.across import questions
+from retort.report.index import make_index
+from retort.specs.config import read_config
+from retort.study.load import open_study
+
+from tests.tiny.results import quiet
+
+ENTRY = {
+    "paper": "tiny", "table": "table1", "about": "two layers", "over": ["Acc. %"], "baseline": "B",
+    "rows": {"one <row>": "A & <b>_1"},
+}  # fmt: skip
+
+
+def across(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Write a table across papers with one question into the study; return the configuration."""
+    content = {"objectives": {"title": "Objectives", "compared": [{**ENTRY, **changes}]}}
+    Path(config["study"], "papers/across.yaml").write_text(yaml.safe_dump(content, allow_unicode=True))
+    return config
+
+
+def test_an_effect_is_a_row_less_the_baseline_of_its_table(config: dict[str, Any]) -> None:
+    (question,) = questions(open_study(read_config(across(config))), ["tiny"])
+    (ours,) = [column for column in question.columns if column.look == "ours"]
+    score = ours.effects["one <row>"]
+    assert score.interval
+    assert ours.text("one <row>") == f"{score.value:+.1f} ± {(score.interval[1] - score.value):.1f}".replace("-", "−")
+    assert ours.text("no such row") == "–"
+    assert question.rows == ["one <row>"]
+    assert questions(open_study(read_config(config)), []) == []
+
+
+def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> None:
+    make_index(quiet(), across(config), ["reports/audit.html"], "reports/index.html")
+    page = Path("reports/index.html").read_text()
+    assert 'href="tiny/index.html#tiny-table1"' in page
+    assert "one &lt;row&gt;" in page
+    assert '<small class="side-of">this run</small>' in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"paper": "tinny"}, "compared.1.paper: no paper is called 'tinny'; did you mean 'tiny'?"),
+        ({"table": "table11"}, "compared.1.table: no table is called 'table11'"),
+        ({"baseline": "BB"}, "compared.1.baseline: no row is called 'BB'"),
+        ({"over": ["Acc."]}, "compared.1.over: no column is called 'Acc.'"),
+        ({"rows": {"one": "C"}}, "compared.1.rows: no row is called 'C'"),
+        ({"rows": {}}, "compared.1.rows"),
+    ],
+)
+def test_a_wrong_name_is_told(config: dict[str, Any], changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError) as raised:
+        open_study(read_config(across(config, **changes)))
+    assert said in str(raised.value)
