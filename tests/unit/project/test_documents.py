@@ -7,13 +7,16 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import yaml
 from retort.cli.base import verbs
 from retort.cost import memory, resources
-from retort.specs.config import Config
-from retort.tables.render import markdown_escape
+from retort.judgement.certainty import outcomes, side_of_recording
+from retort.specs.config import Config, read_config
+from retort.specs.paper import Recording
+from retort.study.load import open_study
 from snakemake.cli import get_argument_parser, parse_config
 
 from tests.conftest import ROOT
@@ -21,8 +24,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "workflow" / "retort"
 GUIDE = (PACKAGE / "README.md").read_text()
 README = (ROOT / "README.md").read_text()
-TABLE = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
-RECORD = ROOT / "workflow/papers/pocket/recorded/bfloat16.yaml"
+POCKET = ROOT / "workflow/papers/pocket"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm")),
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
 
@@ -98,20 +100,25 @@ def test_the_guide_to_the_command_line_has_every_verb() -> None:
     assert set(re.findall(r"^retort (\w+)", commands, re.MULTILINE)) == set(verbs)
 
 
-def rows_of_table_1() -> dict[str, list[str]]:
-    """Return the cells of each row of the README's copy of table 1, by the row's label."""
-    header = f"| | {' | '.join(column['label'] for column in TABLE['columns'])} |"
-    below = README.partition(header)[2].split("\n\n")[0].splitlines()[2:]
-    return {label: cells for label, *cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in below)}
-
-
-@pytest.mark.parametrize("label", rows_of_table_1())
-def test_table_1_is_that_of_the_recorded_run(label: str) -> None:
-    student = {markdown_escape(row["label"]): row["student"] for row in TABLE["rows"]}[label]
-    recorded = yaml.safe_load(RECORD.read_text())["tables"]["table1"]
-    for column, cell in zip(TABLE["columns"], rows_of_table_1()[label], strict=False):
-        mean, *std = recorded[student][column["label"]]
-        assert cell.strip("*") == " ± ".join(f"{number:.1f}" for number in (mean, *std)), column["label"]
+def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
+    study = open_study(read_config({"papers": ["pocket"]}))
+    recorded = yaml.safe_load((POCKET / "recorded/bfloat16.yaml").read_text())
+    for name in ("table1", "table2"):
+        labels = {row["student"]: row["label"] for row in yaml.safe_load((POCKET / f"{name}.yaml").read_text())["rows"]}
+        for numbers in (recorded["tables"], recorded["by_seed"]):
+            numbers[name] = {labels[student]: columns for student, columns in numbers[name].items()}
+    side = side_of_recording(study, "pocket", Recording.model_validate(recorded))
+    found = outcomes(study, "pocket", side)
+    design = (POCKET / "README.md").read_text().partition("| question |")[2].split("\n\n")[0].splitlines()[2:]
+    for (name, claim), line in zip(study.claims["pocket"].items(), design, strict=True):
+        own, others = (
+            [side.cells[key].number.value for group in groups for key in group.keys]
+            for groups in (claim.cells, claim.than)
+        )
+        mean = claim.compare.startswith("mean")
+        apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
+        told = [cell.strip() for cell in line.split("|")]
+        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", found[name].kind), name
 
 
 @pytest.mark.parametrize("name", ["slurm/README.md", "slurm/study.yaml"])
