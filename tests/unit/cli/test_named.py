@@ -9,7 +9,7 @@ from retort.cli import main
 
 CALLS = [
     (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: minilmv2,"),
-    (["cost", "--scale", "foo"], "  --scale: scale: Input should be 'pocket', 'rehearsal',"),
+    (["cost", "--scale", "foo"], "  --scale: scale: Input should be 'pocket', 'starts',"),
     (["record", "foo"], "retort record: no paper is called 'foo'; there are: minilmv2,"),
     (
         ["record", "wang2023"],
