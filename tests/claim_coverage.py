@@ -8,15 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from retort.judgement.certainty import LEVEL, drawn_means
+from retort.cli.needs import SEEDS as BUDGET_SEEDS
+from retort.cli.needs import SURER
+from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, drawn_means
 from retort.judgement.comparisons import NumberedCell
 from retort.specs.printed import Number
+from scipy import stats
 
 SEED, DRAWN = 20261125, 2000
 SEEDS, SHARED = (
     (2, 3, 4, 8),
     (0.0, 0.5, 0.9),
 )  # runs of a row; share of the variance that is due to the seed
+LOOKED = 100_000  # claims that are looked at twice
 TABLES = {0.0: 2000, 2.0: 500}  # true difference of the two rows, in deviations over runs -> simulated tables
 
 
@@ -76,5 +80,43 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def looked_twice(apart: float, looks: tuple[float, float]) -> list[float]:
+    """Return how often the two looks of a budget show a difference, in a direction each, and the mean of the runs.
+
+    After two seeds, a claim that is open gets as many as decide it if its mean and its deviation stay as they are, with
+    the margin for a power of 80 %; it gets no more if 20 do not.
+
+    Args:
+        apart: the true difference, in deviations of the difference under one seed.
+        looks: the levels.
+    """
+    scores = apart + np.random.default_rng(SEED).standard_normal((LOOKED, BUDGET_SEEDS[-1]))
+
+    def limit(runs: int, level: float, spread: Any) -> Any:
+        return stats.t.ppf(1 - level / 2, runs - 1) * spread / np.sqrt(runs)
+
+    def decided(runs: int, level: float) -> Any:
+        values = scores[:, :runs]
+        mean, shown = values.mean(axis=1), limit(runs, level, values.std(axis=1, ddof=1))
+        return np.sign(mean) * (abs(mean) > shown)
+
+    first, spread = decided(FIRST_RUNS, looks[0]), scores[:, :FIRST_RUNS].std(axis=1, ddof=1)
+    found, runs = first.copy(), np.full(LOOKED, FIRST_RUNS)
+    for seeds in BUDGET_SEEDS[:0:-1]:  # the fewest win
+        needs = (first == 0) & (abs(scores[:, :FIRST_RUNS].mean(axis=1)) > SURER * limit(seeds, looks[1], spread))
+        found, runs = np.where(needs, decided(seeds, looks[1]), found), np.where(needs, seeds, runs)
+    return [100 * float((found > 0).mean()), 100 * float((found < 0).mean()), float(runs.mean())]
+
+
+def table_of_looks() -> str:
+    """Return the table of two looks as Markdown."""
+    lines = ["| true difference | 'above' | 'below' | seeds | 'above', each look at 5 % | 'below' |",
+             "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for apart in (0.0, 0.5, 1.0, 2.0, 3.0):
+        shares = [*looked_twice(apart, LOOKS), *looked_twice(apart, (LEVEL, LEVEL))[:2]]
+        lines.append(f"| {apart:g} | {' | '.join(f'{share:.1f}' for share in shares)} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), table_of_looks(), sep="\n\n")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement import certainty
-from retort.judgement.certainty import TRIED, Outcome, Shares, outcomes, shares_of
+from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, outcomes, shares_of
 from retort.judgement.comparisons import NumberedCell, Reached
 from retort.judgement.judge import Coverage, Kind, Side, ours
 from retort.specs.config import read_config
@@ -265,6 +265,12 @@ def test_few_seeds_do_not_show_what_is_not_so(runs: int) -> None:
     assert claim_coverage.resampled(scores) > 0.1
     stepped = claim_coverage.scores_of(runs, shared=0.5, apart=0.0, tables=800, step=0.5)  # half of the deviation
     assert claim_coverage.shown(stepped, paired=True) < (0.1 if runs == 2 else 0.04)
+
+
+def test_two_looks_of_a_budget_keep_the_level() -> None:
+    above, below, _ = claim_coverage.looked_twice(0.0, LOOKS)
+    assert above + below < 100 * LEVEL < sum(claim_coverage.looked_twice(0.0, (LEVEL, LEVEL))[:2])
+    assert f"\n{claim_coverage.table_of_looks()}\n" in (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
 @pytest.mark.slow

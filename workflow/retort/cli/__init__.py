@@ -10,11 +10,12 @@ from typing import Any
 import argcomplete
 
 from retort import __version__
-from retort.cli import checking, describing, measuring, new_paper, printed_numbers, rehearsing, verify
+from retort.cli import budgeting, checking, describing, measuring, new_paper, printed_numbers, rehearsing, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
 __all__ = [
+    "budgeting",
     "checking",
     "describing",
     "main",

@@ -7,6 +7,7 @@ import argparse
 from tqdm import tqdm
 
 from retort.cli.base import argument, config_of, verb, wrapped
+from retort.cli.needs import lines_of_claims
 from retort.cost import overview
 from retort.cost.speed import STORED
 from retort.errors import RetortError
@@ -18,7 +19,7 @@ from retort.specs.model import Architecture
 from retort.study.load import with_every_paper
 
 
-def _config(arguments: argparse.Namespace) -> Config:
+def config_of_call(arguments: argparse.Namespace) -> Config:
     """Return the configuration with the papers and the scale of the call, if it names any.
 
     Raises:
@@ -39,16 +40,18 @@ def _config(arguments: argparse.Namespace) -> Config:
     argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
     argument("--scale", help="instead of the configuration's"),
     argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
+    argument("--claims", action="store_true", help="what each claim and each table takes, instead"),
     argument("--calibrate", action="store_true", help="measure this machine for a minute first, and keep it"),
 )
 def cost(arguments: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""
-    config = _config(arguments)
+    config = config_of_call(arguments)
     if arguments.calibrate:
         from retort.bench.calibrate import calibrate  # late: it imports torch
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
-    for line in overview.lines(config, arguments.what, arguments.flops):
+    report = lines_of_claims if arguments.claims else overview.lines
+    for line in report(config, arguments.what, arguments.flops):
         print(wrapped(line), flush=True)
     return 0
 

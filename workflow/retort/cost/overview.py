@@ -136,7 +136,7 @@ def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
         hours = [f"{hours_of(jobs, speed):,.2f}" if jobs else "-" for jobs in timed]
         counts = [f"{len(own):,}", f"{len(own) - len(bill.left):,}"]
         rows.append([bill.name, *counts, *hours, f"{work_of(models).flops:.2g}"])
-    return _align(rows)
+    return align(rows)
 
 
 def _largest(jobs: list[Job], speed: Speed) -> list[str]:
@@ -147,10 +147,10 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
         step = job.estimate.step
         device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
         rows.append([f"  {job.name}", f"{taken:,.2f} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
-    return _align(rows)
+    return align(rows)
 
 
-def _align(rows: list[list[str]]) -> list[str]:
+def align(rows: list[list[str]]) -> list[str]:
     """Return rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

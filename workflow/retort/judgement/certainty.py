@@ -16,7 +16,9 @@ The claim is judged on every draw by its own comparison.
 - Else the claim is undecided: other runs may turn it. Then the number of runs is sought that would decide it if means
   and deviations stayed as they are.
 
-Each claim is decided by itself, without a correction over several claims.
+Each claim is decided by itself, without a correction over several claims. A budget looks twice at its claims: at a
+level of 1 % if their students have two runs, and of 3 % if they have more. Both looks together keep 5 %, also as the
+first one decides about further runs.
 
 A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
 For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is undecided. Values that
@@ -48,6 +50,8 @@ DRAWS = 4000
 # Draws stop after the first FIRST if no share in them reaches OPEN: 0.95 is three standard errors below 97.5 %.
 FIRST, OPEN = 400, 0.95
 LEVEL = 0.05  # two-sided
+FIRST_RUNS = 2  # of each student, at which a budget looks first
+LOOKS = (0.01, 0.03)  # levels of the first look and of the last; README.md simulates both together
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
 MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
@@ -127,10 +131,12 @@ def drawn_means(
     return drawn
 
 
-def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> Iterator[dict[Key, NumberedCell]]:
-    """Yield `DRAWS` copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
+def _draws(
+    cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, draws: int
+) -> Iterator[dict[Key, NumberedCell]]:
+    """Yield copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
     generator = np.random.default_rng(SEED)
-    for count in (FIRST, DRAWS - FIRST):
+    for count in (FIRST, draws - FIRST):
         drawn = drawn_means(cells, assumed, runs, count, generator)
         for values in zip(*(means.tolist() for means in drawn.values()), strict=True) if drawn else [()] * count:
             yield {**cells, **{key: cells[key].with_mean(mean) for key, mean in zip(drawn, values, strict=True)}}
@@ -161,11 +167,13 @@ class Shares:
         holds: those in which the claim holds.
         wrong: part of the claim, or the whole of one without parts -> those that contradict it.
         alone: row, gain or pair of columns -> those in which it fulfils the claim by itself.
+        level: the chance of a wrong decision, at most.
     """
 
     holds: float
     wrong: dict[str, float]
     alone: dict[str, float]
+    level: float = LEVEL
 
     @property
     def largest(self) -> float:
@@ -175,32 +183,33 @@ class Shares:
     @property
     def shows_true(self) -> bool:
         """Whether the claim holds in enough draws; a claim about the best of several rows, also by one row alone."""
-        return self.holds >= 1 - LEVEL / 2 and (not self.alone or _one_stands_out(self.alone))
+        return self.holds >= 1 - self.level / 2 and (not self.alone or self._one_stands_out(self.alone))
 
     @property
     def shows_false(self) -> bool:
         """Whether one part of the claim is contradicted in enough draws."""
-        return _one_stands_out(self.wrong)
+        return self._one_stands_out(self.wrong)
+
+    def _one_stands_out(self, shares: Mapping[str, float]) -> bool:
+        """Return whether the largest share reaches 1 - level / 2 / k, for k shares (Bonferroni)."""
+        return max(shares.values(), default=0.0) >= 1 - self.level / 2 / max(len(shares), 1)
 
 
-def _one_stands_out(shares: Mapping[str, float]) -> bool:
-    """Return whether the largest share reaches 1 - 2.5 % / k, for k shares (Bonferroni)."""
-    return max(shares.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(shares), 1)
-
-
-def shares_of(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> Shares:
+def shares_of(
+    statement: Statement, side: Side, assumed: Assumed, runs: int = 0, level: float = LEVEL, draws: int = DRAWS
+) -> Shares:
     """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
     side = with_dev(statement, side)
     cells, compared = _cells(statement, side), comparison_of(statement, side)
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), Shares(0.0, {}, {})
-    for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
+    for number, drawn in enumerate(_draws(cells, assumed, runs, draws), start=1):
         verdict = compared(drawn)
         holding += verdict.holds is True
         wrong.update(verdict.wrong or ["the claim"] * (verdict.holds is False))
         alone.update(verdict.alone)
-        if number in (FIRST, DRAWS):
-            parts = ({part: count / number for part, count in counts.items()} for counts in (wrong, alone))
-            shares = Shares(holding / number, *parts)
+        if number in (FIRST, draws):
+            apart, single = ({part: count / number for part, count in counts.items()} for counts in (wrong, alone))
+            shares = Shares(holding / number, apart, single, level)
             if shares.largest < OPEN:
                 break
     return shares
@@ -211,13 +220,14 @@ def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
     return {key: side.cells[key] for key in sorted(set(statement.keys)) if key in side.cells}
 
 
-def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
+def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = LEVEL) -> Outcome:
     """Return what the numbers of a side say of a claim, and how many runs would decide it.
 
     Args:
         statement: the claim.
         side: the numbers.
         assumed: the standard deviation of a score that has none.
+        level: the chance of a wrong decision, at most.
     """
     verdict = decide(statement, side)
     if isinstance(verdict, str):
@@ -231,7 +241,7 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     removed = variance_removed(statement, side)
 
     def decided(runs: int = 0) -> bool:
-        shares = shares_of(statement, side, assumed, runs)
+        shares = shares_of(statement, side, assumed, runs, level)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
@@ -241,12 +251,27 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
 
 def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
     """Return claim -> what the numbers of a side say of it, for all claims of a paper."""
+    assumed = assumed_by(study, paper)
+    return {
+        name: outcome(claim, side, assumed, level_of(study, claim, side))
+        for name, claim in study.claims.get(paper, {}).items()
+    }
+
+
+def assumed_by(study: Study, paper: str) -> Assumed:
+    """Return a function from a cell of a paper to the standard deviation that its table assumes."""
 
     def assumed(cell: NumberedCell) -> float:
         table = study.exhibits[paper, cell.table]
         return assumed_std_of([*table.judging(cell.column), study.papers[paper]]).points
 
-    return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
+    return assumed
+
+
+def level_of(study: Study, statement: Statement, side: Side) -> float:
+    """Return the level at which a claim is decided: that of a look if the study has a budget."""
+    runs = max((cell.n for cell in _cells(statement, side).values()), default=0)
+    return LOOKS[runs > FIRST_RUNS] if study.config.budget else LEVEL
 
 
 def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:

@@ -225,7 +225,7 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
     def files(of: Wildcards) -> list[str]:
         """Return the paper's own YAML files that its page prints, besides tables and claims."""
         printed = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
-        return [*_own(study, of.paper, "paper.yaml", *printed), *recorded_files(study, of.paper)]
+        return [*_own(study, of.paper, "paper.yaml", "budget.svg", *printed), *recorded_files(study, of.paper)]
 
     def rendered(of: Wildcards) -> list[str]:
         """Return the tables and figures of a paper."""
@@ -304,7 +304,7 @@ def unrun_papers(study: Study) -> list[str]:
 def audited_files(study: Study) -> list[str]:
     """Return the files that the audit and the pages of the printed papers read; empty if the study has none."""
     folders = [study.folder / "papers" / paper for paper in printed_papers(study)]
-    patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
+    patterns = ("*.yaml", "recorded/*.yaml", "budget.svg")  # the pages of printed papers read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
     shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]

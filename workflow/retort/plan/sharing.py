@@ -75,8 +75,8 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     if plan.config.companions is not None:
         return plan.config.companions
     settings, inputs = plan.settings.students, inputs_of(plan).values()
-    unmade = []
-    for name in plan.task_agnostic:
+    unmade, asked = [], {ancestor for student, _ in plan.pairs for ancestor in lineage(plan.study, student)}
+    for name in (name for name in plan.task_agnostic if name in asked):
         read = [path for give in inputs for path in paths_in(give(SimpleNamespace(student=name)))]
         if not is_made(name, settings[name], read):
             unmade.append(name)

@@ -319,7 +319,7 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
     """Count the cells of a table that a run measures and, separately, those that need no run."""
     cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
     measured = sum(line.mean is not None for line in cells)
-    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
+    not_run = sum(line.status in (Status.NOT_RUN, Status.LEFT_OUT, Status.PLANNED) for line in cells)
     verdicts = table.verdicts(lines)
     counted = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
     others = counts_of(verdicts.values())

@@ -13,7 +13,7 @@ from retort.engine.job import Job
 from retort.formatters import number
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
-from retort.report.html import article, exhibit, write_page
+from retort.report.html import article, exhibit, picture, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
 from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
 from retort.specs.config import read_config
@@ -76,7 +76,7 @@ def write_paper(
         planned: the predicted cost, if nothing is run.
         assumption: what `planned` assumes.
     """
-    spec = study.papers[paper]
+    spec, curve = study.papers[paper], study.folder / "papers" / paper / "budget.svg"
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale, record=study.record_of(paper),
         compared=compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices),
@@ -86,7 +86,8 @@ def write_paper(
         findings=[] if spec.ours else findings(study, paper),
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students),
-        settings=settings, cost=cost, planned=planned, assumption=assumption, origin=environments_of(runs),
+        settings=settings, cost=cost, planned=planned, assumption=assumption,
+        budget=picture(curve) if curve.is_file() else "", origin=environments_of(runs),
     )  # fmt: skip
 
 

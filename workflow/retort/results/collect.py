@@ -17,7 +17,7 @@ from retort.results.tidy import AGAIN, INCOMPLETE, Status
 from retort.settings.inputs import difference
 from retort.study import questions
 from retort.study.cells import score_address
-from retort.study.questions import runs, seeds_of
+from retort.study.questions import runs, runs_at_scale, seeds_of
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
@@ -173,15 +173,19 @@ def best_beside(score: float, point: str, rerun: Measured) -> Measured:
     return replace(best, by_seed={BEST: score}, rerun=rerun)
 
 
-def not_run(study: Study, student: str) -> Measured:
-    """Return a cell whose student this scale does not run, with the reason if the study gives one."""
+def not_run(study: Study, student: str, *tasks: str) -> Measured:
+    """Return a cell whose student this scale does not run, with the reason, or a budget does not, with the price."""
+    budget = study.config.budget
+    if budget and any(runs_at_scale(study, student, task) for task in tasks):
+        hours = budget.left_out.get(student)
+        return without_value(Status.LEFT_OUT, "" if hours is None else f"{student} takes {hours:,.3g} hours more")
     return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
 
 
 def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
-        return not_run(study, student)
+        return not_run(study, student, task)
     if why := questions.missing_for(study, student, task):
         return without_value(Status.MISSING, why)
     seeds = seeds_of(study, student)
@@ -263,6 +267,6 @@ def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[
     """
     cells = [(task, measure_score(study, scores, student, task, metric)) for task, metric in scored]
     first = next((cell for _, cell in _those_run(study, cells)), None)
-    if first and (len(cells) == 1 or first.status is Status.NOT_RUN):
+    if first and (len(cells) == 1 or first.status in (Status.NOT_RUN, Status.LEFT_OUT)):
         return first
     return mean_of_those_run(study, cells, "task")

@@ -32,6 +32,7 @@ class Status(StrEnum):
     MISSING = "missing"
     NO_VARIANCE = "no-variance"  # all differences of a paired test are equal, so that there is no p-value
     NOT_RUN = "not-run"  # at this scale
+    LEFT_OUT = "not-in-budget"
     PLANNED = "planned"  # the row has no student yet
     QUOTED = "quoted"  # from other work
     SERVER = "server"  # only a test server can compute the score
@@ -49,6 +50,7 @@ _SENTENCES = {
     Status.MISSING: ("missing", "missing ({reason})"),
     Status.NO_VARIANCE: ("no variance", "no variance"),
     Status.NOT_RUN: ("not run at this scale", "not run at this scale: {reason}"),
+    Status.LEFT_OUT: ("not in the budget", "not in the budget: {reason}"),
     Status.PLANNED: ("not run: this row has no student yet", "not run: this row has no student yet"),
     Status.QUOTED: ("quoted", "quoted {reason}"),
     Status.SERVER: ("server", "server: {reason}"),

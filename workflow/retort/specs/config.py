@@ -46,6 +46,23 @@ class RunSources(Spec):
         return sorted(set(self.failed.values()))
 
 
+class Chosen(Spec):
+    """What a budget runs of a student or teacher: its tasks, and under how many seeds."""
+
+    tasks: Distinct[Name] = Field(min_length=1, description="entries of workflow/tasks")
+    seeds: Whole = Field(ge=1, le=100, description="the first of its protocol, and the next numbers after these")
+
+
+class Budget(Spec):
+    """What runs for some hours; nothing else is trained."""
+
+    hours: Real = Field(gt=0, description="on one device")
+    runs: dict[Name, Chosen] = Field(default={}, description="student or teacher -> what is run of it")
+    left_out: dict[Name, Real] = Field(
+        default={}, description="student or teacher -> the hours that the tables would need of it beside the others"
+    )
+
+
 class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
@@ -102,6 +119,9 @@ class Config(Spec):
     sample: bool | Distinct[Name] = Field(
         default=False,
         description="tasks whose data may have fewer rows than they expect, true for all; every score says so",
+    )
+    budget: Budget | None = Field(
+        default=None, description="what runs of the tables, as `retort budget` writes it; null: everything"
     )
     cluster: str | None = Field(
         default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"

@@ -6,6 +6,7 @@ it leaves out.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -23,7 +24,12 @@ from retort.study.study import Study
 
 def seeds_of(study: Study, student: str) -> list[int]:
     """Return the seeds under which a student or teacher is scored; a teacher has one."""
-    return [study.teachers[student].seed] if student in study.teachers else protocol_of(study, student).seeds
+    if student in study.teachers:
+        return [study.teachers[student].seed]
+    seeds, budget = protocol_of(study, student).seeds, study.config.budget
+    chosen = budget and budget.runs.get(student)
+    further = itertools.count(max(seeds) + 1)
+    return list(itertools.islice(itertools.chain(seeds, further), chosen.seeds)) if chosen else seeds
 
 
 def protocol_of(study: Study, name: str) -> Protocol:
@@ -97,7 +103,13 @@ def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
 
 
 def runs(study: Study, student: str, task: str) -> bool:
-    """Return whether a student or teacher runs on a task; its own list of tasks, or the scale, may leave it out.
+    """Return whether a student or teacher runs on a task; its list of tasks, the scale or a budget may leave it out."""
+    chosen = study.config.budget and study.config.budget.runs.get(student)
+    return runs_at_scale(study, student, task) and (not study.config.budget or bool(chosen and task in chosen.tasks))
+
+
+def runs_at_scale(study: Study, student: str, task: str) -> bool:
+    """Return whether a student or teacher runs on a task where no budget leaves it out.
 
     Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
     """

@@ -15,6 +15,7 @@ PUBLISHED_SHOWN = "the numbers are the published ones."
 # status -> the sentence of a table in which no cell was run; the first status that any cell has counts
 STATES = {
     Status.NOT_RUN: "Not run at this scale{why}: " + PUBLISHED_SHOWN,
+    Status.LEFT_OUT: "Not in the budget{why}: " + PUBLISHED_SHOWN,
     Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
     Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
 }
@@ -278,7 +279,8 @@ def _state(lines: list[Line]) -> str:
     text = next((text for status, text in STATES.items() if status in statuses), "")
     if not text or statuses - set(STATES):
         return ""
-    reasons = sorted({line.reason for line in counted if line.status is Status.NOT_RUN and line.reason})
+    unrun = [line for line in counted if line.status in (Status.NOT_RUN, Status.LEFT_OUT)]
+    reasons = sorted({line.reason for line in unrun if line.reason})
     return text.format(why=f" ({'; '.join(reasons)})" if reasons else "")
 
 

@@ -115,7 +115,7 @@ def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Meas
     """
     study = inputs.study
     if not any(runs(study, cell.student, task) for task in tasks):
-        return not_run(study, cell.student)
+        return not_run(study, cell.student, *tasks)
     if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
         return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
