@@ -25,7 +25,8 @@ PACKAGE = ROOT / "workflow" / "retort"
 GUIDE = (PACKAGE / "README.md").read_text()
 README = (ROOT / "README.md").read_text()
 POCKET = ROOT / "workflow/papers/pocket"
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm")),
+DOCUMENTS = ["README.md", "CONTRIBUTING.md",
+             *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm")),
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
 
 
