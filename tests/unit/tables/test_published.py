@@ -96,8 +96,8 @@ def test_every_printed_value_as_csv(study: Study) -> None:
 
 def test_show_prints_headings_groups_and_cells(study: Study) -> None:
     heads, _, first, *_ = show(study, "mlkd2024/table5").splitlines()
-    assert heads.split() == "| | MNLi-m/-mm: m | MNLi-m/-mm: mm | SST-2 | QQP | Avg |".split()
-    assert first.split() == "| A_h = 3 / Concat-split | 80.6 | 79.5 | 91.9 | 70.0 | 80.5 |".split()
+    assert " ".join(heads.split()) == "| | MNLi-m/-mm: m | MNLi-m/-mm: mm | SST-2 | QQP | Avg |"
+    assert " ".join(first.split()) == "| A_h = 3 / Concat-split | 80.6 | 79.5 | 91.9 | 70.0 | 80.5 |"
     assert len(heads) == len(first)
 
 
