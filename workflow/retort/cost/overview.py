@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.speed import Speed, Work, speed_of_device
+from retort.cost.speed import (
+    BY_KERNELS,
+    GUESS_WITHIN,
+    GUESSED,
+    H100,
+    MEASURED_WITHIN,
+    Speed,
+    Work,
+    speed_of_device,
+)
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
@@ -16,10 +25,9 @@ from retort.study.study import Study
 
 COUNTED = (
     "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "
-    "move; {start:.3g} s to start a job. A fine-tuned seed is the mean point of its grid. Relations are counted in the "
-    "form that every GPU can run{relations}. Hours of other jobs are rough guesses."
+    "move; {start:.3g} s to start a job. A fine-tuned seed is the mean point of its grid. Hours may be {within:g} "
+    "times more or fewer; those of other jobs are rough guesses."
 )
-KERNELS = "; kernels that never write them are faster"
 LARGEST = 5  # jobs that are named
 PAGES = "pages and audit"
 
@@ -121,10 +129,36 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
-    measured = f", times {speed.relations:.2g} as measured" if speed.relations != 1 else KERNELS
-    yield COUNTED.format(start=speed.start, relations=measured)
+    within = GUESS_WITHIN if speed is GUESSED[gpu] else MEASURED_WITHIN
+    yield from _on_gpus(models, speed, within) if gpu else [_between(models, speed, speed, within)]
+    yield COUNTED.format(start=speed.start, within=within)
     if assumed := jobs.estimates.volume.assumed:
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
+
+
+def rounded(hours: float) -> str:
+    """Return hours with two significant digits, such as '24,000' or '0.35': no estimate knows more."""
+    return f"{float(f'{hours:.2g}'):,.10g}"
+
+
+def _between(jobs: list[Job], fast: Speed, slow: Speed, within: float) -> str:
+    """Return a sentence: between which hours the jobs take."""
+    least, most = hours_of(jobs, fast) / within, hours_of(jobs, slow) * within
+    return f"All: between {rounded(least)} and {rounded(most)} hours."
+
+
+def _on_gpus(jobs: list[Job], speed: Speed, within: float) -> Iterator[str]:
+    """Yield the hours with and without kernels for relations, here and on an H100, and the share of relations."""
+    plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
+    yield _between(jobs, fused, plain, within)
+    on = [(speed, "here"), *([(H100, "on an H100")] if speed is GUESSED[True] else [])]
+    hours = [
+        f"{rounded(hours_of(jobs, each.at(fused.relations)))} and {rounded(hours_of(jobs, each.at(1.0)))} {where}"
+        for each, where in on
+    ]
+    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {', '.join(hours)} (GPU hours)."
+    share = 1 - hours_of(jobs, speed.at(0.0)) / hours_of(jobs, plain)
+    yield f"In the plain form, {share:.0%} of the hours go to writing and reading relations."
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
@@ -133,7 +167,7 @@ def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
         own, models = bill.own, with_models(bill.own)
         others = [job for job in own if not job.estimate.runs_model]
         timed = (models, with_models(bill.shared), with_models(bill.left), others)
-        hours = [f"{hours_of(jobs, speed):,.2f}" if jobs else "-" for jobs in timed]
+        hours = [rounded(hours_of(jobs, speed)) if jobs else "-" for jobs in timed]
         counts = [f"{len(own):,}", f"{len(own) - len(bill.left):,}"]
         rows.append([bill.name, *counts, *hours, f"{work_of(models).flops:.2g}"])
     return align(rows)
@@ -146,7 +180,7 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
     for taken, job in hours:
         step = job.estimate.step
         device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
-        rows.append([f"  {job.name}", f"{taken:,.2f} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
+        rows.append([f"  {job.name}", f"{rounded(taken)} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
     return align(rows)
 
 

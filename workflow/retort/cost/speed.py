@@ -65,13 +65,25 @@ class Speed:
         seconds = work.flops / self.flops + moved / self.bandwidth + work.seconds + self.start * jobs
         return seconds / 3600
 
+    def at(self, relations: float, faster: float = 1.0) -> Speed:
+        """Return this speed with another time of relations, times a factor."""
+        parts = {"flops": faster * self.flops, "bandwidth": faster * self.bandwidth}
+        return replace(self, relations=relations, **parts)
 
+
+# The time of relations by kernels, which never write them, relative to the plain form's. A guess for GPUs from what
+# kernels compute for each number of a relation: some ten exponentials and a hundred other operations in registers,
+# where the plain form moves 80 bytes. `retort bench gpu` measures it.
+BY_KERNELS = 0.25
+GUESS_WITHIN, MEASURED_WITHIN = 1.5, 1.2  # hours may be this many times more, or fewer
 FORK = 1.0  # seconds to start a job as a fork of a process that has imported all that it needs
 # first guesses if jobs run on a GPU (True) or not
 GUESSED = {
     True: Speed(60e12, 1.3e12, 15.0, f"a guess for a GPU of the A100 class at a fifth of its peak in bfloat16; {HINT}"),
     False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU with bfloat16 instructions; {HINT}"),
 }
+# the same for the H100 class; only `retort cost` tells its hours, no job is planned with it
+H100 = Speed(200e12, 2.2e12, 15.0, "a guess for a GPU of the H100 class at a fifth of its peak in bfloat16")
 
 
 def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
