@@ -37,7 +37,8 @@ MAY = {
     "cost": "specs settings study plan data",
     "report": "specs study plan results judgement tables audit figures cost engine",
     "rehearsal": "specs study plan cost engine",
-    "cli": "specs study plan sources data tasks results judgement bench tables audit figures report cost rehearsal engine",
+    "cli": "specs study plan sources data tasks results judgement bench tables audit figures report cost rehearsal "
+    "engine",
 }
 
 # What each module at the top of the package may import of the package: other such modules, but for the command's start.

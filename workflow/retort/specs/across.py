@@ -12,9 +12,7 @@ class Compared(Spec):
 
     paper: Name = Field(description="a folder of workflow/papers")
     table: Name = Field(description="one of its tables of scores")
-    about: Label = Field(
-        description="what its students share and are compared with, in a few words"
-    )
+    about: Label = Field(description="what its students share and are compared with, in a few words")
     over: Distinct[Text] = Field(min_length=1, description="the columns whose mean is compared")
     baseline: Text = Field(description="the row that the others are compared with")
     rows: dict[Label, Text] = Field(min_length=1, description="row of the table across papers -> row of this table")
