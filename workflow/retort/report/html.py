@@ -74,15 +74,19 @@ def _width(path: Path) -> float:
 
 
 def _alternative_text(path: Path) -> str:
-    """Return the alternative text of a figure: a phrase for each of at most 40 points.
+    """Return the alternative text of a figure: a phrase for each of at most 40 points, of this run or a recorded one.
 
     If the figure has no point, the text says why.
     """
     every = read(path)
-    if all(line.mean is None for line in every):
+    values = [line.mean for line in every]
+    if not any(value is not None for value in values):
+        values = [line.published for line in every]
+    both = zip(every, values, strict=True)
+    lines = [(line, value) for line, value in both if value is not None and line.metric != "difference"]
+    if not lines:
         return empty_figure_text(every)
-    lines = [line for line in every if line.mean is not None and line.metric != "difference"]
-    phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
+    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in lines[:40]]
     return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 
 
