@@ -132,7 +132,7 @@ def disagreement(form: Form, device: torch.device) -> str:
     The examples have padding, an example that is all padding, and rows equal to and other than the columns.
     """
     for sizes, (dtype, tolerance), same in itertools.product(COMPARED, TOLERANCE.items(), (True, False)):
-        problem = _Problem.draw(sizes, dtype, same, device)
+        problem = Problem.draw(sizes, dtype, same, device)
         for value, expected in zip(problem.solve(form), problem.solve(plain), strict=True):
             error = float((value - expected).norm() / expected.norm())
             if not error <= tolerance:  # True for NaN, too
@@ -142,7 +142,7 @@ def disagreement(form: Form, device: torch.device) -> str:
 
 def slowness(form: Form, device: torch.device) -> str:
     """Return a message if a form is slower than `plain` on a batch of a usual size, else an empty string."""
-    problem = _Problem.draw(TIMED, torch.bfloat16, True, device)
+    problem = Problem.draw(TIMED, torch.bfloat16, True, device)
 
     def shortest(each: Form) -> float:
         """Return the shortest time of some runs, forward and backward, after a first one that compiles."""
@@ -154,7 +154,7 @@ def slowness(form: Form, device: torch.device) -> str:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
     """Random vectors with padding, on which forms are compared.
 
     Args:
@@ -172,7 +172,7 @@ class _Problem:
     @classmethod
     def draw(
         cls, sizes: tuple[int, int, int, int, int], dtype: torch.dtype, same: bool, device: torch.device
-    ) -> _Problem:
+    ) -> Problem:
         """Draw a problem of these sizes (batch, length, width, teacher width, heads); the first example is padding."""
         batch, length, width, teacher_width, heads = sizes
         generator = torch.Generator().manual_seed(1)  # its own, so that no other draw changes
@@ -187,6 +187,15 @@ class _Problem:
         ends = torch.arange(batch) * length // (batch - 1)  # 0, ..., length real tokens
         keys = (torch.arange(length) < ends[:, None]).to(device)
         return cls(vectors(width, True), vectors(teacher_width, False), heads, keys)
+
+    def wide(self) -> Problem:
+        """Return the same problem in float64."""
+
+        def of(vectors: Vectors, learned: bool) -> Vectors:
+            rows = vectors[0].detach().double().requires_grad_(learned)
+            return rows, rows if vectors[0] is vectors[1] else vectors[1].detach().double().requires_grad_(learned)
+
+        return Problem(of(self.student, True), of(self.teacher, False), self.heads, self.keys)
 
     def solve(self, form: Form, floor: float = 0.0) -> list[Tensor]:
         """Return the loss and its gradients, in float64."""
