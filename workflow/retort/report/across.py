@@ -9,7 +9,7 @@ from retort.formatters import signed
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Cell, Plot, Score, panel_of
 from retort.results.tidy import HAS_VALUE, read
-from retort.specs.across import Across, Compared
+from retort.specs.paper import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 

@@ -1,4 +1,4 @@
-"""A paper: its title, teachers and order; statements of its text as tests over cells; recorded runs; facts of data.
+"""A paper: title, teachers, order; statements of its text as tests over cells; recorded runs; facts; rows across papers.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import BySeed, Deviation, Distinct, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.base import BySeed, Deviation, Distinct, Label, Name, Real, Settings, Spec, Text, Whole
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
@@ -207,3 +207,24 @@ class Paper(Judging):
     show: Distinct[Name] = Field(
         default=[], description="tables and figures that the report begins with, in order; the others follow by name"
     )
+
+
+# --- the table across papers
+
+
+class Compared(Spec):
+    """Rows of one table, each compared with the same row of it."""
+
+    paper: Name = Field(description="a folder of workflow/papers")
+    table: Name = Field(description="one of its tables of scores")
+    about: Label = Field(description="what its students share and are compared with, in a few words")
+    over: Distinct[Text] = Field(min_length=1, description="the columns whose mean is compared")
+    baseline: Text = Field(description="the row that the others are compared with")
+    rows: dict[Label, Text] = Field(min_length=1, description="row of the table across papers -> row of this table")
+
+
+class Across(Spec):
+    """One question, and the rows of each paper that answer it."""
+
+    title: Label = Field(description="what is varied, and against what")
+    compared: list[Compared] = Field(min_length=1, description="from left to right")

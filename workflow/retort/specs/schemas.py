@@ -18,12 +18,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from retort.errors import RetortError
-from retort.specs.across import Across
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import KINDS, exhibit_type
 from retort.specs.model import Model
-from retort.specs.paper import Choice, Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale

@@ -9,13 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from retort.registry import unknown
-from retort.specs.across import Across
 from retort.specs.base import Names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import MadeSource, Model
-from retort.specs.paper import Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Column
 from retort.specs.scale import Scale

@@ -10,14 +10,13 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
-from retort.specs.across import Across
 from retort.specs.base import Names
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems
 from retort.specs.model import Model
-from retort.specs.paper import Choice, Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
