@@ -89,10 +89,10 @@ class Cost:
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
 
 
-def batch_of(setting: Setting, language: bool) -> Batch:
+def batch_of(setting: Setting, language: bool, vocabulary: int = VOCABULARY) -> Batch:
     """Draw random tokens with labels: one per masked position (if `language`), or one per example."""
     draw = torch.Generator().manual_seed(1)
-    input_ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
+    input_ids = torch.randint(vocabulary // 30, vocabulary, (setting.batch, setting.length), generator=draw)
     attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
     attention_mask[::2, setting.length - setting.length // 10 :] = False
     labels, positions = torch.randint(NUM_LABELS, (setting.batch,), generator=draw), None

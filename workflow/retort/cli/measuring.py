@@ -56,6 +56,17 @@ def cost(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _bench_gpu() -> int:
+    """Measure the GPU of this machine or, without one, all of it in small on the CPU."""
+    import torch  # late: it takes seconds
+
+    from retort.bench import gpu
+
+    for line in gpu.lines("cuda" if torch.cuda.is_available() else "cpu"):
+        print(wrapped(line), flush=True)
+    return 0
+
+
 SIZES = "layers,heads,hidden,intermediate"
 BATCH = 16  # examples of a step that is timed
 
@@ -70,7 +81,7 @@ def _read_sizes(text: str) -> Architecture:
 
 @verb(
     "bench",
-    argument("what", choices=["objectives"], help="what is timed"),
+    argument("what", choices=["objectives", "gpu"], help="what is timed: all that a GPU does for ten minutes, or"),
     argument("names", nargs="*", help="only these objectives (default: all)"),
     argument("--teacher", default="12,12,768,3072", help=f"{SIZES} (default: %(default)s)"),
     argument("--student", default="6,12,384,1536", help=f"{SIZES} (default: %(default)s)"),
@@ -79,6 +90,8 @@ def _read_sizes(text: str) -> Architecture:
 )
 def bench(arguments: argparse.Namespace) -> int:
     """Print the time and peak memory of a training step with each objective, as ratios to a step with a zero loss."""
+    if arguments.what == "gpu":
+        return _bench_gpu()
     known = catalogue.objectives()
     for name in arguments.names:
         if name not in known:

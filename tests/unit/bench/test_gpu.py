@@ -1,0 +1,47 @@
+"""Tests of the first ten minutes on a GPU: on a CPU, all of it runs in small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from retort.bench import calibrate as measuring
+from retort.bench import gpu
+from retort.errors import RetortError
+from retort.specs.model import Architecture
+
+
+@pytest.mark.slow
+def test_everything_is_measured_beside_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
+    monkeypatch.setattr(measuring, "SHAPES", {"cpu": (small, 2, 4)})
+    monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
+    monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
+    said = list(gpu.lines("cpu", tmp_path / "gpu.json"))
+    found = json.loads((tmp_path / "gpu.json").read_text())
+    assert [each["agrees"] for each in found["kernels"]] == [True] * 2 * len(gpu.HEAD_SIZES)
+    assert [each["companions"] for each in found["steps"]] == [1] * len(gpu.SHAPES) + list(gpu.COMPANIONS)
+    assert all(min(each["seconds"], each["predicted_seconds"], each["flops"]) > 0 for each in found["steps"])
+    assert found["resumed"] == 0
+    assert found["loaded"] > 0
+    assert "kernels agree, a resumed training goes on in the same numbers" in found["verdict"]
+    assert said[-1].startswith(found["verdict"])
+
+
+def test_steps_on_a_gpu_are_those_of_the_papers_in_each_precision() -> None:
+    shapes = gpu.shapes_on("cuda")
+    assert {each.precision for each in shapes} == {"bfloat16", *gpu.PRECISIONS}
+    for each in shapes:
+        taken, size, flops = gpu.predicted(each, gpu.GUESSED[True])
+        assert 0 < taken < 60, each
+        assert 5e8 < size < 80e9, each
+        assert flops > 1e11, each
+
+
+def test_without_a_gpu_nothing_is_measured_in_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RetortError, match="sees no GPU; run it on a node"):
+        next(gpu.lines("cuda"))
