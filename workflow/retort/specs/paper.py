@@ -1,4 +1,4 @@
-"""A paper: title, teachers, order; statements of its text as tests over cells; recorded runs; facts; rows across papers.
+"""A paper: title, teachers, order; statements of its text as tests over cells; recorded runs; facts; shared questions.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
