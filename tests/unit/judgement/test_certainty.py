@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement import certainty
-from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, outcomes, shares_of
+from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
 from retort.judgement.comparisons import NumberedCell, Reached
 from retort.judgement.judge import Coverage, Kind, Side, ours
 from retort.specs.config import read_config
@@ -26,7 +26,7 @@ from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
 from tests.tiny.variant import TABLE
 
-HOLDS, FAILS, UNDECIDED = Kind.HOLDS, Kind.FAILS, Kind.UNDECIDED
+HOLDS, FAILS, OPEN = Kind.HOLDS, Kind.FAILS, Kind.OPEN
 
 
 def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: Any) -> Statement:
@@ -63,25 +63,25 @@ def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcom
     return certainty.outcome(statement, numbers, lambda _: assumed)
 
 
-def test_a_claim_some_of_whose_cells_have_no_number_is_judged_so_far() -> None:
+def test_a_claim_some_of_whose_cells_have_no_number_is_open_and_leans() -> None:
     some = Coverage(2, 6)
     for compare, above, below in (
-        ("above", Outcome(Kind.HOLDS_SO_FAR, known=some), Outcome(FAILS)),
-        ("mostly-above", Outcome(Kind.HOLDS_SO_FAR, known=some), Outcome(Kind.FAILS_SO_FAR, known=some)),
+        ("above", Outcome(OPEN, True, known=some), Outcome(FAILS, False)),
+        ("mostly-above", Outcome(OPEN, True, known=some), Outcome(OPEN, False, known=some)),
         ("mean-above", Outcome(Kind.WITHOUT), Outcome(Kind.WITHOUT)),
     ):
         statement = claim(compare, "a", "b", "cde")
         assert (outcome(statement, side(9.0)), outcome(statement, side(-9.0))) == (above, below)
     assert outcome(ABOVE, side_of({"ac": 79.0})) == Outcome(Kind.WITHOUT)
     two = claim("above", "a", "b", "cd")  # the other column may contradict it, but cannot save it
-    assert outcome(two, side(-0.1, 3.0)).kind is UNDECIDED
+    assert outcome(two, side(-0.1, 3.0)).kind is OPEN
     assert outcome(two, side(-30.0, 3.0)).kind is FAILS
 
 
 def test_means_far_apart_decide_and_others_say_how_many_runs_would() -> None:
-    assert (outcome(ABOVE, side(9.0)), outcome(ABOVE, side(-9.0))) == (Outcome(HOLDS), Outcome(FAILS))
+    assert (outcome(ABOVE, side(9.0)), outcome(ABOVE, side(-9.0))) == (Outcome(HOLDS, True), Outcome(FAILS, False))
     found = [outcome(ABOVE, side(apart)) for apart in (1.0, 0.5, 0.25)]
-    assert {one.kind for one in found} == {UNDECIDED}
+    assert {one.kind for one in found} == {OPEN}
     runs = [one.runs or 0 for one in found]
     assert runs[0] in TRIED[:2]  # |d| > 1.96 s sqrt(2 / n) from n = 8 on, and a little later with Student's t
     assert runs == sorted(set(runs))  # the more, the closer the means are
@@ -91,8 +91,8 @@ def test_means_far_apart_decide_and_others_say_how_many_runs_would() -> None:
 @pytest.mark.parametrize(("std", "n"), [(None, 1), (0.0, 4), (None, 0)])  # 0: on dev, for a test server
 def test_a_score_without_a_deviation_has_the_one_that_its_table_assumes(std: float | None, n: int) -> None:
     near, far = side(0.3, std, n), side(9.0, std, n)
-    assert (outcome(ABOVE, near).kind, outcome(ABOVE, far).kind) == (UNDECIDED, HOLDS)
-    assert outcome(ABOVE, far, assumed=20.0).kind is UNDECIDED
+    assert (outcome(ABOVE, near).kind, outcome(ABOVE, far).kind) == (OPEN, HOLDS)
+    assert outcome(ABOVE, far, assumed=20.0).kind is OPEN
     assert outcome(ABOVE, near, assumed=0.01).kind is HOLDS
 
 
@@ -103,19 +103,19 @@ def test_a_number_that_no_luck_is_in_is_taken_as_it_is(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", ["ms", "times", "%"])
 def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) -> None:
-    assert outcome(ABOVE, side(0.1, std=1.0, n=5, unit=unit)).kind is UNDECIDED
+    assert outcome(ABOVE, side(0.1, std=1.0, n=5, unit=unit)).kind is OPEN
     assert outcome(ABOVE, side(9.0, std=1.0, n=5, unit=unit)).kind is HOLDS
-    assert outcome(FALLING, in_order([-2.00, -2.01, -2.02, -2.03, -2.04], 0.5, unit)).kind is UNDECIDED
-    assert outcome(ABOVE, side(9.0, std=None, n=1, unit=unit)) == Outcome(UNDECIDED, runs=None)
+    assert outcome(FALLING, in_order([-2.00, -2.01, -2.02, -2.03, -2.04], 0.5, unit)).kind is OPEN
+    assert outcome(ABOVE, side(9.0, std=None, n=1, unit=unit)) == Outcome(OPEN, True)
 
 
 ORDERS: list[tuple[list[float], float, Outcome]] = [
     # as claimed, but 0.1 apart where a mean has an error of 1: hardly any draw has this order
-    ([80.0, 79.9, 79.8, 79.7, 79.6], 2.0, Outcome(UNDECIDED, 0)),
+    ([80.0, 79.9, 79.8, 79.7, 79.6], 2.0, Outcome(OPEN, True, 0)),
     # some step is up in nearly every draw, but no step is up in most of them
-    ([80.0, 79.9, 79.8, 79.6, 79.7], 10.0, Outcome(UNDECIDED, 0)),
-    ([80.0, 79.9, 79.8, 74.0, 79.7], 0.5, Outcome(FAILS)),
-    ([80.0, 78.0, 76.0, 74.0, 72.0], 0.5, Outcome(HOLDS)),
+    ([80.0, 79.9, 79.8, 79.6, 79.7], 10.0, Outcome(OPEN, False, 0)),
+    ([80.0, 79.9, 79.8, 74.0, 79.7], 0.5, Outcome(FAILS, False)),
+    ([80.0, 78.0, 76.0, 74.0, 72.0], 0.5, Outcome(HOLDS, True)),
 ]
 
 
@@ -136,7 +136,7 @@ def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> Non
     assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
 
 
-@pytest.mark.parametrize(("best", "kind"), [(70.8, UNDECIDED), (76.0, HOLDS)])
+@pytest.mark.parametrize(("best", "kind"), [(70.8, OPEN), (76.0, HOLDS)])
 def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: float, kind: Kind) -> None:
     """Six rows a little above another one: their best is above it in nearly all draws, but none of them is."""
     statement = claim("best-above", "abcdef", "g")
@@ -157,16 +157,17 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
         assert next(line.n for line in lines if line.row == "Teacher") == 1
         study = open_study(read_config(config))
         side = ours({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
-        return outcomes(study, "tiny", side)["a-beats-b"].kind
+        claim = study.claims["tiny"]["a-beats-b"]
+        return certainty.outcome(claim, side, certainty.assumed_by(study, "tiny")).kind
 
     assert kind() is HOLDS  # 80 of one run, 70 of three
     set_value(folder, "papers/tiny/paper.yaml", "assumed_std", to={"points": 20.0, "because": reason})
-    assert kind() is UNDECIDED
+    assert kind() is OPEN
     set_value(folder, "papers/tiny/table1.yaml", "assumed_std", to={"points": 0.5, "because": reason})
     assert kind() is HOLDS
     wide = {**TABLE["columns"][0], "assumed_std": {"points": 20.0, "because": reason}}
     set_value(folder, "papers/tiny/table1.yaml", "columns", to=[wide, *TABLE["columns"][1:]])
-    assert kind() is UNDECIDED
+    assert kind() is OPEN
 
 
 @pytest.mark.parametrize(("largest", "shown"), [(18.4, False), (30.0, True)])
@@ -184,7 +185,7 @@ def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(mon
     monkeypatch.setattr(certainty, "TRIED", ())
     statement = claim("none-dominates", "abc", columns="vwxyz")
     equal = {f"{row}{column}": 70.0 for row in "abc" for column in "vwxyz"}
-    assert outcome(statement, side_of({**equal, "av": 70.1, "bz": 70.1})).kind is UNDECIDED
+    assert outcome(statement, side_of({**equal, "av": 70.1, "bz": 70.1})).kind is OPEN
     assert outcome(statement, side_of({**equal, "av": 99.0, "bz": 99.0})).kind is HOLDS
 
 
@@ -222,7 +223,7 @@ def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
     assert paired.kind is HOLDS
     assert paired.removed == pytest.approx(1 - 0.0567 / (11.67 + 12.10), abs=1e-3)
     alone = outcome(ABOVE, apart(by_seed(**SAME_LUCK)))
-    assert (alone.kind, alone.removed) == (UNDECIDED, None)
+    assert (alone.kind, alone.removed) == (OPEN, None)
     turned = by_seed(a=SAME_LUCK["a"], b=SAME_LUCK["b"][::-1])
     removed = outcome(ABOVE, turned).removed
     assert removed is not None
@@ -234,7 +235,7 @@ def test_runs_with_other_seeds_do_not_pair() -> None:
     later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
              for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
     one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
-    assert (one.kind, one.removed) == (UNDECIDED, None)
+    assert (one.kind, one.removed) == (OPEN, None)
 
 
 @pytest.mark.parametrize("statement", [ABOVE, claim("mean-above", "ac", "bd")], ids=["one pair", "means"])

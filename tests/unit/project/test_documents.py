@@ -13,7 +13,8 @@ import pytest
 import yaml
 from retort.cli.base import verbs
 from retort.cost import memory, resources
-from retort.judgement.certainty import outcomes, side_of_recording
+from retort.judgement.certainty import assumed_by, outcome
+from retort.judgement.recorded import side_of_recording
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
 from retort.study.load import open_study
@@ -109,7 +110,7 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
         for numbers in (recorded["tables"], recorded["by_seed"]):
             numbers[name] = {labels[student]: columns for student, columns in numbers[name].items()}
     side = side_of_recording(study, "pocket", Recording.model_validate(recorded))
-    found = outcomes(study, "pocket", side)
+    assumed = assumed_by(study, "pocket")
     design = (POCKET / "README.md").read_text().partition("| question |")[2].split("\n\n")[0].splitlines()[2:]
     for (name, claim), line in zip(study.claims["pocket"].items(), design, strict=True):
         own, others = (
@@ -119,7 +120,7 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
         mean = claim.compare.startswith("mean")
         apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
         told = [cell.strip() for cell in line.split("|")]
-        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", found[name].kind), name
+        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", outcome(claim, side, assumed).kind), name
 
 
 @pytest.mark.parametrize("name", ["slurm/README.md", "slurm/study.yaml"])

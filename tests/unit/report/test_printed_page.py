@@ -53,7 +53,8 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
         assert text.count(once) == 1
         assert "75.2" in text
     # what its own numbers contradict
-    assert '<th scope="row">Table 1, a, Avg</th><td>75.2</td><td>75.00</td>' in page
+    assert '<a href="#some-finding-1">Table 1, a, Avg</a></th><td>75.2</td><td>75.00</td>' in page
+    assert "what to change: <code>workflow/papers/some/table1.yaml</code>, key <code>printed</code>." in page
     assert "<summary>1 finding</summary>" in page
     assert lost("some/index.html") == []
 
@@ -104,7 +105,7 @@ def page_again(config: dict[str, Any]) -> str:
 def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     top = top_of(page)
     assert "What came out at scale pocket" in top
-    assert "Claims: 1. Hold: 0; do not hold: 0; undecided, as other runs may turn them: 1" in top
+    assert "<p>Claims: 1 open." in top
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
     by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
@@ -115,8 +116,8 @@ def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
 def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Path) -> None:
     record(tmp_path / "study")
     top = top_of(page_again(config))
-    assert "What came out at scale reduced, in the recorded run" in top
-    assert "Claims: 1. Hold: 1; do not hold: 0; undecided, as other runs may turn them: 0" in top
+    assert "Beside the paper: our recorded run, with other settings</h2>" in top
+    assert "<p>Claims: 1 showed." in top
     assert "a laptop, 2026-01-02; 3 runs of each student" in top
     assert "tasks: mood; how many rows of them were read is not recorded. An average is over this one alone." in top
     samples = {"mood": {"train": [8000, 104743]}}
@@ -202,15 +203,15 @@ def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> N
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
     below = "The tables show what it prints, and beside it the numbers of the recorded run."
-    opening, others = "at scale reduced, in the recorded run", ", with other settings than the scale has now"
+    opening, others = "Beside the paper: our recorded run", ", with other settings than the scale has now"
     page = printed_page(study)
-    assert all(text in page for text in (below, f"{opening}</h2>", "<dt>recorded (reduced)</dt>"))
+    assert all(text in page for text in (below, f"{opening}, at ", "<dt>beside it, recorded (reduced)</dt>"))
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = printed_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
     assert "The tables show what it prints.</p>" in page
-    assert f"{opening}{others}</h2>" in page
-    assert f"<dt>recorded (reduced{others})</dt>" in page
-    assert f"On the recorded ones, scale reduced{others}: holds 1." in page
+    assert f"{opening}{others}, at " in page
+    assert f"<dt>beside it, recorded (reduced{others})</dt>" in page
+    assert f"(scale reduced{others}): 1 open." in page
     assert json.loads(Path("printed.json").read_text())["tiny"]["recorded"][0]["outdated"]

@@ -47,7 +47,7 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
     assert all(table.startswith(of_ours) for name in unprinted for table in claims[name].tables)
 
     counted = [list(verdicts.values()).count(verdict) for verdict in (Kind.HOLDS, Kind.FAILS, Kind.WITHOUT)]
-    assert counts(judged).startswith(f"Claims: {len(judged)}. On the published numbers: holds {counted[0]}")
+    assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} borne out")
     guide = (ROOT / "workflow/retort/judgement/README.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 

@@ -13,7 +13,7 @@ The claim is judged on every draw by its own comparison.
   draws. A part is a pair, a step or a column of the comparison. If draws contradict m parts, the share must be at least
   1 - 2.5 % / m (Bonferroni). It must be the same part each time: if many rows are equally good, hardly any draw has
   them in the printed order, so that most draws contradict some part.
-- Else the claim is undecided: other runs may turn it. Then the number of runs is sought that would decide it if means
+- Else the claim is open: other runs may turn it. Then the number of runs is sought that would decide it if means
   and deviations stayed as they are.
 
 Each claim is decided by itself, without a correction over several claims. A budget looks twice at its claims: at a
@@ -21,7 +21,7 @@ level of 1 % if their students have two runs, and of 3 % if they have more. Both
 first one decides about further runs.
 
 A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
-For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is undecided. Values that
+For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is open. Values that
 do not pair are drawn independently, even if several depend on the same time. Sizes, counts and settings are exact: they
 are not drawn.
 """
@@ -37,11 +37,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retort.formatters import number as formatted
-from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import SO_FAR, Coverage, Key, Kind, Side, comparison_of, coverage_of, decide, with_dev
-from retort.specs.paper import Recording, Statement
-from retort.specs.printed import Number
+from retort.judgement.comparisons import NumberedCell
+from retort.judgement.judge import Coverage, Key, Kind, Side, comparison_of, coverage_of, decide, with_dev
+from retort.specs.paper import Statement
 from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
 from retort.study.study import Study
 
@@ -63,13 +61,15 @@ class Outcome:
 
     Args:
         kind: the outcome.
-        runs: for an undecided claim, the runs of each student that would decide it; 0 if more than `TRIED`; None if the
-            deviation of a number is not known.
-        known: for a claim that is open so far, how many of its cells have a number.
+        leans: whether the means, by themselves, say that the claim is true; None if they do not tell.
+        runs: for an open claim with all its numbers, the runs of each student that would decide it; 0 if more than
+            `TRIED`; None if the deviation of a number is not known.
+        known: for a claim that is open because cells have no number, how many have one.
         removed: the share of the variance that pairs of runs with the same seeds remove; None without such pairs.
     """
 
     kind: Kind
+    leans: bool | None = None
     runs: int | None = None
     known: Coverage | None = None
     removed: float | None = None
@@ -233,10 +233,11 @@ def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = L
     if isinstance(verdict, str):
         return Outcome(Kind.WITHOUT)
     if verdict.holds is None:
-        return Outcome(SO_FAR[verdict.so_far], known=coverage_of(statement, side, verdict.diverged))
+        kind = Kind.WITHOUT if verdict.so_far is None else Kind.OPEN
+        return Outcome(kind, verdict.so_far, known=coverage_of(statement, side, verdict.diverged))
     cells = _cells(statement, with_dev(statement, side)).values()
     if any(cell.unit in MEASURED and cell.std is None for cell in cells):
-        return Outcome(Kind.UNDECIDED)
+        return Outcome(Kind.OPEN, verdict.holds)
 
     removed = variance_removed(statement, side)
 
@@ -245,17 +246,8 @@ def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = L
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
-        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, removed=removed)
-    return Outcome(Kind.UNDECIDED, next((runs for runs in TRIED if decided(runs)), 0), removed=removed)
-
-
-def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
-    """Return claim -> what the numbers of a side say of it, for all claims of a paper."""
-    assumed = assumed_by(study, paper)
-    return {
-        name: outcome(claim, side, assumed, level_of(study, claim, side))
-        for name, claim in study.claims.get(paper, {}).items()
-    }
+        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, verdict.holds, removed=removed)
+    return Outcome(Kind.OPEN, verdict.holds, next((runs for runs in TRIED if decided(runs)), 0), removed=removed)
 
 
 def assumed_by(study: Study, paper: str) -> Assumed:
@@ -272,25 +264,3 @@ def level_of(study: Study, statement: Statement, side: Side) -> float:
     """Return the level at which a claim is decided: that of a look if the study has a budget."""
     runs = max((cell.n for cell in _cells(statement, side).values()), default=0)
     return LOOKS[runs > FIRST_RUNS] if study.config.budget else LEVEL
-
-
-def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
-    """Return the numbers of a recorded run; a mean without a deviation counts as one run.
-
-    Rows whose model is not what they print are left out.
-    """
-    cells = {}
-    differ = {
-        (name, cell.row) for name in recording.tables for cell in study.exhibits[paper, name].cells() if cell.differs
-    }
-    for name, rows in recording.tables.items():
-        digits, by_seed = study.exhibits[paper, name].digits, recording.by_seed.get(name, {})
-        for row, columns in rows.items():
-            for column, (mean, *deviations) in columns.items() if (name, row) not in differ else ():
-                std = deviations[0] if deviations else None
-                number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
-                runs = 1 if std is None else recording.runs
-                scores = tuple(sorted(by_seed.get(row, {}).get(column, {}).items()))
-                cells[name, row, column] = NumberedCell(name, row, column, number, runs, "x100", std, by_seed=scores)
-    keys = {key for claim in study.claims.get(paper, {}).values() for key in claim.keys}
-    return Side(cells, dict.fromkeys(keys, "not in the recorded run"), Reached)

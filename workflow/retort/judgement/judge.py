@@ -8,11 +8,11 @@ Both sides use the same comparison. They differ in what a number x in the text r
   run need not repeat a number to support the statement. Numbers of parameters do not depend on the seed, so they must
   meet x as on the published side.
 
-Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: the spread
-over seeds enters only as a remark (`tables/claims.py`).
+Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: of ours it
+tells which way the means lean, and `certainty.py` decides.
 
 If a cell has no number, the others may still decide the statement: one column that contradicts it is enough, and so are
-most columns if it is about most. Else the statement stays open, and the verdict says whether it holds so far. If only a
+most columns if it is about most. Else the statement stays open, and the verdict says which way it leans. If only a
 test server can compute a score, our score on dev is used, unless the statement is about test sets alone.
 """
 
@@ -44,17 +44,13 @@ DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
 
 
 class Kind(StrEnum):
-    """What numbers say of a claim; so far: by the cells that have a number, while others have none."""
+    """What numbers say of a claim. The words for it depend on whose numbers they are (`tables/claims.py`)."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    UNDECIDED = "undecided"  # other runs may turn it
-    HOLDS_SO_FAR = "holds so far"
-    FAILS_SO_FAR = "does not hold so far"
-    WITHOUT = "cannot be decided"  # because a number is missing
-
-
-SO_FAR = {True: Kind.HOLDS_SO_FAR, False: Kind.FAILS_SO_FAR, None: Kind.WITHOUT}
+    OPEN = "open"  # other runs, or cells without a number, may turn it
+    TURNS = "depends on length"
+    WITHOUT = "no numbers"
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
 from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
 from retort.report.ranking import Plot, ranking
+from retort.report.summary import in_words
 from retort.results.tidy import read
 from retort.study.study import Study
 from retort.tables import render
+from retort.tables.claims import OURS, PRINT, SMALLER
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
@@ -136,7 +138,7 @@ def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
-    jinja.globals["outdated"] = OUTDATED
+    jinja.globals |= {"outdated": OUTDATED, "print": PRINT, "ours": OURS, "smaller": SMALLER, "in_words": in_words}
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
     page = jinja.get_template(template).render(**values)

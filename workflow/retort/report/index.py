@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from retort.plan.exhibits import unrun_papers
 from retort.report.across import Question, questions
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
-from retort.results.environments import collect_runs, environments_of
+from retort.report.page import place_of
+from retort.report.summary import summary_of
+from retort.results.environments import Run, collect_runs, environments_of
 from retort.results.tidy import read
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
@@ -27,7 +29,7 @@ from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
-from retort.tables.recordings import has_scores
+from retort.tables.recordings import compared_with_record, has_scores
 from retort.tables.render import aligned
 
 PRINTED = Path("results/tables/printed.json")  # entries of papers that are shown but not run
@@ -41,6 +43,8 @@ class Entry:
 
     Args:
         headline: the markup of the first table of a study of ours; None for a printed paper.
+        summary: what was run, and what came out, in a few sentences.
+        of_ours: whether it is a study of ours.
         claims: whether it has claims.
         pending: the tables and figures that are still to come.
         page: whether its page exists.
@@ -53,6 +57,8 @@ class Entry:
     tally: Tally
     contents: list[PageExhibit]
     headline: str | None = None
+    summary: str = ""
+    of_ours: bool = False
     claims: bool = False
     pending: list[PageExhibit] = field(default_factory=list)
     page: bool = True
@@ -62,7 +68,9 @@ class Entry:
 ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
 
 
-def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True) -> Entry:
+def entry_of(
+    study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True, runs: Sequence[Run] = ()
+) -> Entry:
     """Return the entry of a paper.
 
     Args:
@@ -71,17 +79,21 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         found: the outcomes of its claims.
         files: where its tables and figures lie.
         finished: whether all of them and the page of the paper exist.
+        runs: the results behind them.
     """
     spec, names = study.papers[paper], study.exhibits_of(paper)
     headings = {name: heading(study, paper, name) for name in names}
     there = names if finished else [name for name in names if files.tidy(paper, name).is_file()]
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    table = files.printed(paper, first)
+    table, counted = files.printed(paper, first), tally(study, paper, found, files)
+    compared = compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices)
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        tally=tally(study, paper, found, files),
+        tally=counted,
+        of_ours=spec.ours,
+        summary=summary_of(study, paper, found, counted, compared) if found else "",
         contents=list(headings.values()),
         headline=_link_from_index(article(table), paper) if first and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
@@ -110,6 +122,7 @@ def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str, ac
     run = [entry.tally for entry in entries if entry.slug in study.papers]
     return write_page(
         to, "index.html", entries=entries, across=list(across), total=sum(run, Tally()),
+        ours_alone=all(paper.ours for paper in study.papers.values()),
         origin=environments_of(collect_runs(study)), scale=study.config.scale,
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
@@ -127,7 +140,11 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
         printed: the file with the entries of papers that are shown but not run; empty if there is none.
     """
     study = open_study(read_config(config))
-    entries = [entry_of(study, paper, openings(study, paper)) for paper in study.papers]
+    runs = collect_runs(study)
+    entries = [
+        entry_of(study, paper, openings(study, paper), runs=[run for run in runs if run.paper == paper])
+        for paper in study.papers
+    ]
     entries += [entry for path in printed for entry in _read_printed(Path(path))]
     shown = [*study.papers, *unrun_papers(study)]
     size = _write(study, entries, audit, to, questions(open_whole(study.config), shown))
@@ -186,7 +203,11 @@ def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
     count = sum(len(result.findings) for result in results.values())
     write_page(
-        to, "audit.html", results=results, condition_of=condition_of,
+        to, "audit.html", condition_of=condition_of,
+        results={
+            name: [result.count, [(finding, place_of(study, finding)) for finding in result.findings]]
+            for name, result in results.items()
+        },
         papers=[paper for paper in study.papers.values() if not paper.ours],
         titles={slug: paper.title for slug, paper in study.papers.items()},
         tables=len(tables), numbers=len(cells), findings=count,

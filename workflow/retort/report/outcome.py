@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.judgement.certainty import Outcome, outcomes, side_of_recording
-from retort.judgement.judge import Kind, Side, ours, published
+from retort.judgement.judge import Kind
+from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.tidy import Line, Status, for_claims, read
-from retort.specs.paper import Statement
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import judge_all
-from retort.tables.layout import SHAPE_UNITS, counts_of
-from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
+from retort.tables.claims import OURS, SMALLER, Judged, Judgement, Words, judge_all, judge_print, smaller_runs
+from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
+from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, source_of
 
 
 @dataclass(frozen=True)
@@ -54,13 +53,6 @@ class Files:
 
 RUN = Files()  # the files of the run in the current folder
 ClaimCounts = Counter[Kind]  # outcome -> how many claims have it
-HEADINGS = {
-    Kind.HOLDS: "Hold",
-    Kind.FAILS: "Do not hold",
-    Kind.UNDECIDED: "Undecided",
-    Kind.HOLDS_SO_FAR: "Hold so far",
-    Kind.FAILS_SO_FAR: "Do not hold so far",
-}
 
 
 @dataclass(frozen=True)
@@ -81,9 +73,15 @@ class Opening:
         outdated: whether the numbers come from a recorded run with other settings than the scale has now.
         learnt: what a study of ours learnt, in sentences that its numbers decide; empty for printed papers.
         groups: heading -> the claims below it.
-        counts: how many claims have each outcome.
+        counts: how many claims have each outcome; those that need no run are in `computed`.
+        computed: the same of the claims that need no run.
+        conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
+        orders: table -> how the order of its rows agrees with print.
+        stuck: which tasks decide nothing, each as a sentence.
+        surprise: what differs most from what print says, as a sentence.
         scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
         run: where the numbers of a recorded run come from: machine, date and commit; None for those of this page.
+        date: the date of a recorded run.
         model: the teacher of the recorded run, if the scale replaces the printed ones.
         tasks: the recorded tasks, each with the splits that were read in part.
         whole: whether all other splits are known to have been read in full; None for the numbers of this page.
@@ -94,9 +92,15 @@ class Opening:
     scale: str
     groups: dict[str, list[OpeningClaim]]
     counts: ClaimCounts
+    computed: ClaimCounts
     learnt: str = ""
+    conditions: str = ""
+    orders: dict[str, str] = field(default_factory=dict)
+    stuck: list[str] = field(default_factory=list)
+    surprise: str = ""
     scored: bool = True
     run: str | None = None
+    date: str = ""
     model: str = ""
     tasks: list[str] = field(default_factory=list)
     whole: bool | None = None
@@ -109,80 +113,94 @@ class Opening:
         """Whether the page opens with it: there are scores, and a claim has an outcome."""
         return self.scored and self.counts.total() > self.counts[Kind.WITHOUT]
 
+    @property
+    def words(self) -> Words:
+        """The words for outcomes: a run of smaller models has its own."""
+        return SMALLER if self.conditions else OURS
+
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
     tables = for_claims(study, files.of_claims(study, paper))
+    judged = judge_all(study, paper, tables)
+    own = [(item, item.ours) for item in judged]
+    conditions = next((one.conditions for _, one in own if one.conditions), "")
     scored = any(map(has_scores, tables.values()))
-    side = ours({name: study.exhibits[paper, name] for name in tables}, tables)
-    found = [_opening(study, paper, side, scale=study.config.scale, scored=scored)]
-    for scale, recording in recordings_of(study, paper).items():
+    found = [_opening(own, scale=study.config.scale, scored=scored, conditions=conditions)]
+    for run in smaller_runs(study, paper):
+        scale, recording = run.scale.partition(",")[0], run.recording
+        orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         found.append(_opening(
-            study, paper, side_of_recording(study, paper, recording),
-            scale=scale, run=source_of(recording), model=recording.replacements.get("model", ""),
-            tasks=recorded_tasks(study, paper, recording), whole=recording.samples is not None,
+            [(item, item.recorded.get(run.scale, Judgement(Kind.WITHOUT))) for item in judged], list(orders.items()),
+            scale=scale, run=source_of(recording), date=recording.run.get("date", ""), conditions=run.conditions,
+            model=recording.replacements.get("model", ""), tasks=recorded_tasks(study, paper, recording),
+            whole=recording.samples is not None, runs=recording.runs, outdated=is_outdated(study, paper, scale),
+            orders={name: f"{order.words} ({order})" for name, order in orders.items() if order},
+            stuck=list(dict.fromkeys(
+                text for name in recording.tables for text in at_floor(study, paper, name, recording).values()
+            )),
             cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
-            runs=recording.runs, outdated=is_outdated(study, paper, scale),
         ))  # fmt: skip
-    return [*found, *_recorded_of_ours(study, paper)] if not scored else found
+    return [*found, *_recorded_of_ours(study, paper, judged)] if not scored else found
 
 
-def _recorded_of_ours(study: Study, paper: str) -> list[Opening]:
+def _recorded_of_ours(study: Study, paper: str, judged: list[Judged]) -> list[Opening]:
     """Return the outcomes on the recorded run of a study of ours, which a run that leaves it out shows in its place."""
     record = study.record_of(paper)
     if not record:
         return []
-    exhibits = {name: study.exhibits[paper, name] for name in record.tables}
-    tasks = sorted({task for exhibit in exhibits.values() for task, _ in exhibit.metrics()})
-    about = {"scale": "", "run": source_of(record), "tasks": tasks, "whole": True, "runs": record.runs}
-    return [_opening(study, paper, published(exhibits), **about)]
+    judge = judge_print(study, paper, record.tables)
+    tasks = sorted({task for name in record.tables for task, _ in study.exhibits[paper, name].metrics()})
+    return [_opening(
+        [(item, judge(item.claim)) for item in judged],
+        scale="", run=source_of(record), date=record.run.get("date", ""), tasks=tasks, whole=True, runs=record.runs,
+    )]  # fmt: skip
 
 
-def _opening(study: Study, paper: str, side: Side, **about: Any) -> Opening:
-    """Decide a paper's claims on the numbers of a side; claims that cannot be decided are only counted."""
-    claims, found = study.claims.get(paper, {}), outcomes(study, paper, side)
-    groups = {
-        heading: [_listed(name, claims[name], one) for name, one in found.items() if one.kind is kind]
-        for kind, heading in HEADINGS.items()
-    }
-    counts = ClaimCounts(one.kind for one in found.values())
-    listed = {heading: listed for heading, listed in groups.items() if listed}
-    return Opening(groups=listed, counts=counts, learnt=_learnt(claims, found), **about)
+def _opening(
+    found: list[tuple[Judged, Judgement]], ordered: Sequence[tuple[str, Order | None]] = (), **about: Any
+) -> Opening:
+    """Sort a paper's claims by their outcomes on one side; claims without numbers are only counted."""
+    groups: dict[str, list[OpeningClaim]] = {}
+    words = SMALLER if about.get("conditions") else OURS
+    for kind, word in words.items():
+        listed = [_listed(item, one) for item, one in found if one.verdict is kind and not one.computed]
+        if listed and kind is not Kind.WITHOUT:
+            groups[word.capitalize()] = listed
+    counts, computed = (ClaimCounts(one.verdict for _, one in found if one.computed is of) for of in (False, True))
+    return Opening(
+        groups=groups,
+        counts=counts,
+        computed=computed,
+        surprise=_surprise(found, ordered),
+        learnt=_learnt(found),
+        **about,
+    )
 
 
-def _learnt(claims: Mapping[str, Statement], found: Mapping[str, Outcome]) -> str:
+def _learnt(found: list[tuple[Judged, Judgement]]) -> str:
     """Return what each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
     said = {Kind.HOLDS: "says", Kind.FAILS: "contrary"}
-    decided = [name for name, one in found.items() if one.kind in said and claims[name].contrary]
-    return " ".join(getattr(claims[name], said[found[name].kind]) for name in decided)
+    decided = [(item.claim, said[one.verdict]) for item, one in found if one.verdict in said and item.claim.contrary]
+    return " ".join(getattr(claim, which) for claim, which in decided)
 
 
-def _listed(name: str, statement: Statement, one: Outcome) -> OpeningClaim:
-    stated = f"the text says {statement.number}" if statement.number else ""
-    return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, _remark(one)))))
-
-
-def _remark(one: Outcome) -> str:
-    """Return what the line of a claim says of its evidence: the cells that are known so far, or runs, and pairs."""
-    return "; ".join(filter(None, (_needed(one), _paired(one.removed))))
-
-
-def _paired(removed: float | None) -> str:
-    """Return what pairs of runs with the same seeds do to the variance of a claim's differences, as text."""
-    if removed is None:
+def _surprise(found: list[tuple[Judged, Judgement]], ordered: Sequence[tuple[str, Order | None]]) -> str:
+    """Return the first claim that print bears out and ours does not, else the row that moved most; empty if none."""
+    for kind in (Kind.FAILS, Kind.TURNS):
+        for item, one in found:
+            if one.verdict is kind and item.published.verdict is Kind.HOLDS and not one.computed:
+                return f"{one.word}: \u201c{item.claim.says.removesuffix('.')}\u201d"
+    moved = [(name, *order.moved) for name, order in ordered if order and order.moved[1] != order.moved[2]]
+    if not moved:
         return ""
-    return f"pairs by seed {'remove' if removed >= 0 else 'add'} {abs(removed):.0%} of the variance".replace("%", " %")
+    name, row, here, there = max(moved, key=lambda one: abs(one[2] - one[3]))
+    return f"{row} of {label_of(name)} is in place {here} here and {there} in print"
 
 
-def _needed(one: Outcome) -> str:
-    """Return on how many cells a claim is judged so far, or how many runs would decide it; empty if it is decided."""
-    if one.kind is not Kind.UNDECIDED:
-        return f"on {one.known}" if one.known else ""
-    if one.runs is None:
-        return "the deviation of one of its numbers is not known"
-    if not one.runs:
-        return "more than 256 runs of each student would be needed"
-    return f"{one.runs} runs of each student would decide it"
+def _listed(item: Judged, one: Judgement) -> OpeningClaim:
+    stated = f"the text says {item.claim.number}" if item.claim.number else ""
+    return OpeningClaim(item.name, item.claim.says, "; ".join(filter(None, (stated, one.remark))))
 
 
 # --- counts
@@ -205,8 +223,9 @@ class Tally:
         inconclusive: measured cells with the verdict 'inconclusive'.
         counted: values that need no run and are compared with printed ones: settings, sizes, counts.
         as_printed: how many of `counted` agree.
-        published: how many claims have each outcome on the published numbers.
-        ours: how many claims have each outcome on our numbers.
+        published: how many claims the published numbers themselves bear out, contradict, ...
+        ours: how many claims have each outcome on our numbers; those that need no run are in `computed`.
+        computed: the same of the claims that need no run.
     """
 
     tables: int = 0
@@ -223,6 +242,7 @@ class Tally:
     as_printed: int = 0
     published: ClaimCounts = field(default_factory=ClaimCounts)
     ours: ClaimCounts = field(default_factory=ClaimCounts)
+    computed: ClaimCounts = field(default_factory=ClaimCounts)
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sums of the counts of both."""
@@ -231,7 +251,7 @@ class Tally:
     @property
     def claims(self) -> int:
         """The number of claims."""
-        return self.ours.total()
+        return self.published.total()
 
     @property
     def judged(self) -> int:
@@ -272,16 +292,15 @@ def cell_parts(counted: Tally) -> list[Part]:
     )
 
 
-def claim_parts(counted: ClaimCounts) -> list[Part]:
-    """Return the parts of a bar of claims by outcome."""
-    return _parts(
-        ("agrees", "hold", counted[Kind.HOLDS]),
-        ("so-far", "hold so far", counted[Kind.HOLDS_SO_FAR]),
-        ("inconclusive", "undecided", counted[Kind.UNDECIDED]),
-        ("not-so-far", "do not hold so far", counted[Kind.FAILS_SO_FAR]),
-        ("differs", "do not hold", counted[Kind.FAILS]),
-        ("not-run", "cannot be decided", counted[Kind.WITHOUT]),
-    )
+LOOKS = {  # outcome -> its colour and pattern in page.css
+    Kind.HOLDS: "agrees", Kind.FAILS: "differs", Kind.TURNS: "turns", Kind.OPEN: "inconclusive",
+    Kind.WITHOUT: "not-run",
+}  # fmt: skip
+
+
+def claim_parts(counted: ClaimCounts, words: Words) -> list[Part]:
+    """Return the parts of a bar of claims by outcome, in the words of a side."""
+    return _parts(*((LOOKS[kind], word, counted[kind]) for kind, word in words.items()))
 
 
 def recorded_parts(recorded: int, cells: int) -> list[Part]:
@@ -296,7 +315,7 @@ def _parts(*parts: tuple[str, str, int]) -> list[Part]:
 def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values do not count, since they are computed from cells.
 
-    A table without a file yet has no cells. If a table of the claims is missing, no claim is judged.
+    A table without a file yet has no cells.
 
     Args:
         study: the study.
@@ -332,11 +351,10 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
 
 
 def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
-    claims = study.claims.get(paper, {})
+    claims, own = study.claims.get(paper, {}), next((one for one in found if one.run is None), None)
     without = ClaimCounts({Kind.WITHOUT: len(claims)})
-    ours = next((one.counts for one in found if one.run is None), without)
-    tables = files.of_claims(study, paper)
-    if not tables or any(name not in tables for claim in claims.values() for name in claim.tables):
-        return Tally(published=without, ours=ours)
-    judged = judge_all(study, paper, for_claims(study, tables))
-    return Tally(published=ClaimCounts(one.published.verdict for one in judged), ours=ours)
+    judge = judge_print(study, paper, {name for claim in claims.values() for name in claim.tables})
+    on_print = ClaimCounts(judge(claim).verdict for claim in claims.values())
+    return Tally(
+        published=on_print, ours=own.counts if own else without, computed=own.computed if own else ClaimCounts()
+    )

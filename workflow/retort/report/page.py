@@ -15,12 +15,13 @@ from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.html import article, exhibit, picture, write_page
 from retort.report.outcome import RUN, Files, Opening, openings, tally
+from retort.report.summary import summary_of
 from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
 from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.layout import CellRun
+from retort.tables.layout import CellRun, label_of
 from retort.tables.make import log_of, run_of
 from retort.tables.recordings import compared_with_record
 
@@ -40,6 +41,18 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
         statements={paper: study.statements.get(paper, {})},
     )
     return [(name, finding) for name, result in audit(alone).items() for finding in result.findings]
+
+
+def place_of(study: Study, finding: Finding) -> tuple[str, str]:
+    """Return the file and the key in it that a finding comes from: of its statement, else of its table's print."""
+    paper, said = finding.paper, finding.printed
+    folder = f"workflow/papers/{paper}"
+    for file, statements in (("claims", study.claims), ("audit", study.statements)):
+        for name, one in statements.get(paper, {}).items():
+            if said.startswith(one.says.removesuffix(".")):
+                return f"{folder}/{file}.yaml", name
+    named = [name for name in study.exhibits_of(paper) if finding.where.startswith(f"{label_of(name)},")]
+    return (f"{folder}/{named[0]}.yaml", "printed") if named else (f"{folder}/paper.yaml", "tables")
 
 
 @dataclass(frozen=True)
@@ -76,18 +89,20 @@ def write_paper(
         planned: the predicted cost, if nothing is run.
         assumption: what `planned` assumes.
     """
-    spec, curve = study.papers[paper], study.folder / "papers" / paper / "budget.svg"
+    spec, counted, origin = study.papers[paper], tally(study, paper, found, files), environments_of(runs)
+    compared = compared_with_record(study, paper, files.of_tables(study, paper), origin.devices)
+    curve = study.folder / "papers" / paper / "budget.svg"
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale, record=study.record_of(paper),
-        compared=compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices),
-        tally=tally(study, paper, found, files), openings=[one for one in found if one.shown],
+        summary=summary_of(study, paper, found, counted, compared), tally=counted,
+        openings=[one for one in found if one.shown],
         exhibits=[exhibit(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
-        findings=[] if spec.ours else findings(study, paper),
+        findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students),
         settings=settings, cost=cost, planned=planned, assumption=assumption,
-        budget=picture(curve) if curve.is_file() else "", origin=environments_of(runs),
+        budget=picture(curve) if curve.is_file() else "", origin=origin,
     )  # fmt: skip
 
 

@@ -169,6 +169,9 @@ class Recording(Spec):
     by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = Field(
         default={}, description="table -> row -> column -> seed -> score; older recordings lack it"
     )
+    causes: dict[Name, Text] = Field(
+        default={}, description="claim -> the known cause of its outcome in this run, as a sentence; kept by `record`"
+    )
 
 
 class Choice(Spec):

@@ -113,6 +113,10 @@ class Scale(Spec):
     miniature: Miniature | None = Field(
         default=None, description="how everything is made as small as it can be; its scores mean nothing"
     )
+    longer_than: Name | Literal[""] = Field(
+        default="",
+        description="a scale with the same settings and fewer steps, whose decided claims this one runs again",
+    )
     judged: bool = Field(default=True, description="scores are held against the printed ones")
     claims: bool = Field(default=True, description="claims are judged on its scores; else these get a mark")
     submissions: bool = Field(

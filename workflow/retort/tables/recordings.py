@@ -17,6 +17,7 @@ import yaml
 from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import number
+from retort.judgement.recorded import at_floor, order_of
 from retort.judgement.repeats import differences
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
@@ -40,7 +41,7 @@ Values = dict[str, dict[str, list[float]]]  # row -> column -> [mean] or [mean, 
 # --- show recorded numbers
 
 
-def _replacements(scale: Scale, paper: str) -> dict[str, object]:
+def replacements_of(scale: Scale, paper: str) -> dict[str, object]:
     """Return what a scale replaces in a paper (models, tasks, seeds, ...), in the form that a recording keeps."""
     replacements = scale.replacements
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
@@ -49,7 +50,7 @@ def _replacements(scale: Scale, paper: str) -> dict[str, object]:
 def is_outdated(study: Study, paper: str, scale: str) -> bool:
     """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
     now = read_scales(study.config, Problems(study.config.folder)).get(scale)
-    return now is None or study.recordings[paper, scale].replacements != _replacements(now, paper)
+    return now is None or study.recordings[paper, scale].replacements != replacements_of(now, paper)
 
 
 def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
@@ -60,7 +61,7 @@ def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
 def recording_of(study: Study, paper: str) -> Recording | None:
     """Return the recorded run of a paper at the study's scale; None if there is none with the same settings."""
     recording = study.recordings.get((paper, study.config.scale))
-    return recording if recording and recording.replacements == _replacements(study.scale, paper) else None
+    return recording if recording and recording.replacements == replacements_of(study.scale, paper) else None
 
 
 def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
@@ -87,6 +88,7 @@ def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
     return [
         f"Recorded: a run of ours at scale {study.config.scale} ({source_of(recording)}; {recording.runs} runs of each "
         f"student{teacher}; tasks: {tasks}, over which means are), not judged."
+        f"{order_text(study, paper, table, recording)}"
     ]
 
 
@@ -102,6 +104,21 @@ def as_recorded(study: Study, paper: str, table: str) -> Study:
     shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
     config = study.config.model_copy(update={"scale": shown})
     return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[shown])
+
+
+def replaced_in(study: Study, paper: str, recording: Recording) -> str:
+    """Return what a recorded run has in place of what the paper prints, as a sentence; empty if that is not known."""
+    replaced, tasks = recording.replacements, recorded_tasks(study, paper, recording)
+    if not replaced.get("model"):
+        return ""
+    return f"In place of what is printed: teacher {replaced['model']}, {recording.runs} runs, tasks {', '.join(tasks)}."
+
+
+def order_text(study: Study, paper: str, table: str, recording: Recording) -> str:
+    """Return how the order of a table's rows in a recorded run agrees with print, and what decides nothing, as text."""
+    order, stuck = order_of(study, paper, table, recording), at_floor(study, paper, table, recording)
+    told = f"Against print: {order.words} ({order})" if order else ""
+    return "".join(f" {text}." for text in (told, *stuck.values()) if text)
 
 
 def source_of(recording: Recording) -> str:
@@ -362,7 +379,7 @@ def record_scale(study: Study, paper: str) -> str:
     found = {
         name: [(line.row, line.column, line) for line in lines if line.unit == "x100"] for name, lines in scored.items()
     }
-    replaced = {"replacements": _replacements(study.scale, paper), "runs": study.scale.replacements.seeds}
+    replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
     recording = _recording(study, records, found, **replaced)
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     _check_that_all_is_kept(study, paper, path, recording)
