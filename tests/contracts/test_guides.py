@@ -145,7 +145,7 @@ def test_adding_a_paper(copy: Path) -> None:
     assert "no problem" in done.outputs["retort check"]
     assert "| 77.9 |" in done.outputs["retort published show init2023/table1"]
     claims = (copy / "reports/init2023/claims.md").read_text()
-    assert "On the published numbers: holds 2." in claims
+    assert "By its own numbers: 2 borne out." in claims
     assert "On ours, at this scale: cannot be decided 2." in claims
 
 
