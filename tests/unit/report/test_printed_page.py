@@ -129,9 +129,9 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
     compare(tmp_path / "study", contrary="B beats A.")
     assert "What was learnt" not in top_of(page_again(config))  # undecided
     record(tmp_path / "study")
-    assert "What was learnt: A beats B &amp; &lt;co&gt;.</strong></p>" in top_of(page_again(config))
+    assert "<strong>What was learnt.</strong> A beats B &amp; &lt;co&gt;.</p>" in top_of(page_again(config))
     record(tmp_path / "study", tables={"table1": dict(zip(ROWS, reversed(ROWS.values()), strict=True))})
-    assert "What was learnt: B beats A.</strong></p>" in top_of(page_again(config))
+    assert "<strong>What was learnt.</strong> B beats A.</p>" in top_of(page_again(config))
 
 
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
