@@ -136,8 +136,8 @@ class Training:
             for each in (teacher, *[shape.student] * shape.companions)
         )
         self.teacher, self.students = own.eval().to(device), [each.train().to(device) for each in students]
-        sizes = [build.shape_of(each, 3) for each in (self.students[0], self.teacher)]
-        self.loss = loss_of(terms_of(shape), *sizes, ROWS).to(device)
+        student_shape, teacher_shape = (build.shape_of(each, 3) for each in (self.students[0], self.teacher))
+        self.loss = loss_of(terms_of(shape), student_shape, teacher_shape, ROWS).to(device)
         self.parameters = [optim.parameters(student) for student in self.students]
         self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
 

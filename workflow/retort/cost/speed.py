@@ -67,8 +67,8 @@ class Speed:
 
     def at(self, relations: float, faster: float = 1.0) -> Speed:
         """Return this speed with another time of relations, times a factor."""
-        parts = {"flops": faster * self.flops, "bandwidth": faster * self.bandwidth}
-        return replace(self, relations=relations, **parts)
+        flops, bandwidth = faster * self.flops, faster * self.bandwidth
+        return replace(self, relations=relations, flops=flops, bandwidth=bandwidth)
 
 
 # The time of relations by kernels, which never write them, relative to the plain form's. A guess for GPUs from what
