@@ -53,7 +53,7 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
     assert all("no problem" in done.outputs["retort check"] for done in (student, row, table))
     assert "hidden-cosine" in student.outputs["retort show pocket-hid-cosine movies"]
     for done, name in ((row, "table1"), (table, "table5")):
-        assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
+        assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n -p reports/pocket/{name}.html"]
 
 
 def test_adding_a_claim(copy: Path) -> None:
@@ -87,7 +87,7 @@ def test_adding_a_teacher(copy: Path) -> None:
     ]
     assert "no problem" in done.outputs["retort check"]
     assert "256" in done.outputs["retort show mini-kd movies"]
-    assert "student=mini-kd" in done.outputs["snakemake -n --config papers=[mini] -- reports/mini/table1.html"]
+    assert "student=mini-kd" in done.outputs["snakemake -n -p --config papers=[mini] -- reports/mini/table1.html"]
 
 
 def test_rows_for_training(copy: Path) -> None:
@@ -105,7 +105,7 @@ def test_adding_a_figure(copy: Path) -> None:
     done = follow(section(PAPERS, "Adding a figure"), copy)
     assert done.files == ["workflow/papers/pocket/figure2.yaml"]
     assert "no problem" in done.outputs["retort check"]
-    planned = done.outputs["snakemake -n reports/pocket/figure2.svg"]
+    planned = done.outputs["snakemake -n -p reports/pocket/figure2.svg"]
     assert "student=pocket-hid-cosine" in planned
     assert "rule plot_figure:" in planned
 
