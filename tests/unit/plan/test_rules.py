@@ -37,7 +37,7 @@ def test_the_files_of_rules_name_each_rule() -> None:
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     plain = re.findall(r"^rule (\w+):", text, re.MULTILINE)
     several = re.findall(r'^for each in rule_of.of_kind\("(\w+)"\)', text, re.MULTILINE)
-    rules = rules_of(Plan(read_config({})))
+    rules = rules_of(Plan(read_config({"scale": "rehearsal"})))
     assert {rule.kind for rule in rules.values()} - {"distill_together"} <= {*plain, *several}
     assert {*plain, *several} <= {rule.kind for rule in rules.values()} | {"distill_together"}
     for kind in several:
