@@ -99,7 +99,7 @@ def entry_of(
         claims=bool(study.claims.get(paper)),
         pending=[shown for name, shown in headings.items() if name not in there],
         page=finished,
-        recorded=[one for one in found if one.run is not None],
+        recorded=[one for one in found if one.run is not None and one.conditions],
     )
 
 

@@ -380,7 +380,8 @@ def record_scale(study: Study, paper: str) -> str:
         name: [(line.row, line.column, line) for line in lines if line.unit == "x100"] for name, lines in scored.items()
     }
     replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
-    recording = _recording(study, records, found, **replaced)
+    before = study.recordings.get((paper, study.config.scale))
+    recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     _check_that_all_is_kept(study, paper, path, recording)
     write_text(path, _text(path, recording))
