@@ -42,7 +42,7 @@ def test_a_study_without_problems_and_an_unknown_paper(study: Path, capsys: pyte
     assert status == 0
     assert whole.startswith(f"{papers} papers, ")
     assert whole.endswith(": no problem")
-    assert configured.startswith("mine.yaml runs pocket at scale pocket in float32: ")
+    assert configured.startswith("mine.yaml runs pocket, starts at scale pocket in float32: ")
     unknown = "mine.yaml: papers: no paper is called 'pockett'; did you mean 'pocket'?"
     assert check(study, capsys, papers=["pockett"]) == (1, [unknown])
 
@@ -111,7 +111,7 @@ def test_what_is_checked_later(
 def test_files_that_nothing_reads(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hints = {
         "fact.yaml": "did you mean 'facts.yaml'?",
-        "papers/notes.yaml": "did you mean 'columns.yaml'?",
+        "papers/notes.yaml": "did you mean 'across.yaml'?",
         "papers/pocket/old/table7.yaml": "move it",
         "papers/pocket/tabel7.yaml": "did you mean a name such as 'table1.yaml'?",
         "papers/pocket/table7.yml": "rename it to 'table7.yaml'",
