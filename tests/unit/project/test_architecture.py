@@ -20,7 +20,7 @@ MAY = {
     "settings": "specs",
     "study": "specs",
     "plan": "specs settings study",
-    "engine": "specs settings study plan sources cost rehearsal report",
+    "engine": "specs settings study plan sources cost rehearsal report results",
     "objectives": "specs settings",
     "data": "specs settings",
     "tasks": "specs settings data",
