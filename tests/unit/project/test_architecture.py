@@ -38,6 +38,7 @@ MAY = {
     "report": "specs study plan results judgement tables audit figures cost engine",
     "rehearsal": "specs study plan cost engine",
     "cli": "specs study plan sources data tasks results judgement bench tables audit figures report cost rehearsal "
+    "settings models "
     "engine",
 }
 
