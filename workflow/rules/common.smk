@@ -20,7 +20,6 @@ from retort.errors import explain
 from retort.specs.config import origins_of
 
 
-
 @contextlib.contextmanager
 def in_one_line():
     """Turn an error that the user can correct, such as a full disk, into one of Snakemake's, without a traceback."""
