@@ -5,7 +5,7 @@ CORES ?= all
 BIN = $(abspath $(VENV)/bin)
 quiet = --quiet rules progress reason host # `all` would leave out errors
 
-.PHONY: help install run check test report clean
+.PHONY: help install run check test report clean relock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,8 +36,18 @@ check: install ## linters, types and the fast tests: no workflow, no guide, noth
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest -n 2 --durations=25
 
-report: run ## the study, and Snakemake's own report (reports/snakemake.zip)
+report: run ## the study, every file of it verified, and Snakemake's own report (reports/snakemake.zip)
+	$(BIN)/retort verify
+	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --force -- reports/index.html # its foot says how results were verified
 	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --report reports/snakemake.zip
+
+relock: ## requirements.lock anew, with the newest versions that pyproject.toml allows, then all tests with them
+	rm -rf $(VENV)-new
+	$(PYTHON) -m venv $(VENV)-new
+	$(VENV)-new/bin/pip install --quiet 'setuptools>=77' '.[test]'
+	$(VENV)-new/bin/pip freeze --all --exclude pip --exclude retort >$(VENV)-new/lock
+	mv $(VENV)-new/lock requirements.lock
+	$(MAKE) test VENV=$(VENV)-new
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
 	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

@@ -27,6 +27,7 @@ from tests.contracts.mistakes import (
     filed,
     files,
     meanings,
+    models,
     papers,
     sources,
     students,
@@ -113,6 +114,15 @@ def test_a_mistake_in_the_file_of_a_cluster(old: str, new: str, line: str, tmp_p
     assert found.startswith(f"{path}: {line}")
 
 
+def test_a_type_of_gpu_is_one_that_a_partition_has(tmp_path: Path) -> None:
+    text = (ROOT / "slurm/partitions.yaml").read_text().replace("gpu_model: null", "gpu_model: h10")
+    (tmp_path / "mine.yaml").write_text(text)
+    assert read_cluster(str(tmp_path / "mine.yaml")).gpu_model == "h10"  # the partition does not say what it has
+    (tmp_path / "mine.yaml").write_text(text.replace("# available_gpu_models: [h100]", "available_gpu_models: [h100]"))
+    with pytest.raises(StudyError, match="gpu_model: no partition has GPUs of type 'h10'; there are h100"):
+        read_cluster(str(tmp_path / "mine.yaml"))
+
+
 @pytest.mark.parametrize("name", ["mine.yaml", "nowhere.yaml", "folder.yaml"])
 def test_a_configuration_that_cannot_be_read_is_named(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -169,6 +179,6 @@ def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 450
-    assert len(archives.REFUSED) + len(clusters.MISTAKES) >= 60
+    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 480
+    assert len(archives.REFUSED) + len(clusters.MISTAKES) + len(models.MISTAKES) >= 90
     assert len(data.ROWS) + len(data.DRAWN) + len(data.RATED) + len(data.TEXTS) >= 60

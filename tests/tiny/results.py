@@ -76,6 +76,14 @@ def write_score(path: Path, record: dict[str, Any], value: float | None) -> None
     path.write_text(json.dumps(sealed({**record, "split": split, "answers_sha256": sha256(beside)})))
 
 
+def keep(files: dict[Path, str]) -> list[Path]:
+    """Write the files of a recording, as `retort record` does, and return their paths."""
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return list(files)
+
+
 def change_record(path: Path, **changes: Any) -> None:
     """Change keys of a score or profile, as if it had been made so."""
     record = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}

@@ -24,7 +24,8 @@ NAME = ".checksums.json"
 TIMESTAMP = ".snakemake_timestamp"  # the file from which Snakemake reads the time of an output folder
 DIGEST = "sha256"  # the key of a record's own digest
 UNCHECKED = {NAME, TIMESTAMP}  # files of a folder that are not results
-RESULTS = Path("results")
+RESULTS, REPORTS = Path("results"), Path("reports")
+SMALL = 100_000  # bytes of a file that is always read
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
@@ -197,6 +198,8 @@ def read(path: Path) -> Checksums | None:
 
 def remedy_of_model(folder: Path | str) -> str:
     """Return the hint how to repair the files of a model that were already damaged when they were fetched."""
+    if not Path(folder).is_relative_to(RESULTS):
+        return "replace it by a whole one"
     return f"delete {folder} and run again; if it links to files of yours, replace them first"
 
 
@@ -206,7 +209,8 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
     Args:
         path: the folder or file.
         checksums: the checksums that were taken when it was made.
-        thorough: True to read every file; False to read only files with another size or time than when they were made.
+        thorough: True to read every file; False to read only small files and those with another size or time than when
+            they were made.
     """
     for name, known in checksums.files.items():
         file = path / name if path.is_dir() else path
@@ -214,7 +218,7 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
             yield f"{place_of(path)} holds the checksum of another file, {name}"
             continue
         try:
-            if (thorough or known.has_moved(file)) and not known.fits(file):
+            if (thorough or known.bytes < SMALL or known.has_moved(file)) and not known.fits(file):
                 yield f"{file} is not as it was made: {_describe_change(file, known)}"
         except FileNotFoundError:
             yield f"{file} is missing"

@@ -1,5 +1,6 @@
 """The plan of the study, which every rule reads; what is done when a run begins and ends."""
 
+import contextlib
 import inspect
 import sys
 from pathlib import Path
@@ -15,41 +16,46 @@ from retort.engine.dry_run import shorten_dry_run
 from retort.engine.repairs import look_once
 from retort.engine.run import check_versions
 from retort.engine.workflow import Run
-from retort.errors import RetortError
+from retort.errors import explain
 from retort.specs.config import origins_of
 
+
+@contextlib.contextmanager
+def in_one_line():
+    """Turn an error that the user can correct, such as a full disk, into one of Snakemake's, without a traceback."""
+    try:
+        yield
+    except Exception as error:
+        line = explain(error)
+        if line is None:
+            raise
+        raise WorkflowError(line) from None
+
+
 files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
-try:  # before Snakemake reads the files: its messages name neither file nor line
+with in_one_line():  # before Snakemake reads the files: its messages name neither file nor line
     check_versions()
     origins = origins_of(files, workflow.config_settings.config)
-except RetortError as error:
-    raise WorkflowError(str(error)) from None
 
 
 configfile: "config.yaml"
 
 
-try:
+with in_one_line():
     study = Run(config, origins, is_dry=workflow.output_settings.dryrun)
-except RetortError as error:
-    raise WorkflowError(str(error)) from None
 rule_of, asked = study.rules, study.resources
 shorten_dry_run(workflow.output_settings, {name: rule.kind for name, rule in rule_of.items()})
 
 
 onstart:
     look_once(workflow.scheduler)
-    try:
+    with in_one_line():
         study.begin(workflow.dag_settings.targets)
-    except RetortError as error:
-        raise WorkflowError(str(error)) from None
 
 
 onsuccess:
-    try:
+    with in_one_line():
         study.succeed(workflow.dag_settings.targets)
-    except RetortError as error:
-        raise WorkflowError(str(error)) from None
 
 
 onerror:

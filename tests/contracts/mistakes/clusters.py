@@ -5,6 +5,7 @@ from __future__ import annotations
 TIME = "is no time; write minutes, or a text such as 2d, 12h or 2-00:00:00; leave the key out if there is no limit"
 NO_VALUE = "it has no value; leave the key out if there is no limit"
 WORD = r"does not match the pattern ^\S+$; write a name without spaces"
+NAME = r"does not match the pattern ^[\w.@-]+$; write letters, digits, and any of . @ - _"
 # a text of the file, what it is replaced by, how the line begins after the name of the file
 # fmt: off
 MISTAKES: list[tuple[str, str, str]] = [
@@ -38,12 +39,21 @@ MISTAKES: list[tuple[str, str, str]] = [
     ]),
     ("cpu: {}", "cpu: null", "partitions.cpu: give a mapping, not nothing"),
     ("cpu: {}", "cpu: 3", "partitions.cpu: give a mapping, not 3"),
-    ("cpu: {}", "'a b': {}", f"partitions.a b: 'a b' {WORD}"),
+    ("cpu: {}", "'a b': {}", f"partitions.a b: 'a b' {NAME}"),
+    ("cpu: {}", "cpu,gpu: {}", f"partitions.cpu,gpu: 'cpu,gpu' {NAME}"),
+    ("cpu: {}", "$(id): {}", f"partitions.$(id): '$(id)' {NAME}"),
+    ("cpu: {}", "a/b: {}", f"partitions.a/b: 'a/b' {NAME}"),
     ("cpu: {}", "gpu: {}", "line 8: 'gpu' is given twice; rename one of the two"),
     ("partitions:", "partitons:", "partitons: no key is called 'partitons'; did you mean 'partitions'?"),
     ("gpu_model: null", "gpu_model: 3", "gpu_model: Input should be a valid string, not 3"),
-    ("gpu_model: null", "gpu_model: h100 --x", f"gpu_model: 'h100 --x' {WORD}"),
-    ("account: null", "account: a b", f"account: 'a b' {WORD}"),
+    ("gpu_model: null", "gpu_model: h100 --x", f"gpu_model: 'h100 --x' {NAME}"),
+    ("gpu_model: null", "gpu_model: h100:2", f"gpu_model: 'h100:2' {NAME}"),
+    ("account: null", "account: a b", f"account: 'a b' {NAME}"),
+    ("account: null", "account: a;b", f"account: 'a;b' {NAME}"),
+    ("account: null", "account: ''", f"account: '' {NAME}"),
+    ("qos: null", "qos: high|low", f"qos: 'high|low' {NAME}"),
+    ("max_gpu: 2", "slurm_cluster: a,b", f"partitions.gpu.slurm_cluster: 'a,b' {NAME}"),
+    ("max_gpu: 2", "available_gpu_models: ['a=b']", f"partitions.gpu.available_gpu_models.1: 'a=b' {NAME}"),
     ("qos: null", "qos: 7", "qos: Input should be a valid string, not 7"),
     ("constraint: null", "constraint: ''", f"constraint: '' {WORD}"),
     ("cpus_per_gpu: null", "cpus_per_gpu: 0", "cpus_per_gpu: Input should be greater than 0, not 0"),

@@ -46,6 +46,11 @@ def content(name: str, data: bytes) -> Action:
     return lambda study: (study / name).write_bytes(data)
 
 
+def folder_like(name: str, to: str) -> Action:
+    """Return an action that gives a folder a second name."""
+    return lambda study: shutil.copytree(study / name, study / to)
+
+
 def copy(name: str, to: str) -> Action:
     """Return an action that gives a file a second name."""
     return lambda study: shutil.copy(study / name, study / to)
@@ -72,6 +77,8 @@ ENTRIES = "this file maps names to entries"
 # what is done, the only line
 # fmt: off
 MISTAKES: list[tuple[Action, str]] = [
+    (folder_like("tasks", "taks"), "study/taks: nothing reads a folder of this name; did you mean 'tasks'?"),
+    (folder_like("models", "zzz"), "study/zzz: nothing reads a folder of this name; move it"),
     *((link(name), f"study/{name}: {LINK}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, CORPUS, "facts.yaml")),
     *((folder(name), f"study/{name}: {FOLDER}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, "facts.yaml")),
     *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (TASK, PAPER, TABLE, CORPUS)),

@@ -35,7 +35,16 @@ MISTAKES = [
     ], at="teachers.teacher."),
     Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
     Edits("papers/tiny/paper.yaml", "ours: true", [
-        ("ours: maybe", "ours: Input should be a valid boolean, unable to interpret input, not 'maybe'"),
+        ("ours: maybe", "ours: Input should be a valid boolean, not 'maybe'"),
+        ("ours: 'yes'", "ours: Input should be a valid boolean, not 'yes'"),
+        ("ours: 1", "ours: Input should be a valid boolean, not 1"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "title: A tiny study", [
+        ('title: "A tiny\\u202e study"', "title: a line break or a control character stands in it"),
+        ('title: "A tiny\\a study"', "title: a line break or a control character stands in it"),
+        ('title: "A tiny\\u200f study"', "title: a line break or a control character stands in it"),
+        ('title: "A tiny\\nstudy"', "title: a line break or a control character stands in it"),
+        ('title: "A tiny\\tstudy"', "title: a line break or a control character stands in it"),
     ]),
     Edits("papers/tiny/deviations.yaml", "{students: [kd], texts: [{of: [seeds], text: x}]}", [
         ("{students: [kdd], texts: [{of: [seeds], text: x}]}", "1: no student is called 'kdd'; did you mean 'kd'?"),

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
 
+# a student that no table shows
+OTHER = """other:
+  title: Another one
+  teacher: tiny-teacher
+  protocol: short
+  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}
+  initialisation: {layers: [2, 4]}
+  stages: [{data: task, terms: [{objective: soft-labels}]}]
+"""
 # fmt: off
 MISTAKES = [
     Edits("papers/tiny/students.yaml", "layers: [2, 4]", [
         ("layers: [2, 5]", "kd.initialisation.layers: teacher 'tiny-teacher' has no layer 5; it has 4"),
+        ("layers: [4, 2]",
+         "kd.initialisation: 'layers' falls; the layers of a student are in the order of the teacher's"),
         ("layers: [2]", "kd: 1 teacher layers listed for 2 student layers"),
         ("layers: [2, 2]", "kd.initialisation.layers: 2 is listed twice"),
         ("layers: [0, 4]", "kd.initialisation: 'layers' counts teacher layers from 1"),
@@ -17,7 +28,16 @@ MISTAKES = [
         ("layers: [2, 4], random: true",
          "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
     ]),
+    Edits("papers/tiny/students.yaml", "other:\n", [
+        ("KD:\n", "'tiny-KD' differs from 'tiny-kd' in case alone: some file systems hold both as one; rename one"),
+    ], before=OTHER),
+    Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
+        ('title: "Vanilla \\u2067KD"', "kd.title: a line break or a control character stands in it"),
+        ('title: "Vanilla\\n\\nKD"', "kd.title: a line break or a control character stands in it"),
+    ]),
     Edits("papers/tiny/students.yaml", "initialisation: {random: true}", [
+        ("initialisation: {random: 'true'}", "narrow.initialisation.random: Input should be a valid boolean"),
+        ("initialisation: {random: 1}", "narrow.initialisation.random: Input should be a valid boolean, not 1"),
         ("initialisation: {layers: [4]}",
          "narrow.initialisation.layers: a student of width 16 x 32 cannot take layers of a teacher of 24 x 48; "
          "use 'random: true'"),
@@ -109,7 +129,7 @@ MISTAKES = [
         ("tasks: {mood: {steps: 3}}", "1: 'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"),
         ("schedule: [steps]", "1.schedule: give a mapping, not a list"),
         ("teacher_dropout: often",
-         "1.teacher_dropout: Input should be a valid boolean, unable to interpret input, not 'often'"),
+         "1.teacher_dropout: Input should be a valid boolean, not 'often'"),
     ], at="predicting.stages."),
     Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
         ("title: Vanilla KD\n  tasks: [mood, mood]", "kd.tasks: 'mood' is listed twice"),

@@ -20,7 +20,7 @@ MAY = {
     "settings": "specs",
     "study": "specs",
     "plan": "specs settings study",
-    "engine": "specs settings study plan sources cost rehearsal report",
+    "engine": "specs settings study plan sources cost rehearsal report results",
     "objectives": "specs settings",
     "data": "specs settings",
     "tasks": "specs settings data",
@@ -38,6 +38,7 @@ MAY = {
     "report": "specs study plan results judgement tables audit figures cost engine",
     "rehearsal": "specs study plan cost engine",
     "cli": "specs study plan sources data tasks results judgement bench tables audit figures report cost rehearsal "
+    "settings models "
     "engine",
 }
 

@@ -18,7 +18,7 @@ from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
 from tests.tiny.edit import CLAIMS, set_value, write
 from tests.tiny.printed import MEAN, study_config, table, with_block
-from tests.tiny.results import made, quiet
+from tests.tiny.results import keep, made, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
 from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table
 from tests.unit.report.pages import lost, report, without_copies
@@ -168,7 +168,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     config = scaled_config(tmp_path / "study", "reduced", seeds=3)
     made(config)
-    record_scale(open_study(read_config(config)), "tiny")
+    keep(record_scale(open_study(read_config(config)), "tiny"))
     return Path(config["study"])
 
 

@@ -18,7 +18,7 @@ from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_record, collected, line, made, paths
+from tests.tiny.results import SCORES, change_record, collected, keep, line, made, paths
 from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -55,7 +55,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match=r"table1\.yaml: its means are of 3 runs; set runs: 3"):
         record(ours(config, runs=5), "tiny")
     study = ours(config)
-    assert record(study, "tiny") == ["recorded/float32.yaml"]
+    assert [path.name for path in keep(record(study, "tiny"))] == ["float32.yaml"]
     kept = yaml.safe_load((study.folder / "papers/tiny/recorded/float32.yaml").read_text())
     assert (kept["run"]["commit"], kept["run"]["precision"], kept["runs"]) == ("abc1234", "float32", 3)
     assert list(kept["tables"]["table1"]) == ["teacher", "kd", "attention"]  # short names
@@ -70,7 +70,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
 
 def test_a_run_with_the_same_seeds_reproduces_the_recorded_one_where_nothing_shifts(config: dict[str, Any]) -> None:
     made(config, "table1")
-    record(ours(config), "tiny")
+    keep(record(ours(config), "tiny"))
     near, shifted = [0.71, 0.71, 0.75], [0.41, 0.571, 0.6105]
     lines, renders = made(config, "table1", **{
         "tiny-kd": {"mood": near, "rating": SCORES["tiny-kd"]["rating"]},
@@ -85,14 +85,14 @@ def test_a_run_with_the_same_seeds_reproduces_the_recorded_one_where_nothing_shi
 
 def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> None:
     made(config, "table1")
-    record(ours(config), "tiny")
+    keep(record(ours(config), "tiny"))
     other = {**config, "precision": "bfloat16"}
     lines, _ = made(other, "table1")
     judged = verdicts_of(lines)
     assert set(judged.values()).isdisjoint({"reproduces"})  # another run: its numbers are not paired with these
     assert not any(line.published_by_seed for line in lines)
     made(other, "table1", **LATER)
-    assert record(ours(other), "tiny") == ["recorded/bfloat16.yaml"]
+    assert [path.name for path in keep(record(ours(other), "tiny"))] == ["bfloat16.yaml"]
     folder = Path(config["study"]) / "papers/tiny/recorded"
     assert sorted(path.name for path in folder.glob("*.yaml")) == ["bfloat16.yaml", "float32.yaml"]
     for one, scores in ((config, {}), (other, LATER)):
@@ -121,7 +121,7 @@ def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[st
 def test_a_record_without_scores_by_seed_is_judged_as_another_run(config: dict[str, Any]) -> None:
     made(config, "table1")
     file = ours(config).folder / "papers/tiny/recorded/float32.yaml"
-    record(ours(config), "tiny")
+    keep(record(ours(config), "tiny"))
     file.write_text(yaml.safe_dump({k: v for k, v in yaml.safe_load(file.read_text()).items() if k != "by_seed"}))
     lines, _ = made(config, "table1", **{"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": [0.5, 0.6, 0.7]}})
     found = verdicts_of(lines)
@@ -137,7 +137,7 @@ def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match=r"table1\.yaml: it has published numbers of its own; delete its key"):
         record(study, "tiny")
     assert not (folder / "recorded").exists()
-    record(ours(config), "tiny")
+    keep(record(ours(config), "tiny"))
     with pytest.raises(RetortError, match=r"table1: its published numbers are in the folder 'recorded'; delete"):
         ours(config, published=TABLE["published"])
 
@@ -148,14 +148,14 @@ def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
     file = study.folder / "papers/tiny/table1.yaml"
     set_value(study.folder, "papers/tiny/paper.yaml", "tables", to={"table1": yaml.safe_load(file.read_text())})
     file.unlink()
-    record(open_study(read_config(config)), "tiny")
+    keep(record(open_study(read_config(config)), "tiny"))
     assert set(verdicts_of(made(config, "table1")[0]).values()) == {"repeats"}
 
 
 def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -> None:
     made(config, "table1")
     assert compared(config) == "No run of this study is recorded."
-    record(ours(config), "tiny")
+    keep(record(ours(config), "tiny"))
     assert compared(config) == "Repeats the record of 2026-01-02: all 6 means have the recorded digits."
     near = {"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": SCORES["tiny-kd"]["rating"]}}
     assert compared(config, "cpu: another", **near) == (
@@ -204,7 +204,7 @@ def reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def recorded(config: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Record the run, and return the file and its content."""
-    path = Path(record_scale(open_study(read_config(config)), "tiny"))
+    (path,) = keep(record_scale(open_study(read_config(config)), "tiny"))
     return path, yaml.safe_load(path.read_text())
 
 

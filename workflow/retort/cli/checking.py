@@ -67,7 +67,8 @@ def _refuse(problems: list[str], unreached: Sequence[str] = ()) -> int:
     "check",
     argument("paper", nargs="?", help="a paper: list the settings of which its files say nothing"),
     argument("--draft", action="store_true", help="print these as entries of the paper's deviations.yaml, to fill in"),
-    argument("--data", action="store_true", help="tell where sources are, and read the rows of tasks"),
+    argument("--data", action="store_true", help="tell where sources are, and read models and the rows of tasks"),
+    argument("--all", action="store_true", help="with --data: also what no table of this configuration reads"),
 )
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
@@ -88,11 +89,13 @@ def check_everything(arguments: argparse.Namespace) -> int:
     if problems:
         return _refuse(problems)
     needed = required(study)
-    lacking = [absence.line(study) for absence in absent_in_folders(study, needed)]
+    lacking = absent_in_folders(study, needed)
     if arguments.data:
-        return max(inventory.report(study), _refuse(lacking) if lacking else 0)
+        lines, count = inventory.inventory(study, lacking, arguments.all)
+        print(*lines, f"{count} problem{'s' * (count != 1)}" if count else "no problem", sep="\n")
+        return int(count > 0)
     if lacking:
-        return _refuse(lacking)
+        return _refuse([absence.line(study) for absence in lacking])
     cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"

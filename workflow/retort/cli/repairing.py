@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from retort import checksums
-from retort.checksums import KINDS, RESULTS, place_of
+from retort.checksums import place_of
 from retort.cli.base import config_of
 from retort.cost.jobs import Job, Jobs
 from retort.engine.attempts import KEPT, checkpoints_of
@@ -20,6 +20,7 @@ from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.results.lineage import Difference
+from retort.results.verification import EVERYTHING
 
 LOCKS = Path(".snakemake/locks")  # Snakemake's own, of a run that is at work
 Edges = Mapping[str, Iterable[str]]
@@ -68,7 +69,7 @@ def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
     for job in jobs:
         for parent in job.inputs:
             made.setdefault(parent, set()).update(job.outputs)
-    for place in (place for kind in KINDS for place in (RESULTS / kind).rglob(f"*{checksums.NAME}")):
+    for place in (place for top in EVERYTHING for place in top.rglob(f"*{checksums.NAME}")):
         result = checksums.result_of(place)
         try:
             known = checksums.read(result)

@@ -51,6 +51,8 @@ Megabytes = Annotated[Real, Field(gt=0)]
 Count = Annotated[Whole, Field(gt=0)]
 FURTHER = 2  # cores: of the training itself, and of the thread that copies batches to the GPU
 LEAST_GPU_MEMORY = 2  # 1e9 bytes, of a process that uses CUDA
+# names of Slurm: parts of its command line, some of them of names of files
+SlurmName = Annotated[str, StringConstraints(pattern=r"^[\w.@-]+$")]
 OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a part of Slurm's command line
 
 
@@ -67,10 +69,10 @@ class Partition(Spec):
     max_cpus_per_task: Count | None = Field(default=None, description="cores of a task")
     max_threads: Count | None = Field(default=None, description="threads of a job")
     max_gpu: Whole = Field(default=0, ge=0, description="GPUs of a job")
-    available_gpu_models: Distinct[OneWord] | None = Field(default=None, description="types of GPU; null: any")
+    available_gpu_models: Distinct[SlurmName] | None = Field(default=None, description="types of GPU; null: any")
     max_cpus_per_gpu: Count | None = Field(default=None, description="cores of a GPU")
     available_constraints: Distinct[OneWord] | None = Field(default=None, description="features of nodes; null: any")
-    slurm_cluster: OneWord | None = Field(default=None, description="the cluster, where there are several")
+    slurm_cluster: SlurmName | None = Field(default=None, description="the cluster, where there are several")
 
     @field_validator("*", mode="before")
     @classmethod
@@ -87,13 +89,13 @@ class Cluster(Spec):
     of dropout that each part draws.
     """
 
-    partitions: dict[OneWord, Partition] = Field(
+    partitions: dict[SlurmName, Partition] = Field(
         default={}, description="limits of each, as snakemake-executor-plugin-slurm reads them; {} for none"
     )
-    account: OneWord | None = Field(default=None, description="the account that jobs are booked on; null: the user's")
-    qos: OneWord | None = Field(default=None, description="the quality of service of all jobs; null: the account's")
+    account: SlurmName | None = Field(default=None, description="the account that jobs are booked on; null: the user's")
+    qos: SlurmName | None = Field(default=None, description="the quality of service of all jobs; null: the account's")
     constraint: OneWord | None = Field(default=None, description="features of the nodes of all jobs; null: any")
-    gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
+    gpu_model: SlurmName | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
     cpus_per_gpu: Count | None = Field(
         default=None,
         description="cores that a job asks for with each GPU; null: those that prepare its batches, and two",
@@ -112,6 +114,16 @@ class Cluster(Spec):
         description="GPUs that a training may ask for if one would take longer than a job may last; at most 64, more "
         "than a node has",
     )
+
+    @field_validator("gpu_model")
+    @classmethod
+    def _of_a_partition(cls, model: str | None, info: ValidationInfo) -> str | None:
+        partitions = info.data.get("partitions", {}).values()
+        with_gpus = [each.available_gpu_models for each in partitions if each.max_gpu]
+        if model and with_gpus and all(known and model not in known for known in with_gpus):
+            there = ", ".join(sorted({each for known in with_gpus for each in known or ()}))
+            raise ValueError(f"no partition has GPUs of type {model!r}; there are {there}")
+        return model
 
     @field_validator("gpus_per_job")
     @classmethod

@@ -55,7 +55,7 @@ def encode_splits(
             say(note)
         tables = task_type.encode(task, rows.records, tokenise)
         if name == task.train_split:
-            _check_labels(task, tables[""])
+            check_labels(task, tables[""])
         if not rows.labelled:
             tables[""] = tables[""].drop_columns("labels")
         writer.write(name, tables)
@@ -67,7 +67,7 @@ def encode_splits(
     return counts.rows
 
 
-def _check_labels(task: TaskSettings, rows: pa.Table) -> None:
+def check_labels(task: TaskSettings, rows: pa.Table) -> None:
     """Raise an error if a label of the task is on no training row: it is misspelt, or belongs to another task."""
     seen = set(rows["labels"].unique().to_pylist()) if task.labels else set()
     absent = [label for number, label in enumerate(task.labels) if number not in seen]

@@ -82,6 +82,19 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
             )
 
 
+def check_ids(file: Path, vocabulary: int) -> None:
+    """Check that a model has an embedding of each token of a tokenizer.json.
+
+    Raises:
+        RetortError: an id is not below the number of tokens in the model's vocabulary.
+    """
+    ids = read_tokenizer(file).get_vocab()
+    if ids and max(ids.values()) >= vocabulary:
+        last = max(ids, key=lambda token: ids[token])
+        hint = f"the model has {vocabulary:,} tokens: is it the tokenizer of another model?"
+        raise RetortError(f"{file}: token {last!r} has the id {ids[last]}", hint)
+
+
 def _describe(file: Path) -> dict[str, Any]:
     """Return what decides the tokens of a text, by name, without padding and truncation, which jobs set.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -18,7 +19,7 @@ from typing import Any, TextIO
 
 from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
-from retort.checksums import RESULTS, Maker, Parent
+from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.engine import attempts, forkserver, run, slurm
 from retort.engine.attempts import LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
 from retort.engine.locks import AtWork, claimed
@@ -154,6 +155,8 @@ def job(snakemake: Any) -> Iterator[Job]:
             running = _make_job(snakemake, log)
             with _claim_and_check(running, snakemake):
                 yield running
+    except KeyboardInterrupt:  # Ctrl-C reaches all jobs: their tracebacks would mix on the terminal
+        sys.exit(128 + signal.SIGINT)
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
@@ -204,7 +207,7 @@ def _claim_and_check(running: Job, snakemake: Any) -> Iterator[None]:
             running.micro_batch = _fitting(running.micro_batch, snakemake.resources.get("rows", 0), begun)
             running.read_parents(snakemake.input)
             yield
-            for output in _results(snakemake.output):
+            for output in _results(snakemake.output, RESULTS, REPORTS):
                 if str(output) not in running.taken:
                     running.take_checksums(output)
         for output in outputs:
@@ -242,9 +245,10 @@ def this_code() -> Maker:
     return Maker(commit=provenance.commit(), code=provenance.code())
 
 
-def _results(paths: Iterable[str]) -> list[Path]:
-    """Return the inputs or outputs of a job that are results and exist."""
-    return [path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.exists()]
+def _results(paths: Iterable[str], *tops: Path) -> list[Path]:
+    """Return the inputs or outputs of a job that lie in some folders, by default results/, and exist."""
+    found = [path for path in map(Path, paths) if path.exists()]
+    return [path for path in found if any(path.is_relative_to(top) for top in tops or (RESULTS,))]
 
 
 def _damage(inputs: Iterable[str]) -> str | None:

@@ -79,6 +79,10 @@ class Run:
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
         run.begin(self.config, self.files)
+        with contextlib.suppress(ImportError):  # as in `_begin_index`
+            from retort.results.verification import verify_at_start
+
+            verify_at_start()
         if not self.plan.config.cluster:
             missing = sum(not all(map(os.path.exists, job.results)) for job in jobs)
             if missing > FEW:

@@ -25,6 +25,7 @@ from retort.checksums import remedy_of_model
 from retort.errors import RetortError
 from retort.models.encoders import ATTENTION, DISTILBERT, as_bert, embeddings_of, family_of, weights_as_bert
 from retort.models.weights import is_noted
+from retort.specs.model import SIZES as KEYS
 from retort.specs.model import Architecture
 
 logging.set_verbosity_error()  # type: ignore[no-untyped-call]
@@ -40,13 +41,8 @@ HEADS: dict[str, Any] = {
     "masked-lm": AutoModelForMaskedLM,
     "span": AutoModelForQuestionAnswering,
 }
-SIZES = {
-    "layers": "num_hidden_layers",
-    "heads": "num_attention_heads",
-    "hidden": "hidden_size",
-    "intermediate": "intermediate_size",
-    "embedding": "embedding_size",  # in ELECTRA's config alone
-}
+SIZES = {size: keys[0] for size, keys in KEYS.items()}
+FLOATS = ("F64", "F32", "F16", "BF16")  # as safetensors names types
 # config keys of the vocabulary and of a layer's computation; all families share them
 KEPT = (
     "vocab_size", "type_vocab_size", "pad_token_id", "bos_token_id", "eos_token_id", "hidden_act", "layer_norm_eps",
@@ -74,6 +70,7 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
     with _reading_weights(folder):
         is_distilbert = _read_config(folder).model_type == DISTILBERT
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
+        _check_types(folder)
     _check_finite(folder, model)
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)
@@ -171,6 +168,19 @@ def _check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> N
     if lacks:
         count = f"{len(lacks)} weight{'s' * (len(lacks) != 1)}"
         raise _damaged(folder, f"lacks {count} of the encoder, such as {lacks[0]}")
+
+
+def _check_types(folder: Path | str) -> None:
+    """Check that all weights of a folder are floating-point numbers; buffers, such as position ids, need not be.
+
+    Raises:
+        RetortError: a weight is of another type, such as one of a quantised model.
+    """
+    with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+        for name in weights.keys():  # noqa: SIM118 - not a dictionary
+            kind = weights.get_slice(name).get_dtype()
+            if name.endswith((".weight", ".bias")) and kind not in FLOATS:
+                raise _damaged(folder, f"holds {name} as {kind}, not as floating-point numbers")
 
 
 def _check_finite(folder: Path | str, model: torch.nn.Module) -> None:

@@ -15,6 +15,7 @@ from transformers.masking_utils import sdpa_mask
 
 from retort.objectives.base import wide
 from retort.registry import unknown
+from retort.specs.model import FIRST_POSITION
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Family:
     Args:
         embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
         masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
-        first_position: the position id of a text's first token; RoBERTa starts after its padding token's id.
+        first_position: the position id of a text's first token.
         tokenizer: the class that AutoTokenizer loads if the tokenizer's own files name none.
     """
 
@@ -36,8 +37,8 @@ class Family:
 
 FAMILIES = {
     "bert": Family(masked_lm=("cls",)),
-    "roberta": Family(first_position=2, tokenizer="RobertaTokenizer"),
-    "xlm-roberta": Family(first_position=2, tokenizer="XLMRobertaTokenizer"),
+    "roberta": Family(first_position=FIRST_POSITION["roberta"], tokenizer="RobertaTokenizer"),
+    "xlm-roberta": Family(first_position=FIRST_POSITION["xlm-roberta"], tokenizer="XLMRobertaTokenizer"),
     "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_
 from retort.report.ranking import Plot, ranking
 from retort.report.summary import in_words
 from retort.results.tidy import read
+from retort.results.verification import VERIFIED
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.claims import OURS, PRINT, SMALLER
@@ -139,6 +141,7 @@ def write_page(to: str, template: str, **values: object) -> int:
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
     jinja.globals |= {"outdated": OUTDATED, "print": PRINT, "ours": OURS, "smaller": SMALLER, "in_words": in_words}
+    jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
     page = jinja.get_template(template).render(**values)

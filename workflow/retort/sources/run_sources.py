@@ -19,6 +19,7 @@ from retort.errors import NoAnswer, RetortError
 from retort.plan.resolve_data import fetched, split
 from retort.sources import hub, pinning
 from retort.specs.config import RunSources
+from retort.specs.model import Model, described_in
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import of_folder, required
 from retort.study.questions import submitted_splits
@@ -203,7 +204,21 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
                 what = f"holds no {', '.join(missing[:3])}" + (f" and {len(missing) - 3} more" * (len(missing) > 3))
                 file = study.files["tasks" if noun == "submissions" else noun, name]
                 absent.append(Absence(key, file, what, "put it there, or move the folder away", str(place)))
+            elif noun == "models" and (what := _misfit(study.models[name], place)):
+                absent.append(Absence(key, study.files["models", name], what, "correct one of the two", str(place)))
     return absent
+
+
+def _misfit(model: Model, folder: Path) -> str:
+    """Return how the config.json of a folder differs from a model's file; empty if it does not."""
+    try:
+        said = described_in(folder)
+    except RetortError as error:
+        return f"holds no model: {error}"
+    sizes = said.pop("architecture", {})
+    ours = {**model.architecture.model_dump(), "vocabulary": model.vocabulary, "positions": model.positions}
+    differs = [f"{key}: {value}, not {ours[key]}" for key, value in {**sizes, **said}.items() if ours.get(key) != value]
+    return f"has a config.json with {', '.join(differs)}" if differs else ""
 
 
 def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:

@@ -30,7 +30,17 @@ from retort.registry import nearest, unknown
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def without_controls(text: str) -> str:
+    """Return a text unchanged if it has no control characters but line breaks.
+
+    Raises:
+        ValueError: it has one.
+    """
+    if re.search(f"[{CONTROL}]", text.replace("\n", "")):
+        raise ValueError("a control character stands in it; write it without")
+    return text
 
 
 def one_line(text: str) -> str:
@@ -44,7 +54,9 @@ def one_line(text: str) -> str:
     return text
 
 
-Label = Annotated[Text, AfterValidator(one_line)]  # names of rows, columns and classes stand in messages and tables
+_Filled = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Text = Annotated[_Filled, AfterValidator(without_controls)]
+Label = Annotated[_Filled, AfterValidator(one_line)]  # titles and names of rows stand in messages and tables
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
 CUSTOM = (UNKNOWN_KEY, "no_source")  # types of errors that bring their own message
@@ -174,9 +186,10 @@ def check_names(key: str, noun: str, names: Iterable[str], known: Iterable[str])
 Entry = TypeVar("Entry")
 Distinct = Annotated[list[Entry], Unique()]
 
-# Numbers of YAML files: a text in quotes, and true or false, are no numbers.
+# Numbers of YAML files, true and false: a text in quotes is none of them, and true and false are no numbers.
 Whole = Annotated[int, Field(strict=True)]
 Real = Annotated[float, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
 Version = Annotated[int, Field(strict=True, ge=1, le=100_000_000)]  # up to eight digits: dates such as 20261122 fit
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random generators take
 BySeed = dict[Seed, Real]  # seed -> score

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
-from retort.specs.base import Distinct, Name, Real, Spec, Whole
+from retort.specs.base import Distinct, Flag, Name, Real, Spec, Whole
 from retort.specs.loading import Problems
 from retort.specs.yaml_reader import read_yaml
 
@@ -79,8 +79,8 @@ class Config(Spec):
         "tf32: float32, but matrix products of a GPU keep 10 bits of each factor",
     )
     study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
-    keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
-    keep_activations: bool = Field(
+    keep_weights: Flag = Field(default=False, description="keep the weights of every fine-tuned student")
+    keep_activations: Flag = Field(
         default=False, description="keep what was recorded of teachers after a run that succeeded"
     )
     checkpoint_seconds: Real = Field(
@@ -116,7 +116,7 @@ class Config(Spec):
     models_dir: str | None = Field(
         default=None, description="a folder a model; a folder that is there wins over the hub"
     )
-    sample: bool | Distinct[Name] = Field(
+    sample: Flag | Distinct[Name] = Field(
         default=False,
         description="tasks whose data may have fewer rows than they expect, true for all; every score says so",
     )
@@ -152,6 +152,13 @@ class Config(Spec):
         if path is not None and (not path or not Path(path).expanduser().is_dir()):
             shown = path if path.strip() else repr(path)
             raise ValueError(f"there is no folder {shown}; null takes data and models from the hub")
+        return path
+
+    @field_validator("cluster")
+    @classmethod
+    def _is_file(cls, path: str | None) -> str | None:
+        if path is not None and not Path(path).is_file():
+            raise ValueError(f"there is no file {path!r}; null limits nothing")
         return path
 
     @field_validator("precision")

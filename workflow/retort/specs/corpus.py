@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from retort.specs.base import Distinct, Name, Options, Real, Spec, Text, Version, Whole
+from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Spec, Version, Whole
 from retort.specs.source import FirstRows, Relative
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
@@ -26,7 +26,7 @@ class Cleaning(Spec):
     """
 
     minimum: Whole = Field(default=0, ge=0, description="characters; shorter documents are dropped")
-    drop_duplicates: bool = Field(default=False, description="of equal documents of the component, the first is kept")
+    drop_duplicates: Flag = Field(default=False, description="of equal documents of the component, the first is kept")
 
 
 class Component(Spec):
@@ -64,7 +64,7 @@ class Corpus(Spec):
     - with neither: all of its blocks.
     """
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
     packing: Name = Field(default="continuous", description="how documents fill blocks")
     block: Whole = Field(ge=8, le=512, description="tokens a packed block holds")

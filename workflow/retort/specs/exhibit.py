@@ -22,7 +22,7 @@ from pydantic import Field
 
 from retort.errors import RetortError
 from retort.registry import Registry, unknown
-from retort.specs.base import Spec, Text
+from retort.specs.base import Label, Spec, Text
 from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
 from retort.specs.rows import CellSpec, Judging, Row
 
@@ -209,7 +209,7 @@ class Exhibit(Answers, Spec):
     """A table or figure of a paper: what every file of one says, and the answers that follow."""
 
     kind: str
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     question: Text = Field(description="what it answers, in one sentence")
     caption: str = Field(default="", description="what stands below it: data, units, number of runs")
 

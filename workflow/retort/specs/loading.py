@@ -38,6 +38,7 @@ PATTERNS = {
     r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
     r"^[^\r\n]$": "one character",
     r"^\S+$": "a name without spaces",
+    r"^[\w.@-]+$": "letters, digits, and any of . @ - _",
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
     r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
@@ -204,7 +205,8 @@ def _adapter(model: Any) -> TypeAdapter[Any]:
     return TypeAdapter(model)
 
 
-def _unchanged(path: Path, content: Any) -> Any:
+def unchanged(path: Path, content: Any) -> Any:
+    """Return the content of a file as it is."""
     return content
 
 
@@ -283,7 +285,7 @@ def is_there(path: Path) -> bool:
     return path.exists() or path.is_symlink()
 
 
-def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = _unchanged) -> Any:
+def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = unchanged) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 
     Args:
@@ -346,7 +348,7 @@ def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
     return problems.attempt(path, "", _NAMES.validate_python, name)
 
 
-def folder(path: Path, model: Any, problems: Problems, change: Change = _unchanged) -> dict[str, Any]:
+def folder(path: Path, model: Any, problems: Problems, change: Change = unchanged) -> dict[str, Any]:
     """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added.
 
     `change` is called with each file and its content, before it is validated; it returns the content to validate.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from retort.specs.base import Name, Options, Real, Spec, Text, Version, Whole
+from retort.errors import RetortError, first_line
+from retort.specs.base import Flag, Label, Name, Options, Real, Spec, Text, Version, Whole
 from retort.specs.source import InOnePlace, Relative
 from retort.specs.task_files import Columns
 
@@ -80,17 +84,59 @@ class TokensPerWord(Spec):
 class Model(Spec):
     """A pre-trained model: one YAML file of workflow/models."""
 
-    title: Text = Field(description="what it is, in one line")
+    # a file may leave out what config.json says, see `described`
+    model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
+
+    title: Label = Field(description="what it is, in one line")
     source: Name = Field(description="an entry of workflow/sources")
-    architecture: Architecture = Field(description="as its config.json says")
-    vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary")
-    positions: Whole = Field(default=512, gt=2, le=8192, description="the longest text that it takes, in tokens")
+    architecture: Architecture = Field(description="as in config.json, which is read if the source is your folder")
+    vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary; as the architecture")
+    positions: Whole = Field(
+        default=512, gt=2, le=8192, description="the longest text that it takes, in tokens; as the architecture"
+    )
     tokenizer: Name | None = Field(
         default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
     )
     tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
-    masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
+    masked_lm: Flag = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+
+# a size -> its key in config.json: that of most families, and that of DistilBERT
+SIZES = {
+    "layers": ("num_hidden_layers", "n_layers"),
+    "heads": ("num_attention_heads", "n_heads"),
+    "hidden": ("hidden_size", "dim"),
+    "intermediate": ("intermediate_size", "hidden_dim"),
+    "embedding": ("embedding_size",),  # in ELECTRA's config alone
+}
+# the position id of a text's first token, where it is not 0: RoBERTa starts after the id of its padding token
+FIRST_POSITION = {"roberta": 2, "xlm-roberta": 2}
+
+
+def described(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the content of a config.json says of a model, by the keys of `Model`."""
+    found = {size: config[key] for size, keys in SIZES.items() for key in keys if key in config}
+    if found.get("embedding") == found.get("hidden"):
+        found.pop("embedding", None)
+    sizes = {"architecture": found} if found else {}
+    longest, first = config.get("max_position_embeddings"), FIRST_POSITION.get(str(config.get("model_type")), 0)
+    positions = {"positions": longest - first} if isinstance(longest, int) else {}
+    return sizes | positions | ({"vocabulary": config["vocab_size"]} if "vocab_size" in config else {})
+
+
+def described_in(folder: Path) -> dict[str, Any]:
+    """Return what the config.json of a folder says of a model, as `described`; nothing if there is none.
+
+    Raises:
+        RetortError: it cannot be read.
+    """
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return described(content)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise RetortError(f"{path} cannot be read ({first_line(error)})", "it is no config.json of a model") from None
 
 
 class MadeRows(Spec):
@@ -117,7 +163,7 @@ class MadeRows(Spec):
     task_type: Name
     labels: list[Text] = []
     bounds: tuple[float, float] | None = None
-    labelled: bool = True
+    labelled: Flag = True
     language: Text = "en"
     count: int = Field(gt=0)
     long: int = Field(default=0, ge=0)
@@ -155,8 +201,8 @@ class MadeModel(Spec):
     architecture: Architecture
     vocabulary: int
     positions: int
-    masked_lm: bool
-    tokenizer: bool
+    masked_lm: Flag
+    tokenizer: Flag
 
 
 class Made(Spec):
@@ -174,7 +220,7 @@ class MadeSource(InOnePlace, Spec):
 
     where: ClassVar[str] = "made"  # in the formats of local folders
 
-    title: Text
+    title: Label
     made: Made
     licence: Text = "made up"
 

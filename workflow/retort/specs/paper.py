@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import BySeed, Deviation, Distinct, Label, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
@@ -86,7 +86,7 @@ class Statement(Spec):
     other_readings: dict[Name, Reading] = Field(
         default={}, description="claims.yaml: name -> another reading; the audit lists those that the print contradicts"
     )
-    test_alone: bool = Field(
+    test_alone: Flag = Field(
         default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
     )
     undecided: str = Field(
@@ -194,10 +194,10 @@ class Choice(Spec):
 class Paper(Judging):
     """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     reference: Text = Field(description="authors, year, where it was published")
     not_at: dict[Name, Text] = Field(default={}, description="scale at which nothing of the paper runs -> why")
-    ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
+    ours: Flag = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     tables: dict[Name, Any] = Field(
         default={}, description="tables without a file of their own: name -> what the file would hold"

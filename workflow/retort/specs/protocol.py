@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from retort.registry import unknown
-from retort.specs.base import Distinct, FieldsOf, Name, Real, Seed, Settings, Spec, Text, Version, Whole
+from retort.specs.base import Distinct, FieldsOf, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]
@@ -49,7 +49,7 @@ class Schedule(Spec):
         exclude_if=lambda steps: steps is None,
         description="the steps after which a falling rate would be zero, instead of those of the training; not fewer",
     )
-    load_best_model_at_end: bool = Field(
+    load_best_model_at_end: Flag = Field(
         default=False,
         exclude_if=lambda value: not value,
         description="score the model on the validation split after each epoch, and keep the best weights; for tasks",
@@ -62,7 +62,7 @@ class Schedule(Spec):
     )
     freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
     dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
-    group_by_length: bool = Field(
+    group_by_length: Flag = Field(
         default=True,
         description="batches of rows of like length, which need less padding; false: of random rows, for losses that "
         "compare the examples of a batch with each other; for tasks",
@@ -74,7 +74,7 @@ class Schedule(Spec):
         exclude_if=lambda length: length is None,  # so that settings without it do not change
         description="tokens of a training row, instead of the task's where it is shorter; for single texts",
     )
-    pad_to_max_length: bool = Field(
+    pad_to_max_length: Flag = Field(
         default=False,
         exclude_if=lambda value: not value,
         description="pad every row to the maximum length, and not to the longest row of its batch; for tasks",
@@ -173,7 +173,7 @@ class Grid(Spec):
 class Protocol(Spec):
     """A training protocol: one YAML file of workflow/protocols."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     schedule: Schedule = Field(description="of one training run")
     tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
     grid: Grid | None = Field(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Label, Name, OrName, Real, Spec, StudentName, Text
+from retort.specs.base import Distinct, Flag, Label, Name, OrName, Real, Spec, StudentName, Text
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
@@ -61,7 +61,7 @@ def assumed_std_of(levels: Iterable[Judging]) -> Points:
 class Column(Judging, Measure, Heading):
     """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
 
-    average: bool = Field(default=False, description="counts in the row's average")
+    average: Flag = Field(default=False, description="counts in the row's average")
     mean_of: Distinct[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
     change_from: str = Field(default="", description="the column from which the column before it is a change, in %")
     variant: Name = Field(default="", description="joined by a dash to the name of the row's student")
@@ -100,7 +100,7 @@ class Row(Measure, TextRow):
         description="in what the student that is run is not what the row prints, such as: without augmentation; its "
         "cells then get no verdict",
     )
-    baseline: bool = Field(default=False, description="no distillation objective: left out of the paired tests")
+    baseline: Flag = Field(default=False, description="no distillation objective: left out of the paired tests")
 
     @model_validator(mode="after")
     def _one_state(self) -> Row:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Whole
+from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -103,7 +103,7 @@ class Miniature(Spec):
 class Scale(Spec):
     """A scale: one YAML file of workflow/scales."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     papers: Literal["ours", "printed"] = Field(
         default="printed", description="studies of ours run at every scale, the papers' own students where it says so"
     )
@@ -117,13 +117,13 @@ class Scale(Spec):
         default="",
         description="a scale with the same settings and fewer steps, whose decided claims this one runs again",
     )
-    judged: bool = Field(default=True, description="scores are held against the printed ones")
-    claims: bool = Field(default=True, description="claims are judged on its scores; else these get a mark")
-    submissions: bool = Field(
+    judged: Flag = Field(default=True, description="scores are held against the printed ones")
+    claims: Flag = Field(default=True, description="claims are judged on its scores; else these get a mark")
+    submissions: Flag = Field(
         default=False,
         description="tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores",
     )
-    stores_activations: bool = Field(
+    stores_activations: Flag = Field(
         default=False,
         description="what students read of a teacher on a task is stored once and then read by all of them, which "
         "saves time on a CPU but takes gigabytes even for a small teacher; else the teacher runs beside each student",

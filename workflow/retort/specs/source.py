@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest
-from retort.specs.base import Distinct, Label, Spec, Text, Whole, one_line
+from retort.specs.base import Distinct, Label, Spec, Text, Whole
 from retort.specs.config import Config
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -30,7 +30,7 @@ def check_relative(path: str) -> str:
     return path
 
 
-Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(one_line), AfterValidator(check_relative)]
+Relative = Annotated[Label, AfterValidator(check_relative)]
 
 
 class InOnePlace:
@@ -65,7 +65,7 @@ class PackageSource(InOnePlace, Package):
 
     where: ClassVar[str] = "package"
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     licence: Text = Field(description="of the data")
 
     @property
@@ -89,7 +89,7 @@ class FolderSource(InOnePlace, Folder):
 
     where: ClassVar[str] = "folder"
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     licence: Text = Field(default="as the owner of the folder says", description="of the data")
 
     @property
@@ -148,7 +148,7 @@ SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.ya
 class HubSource(Spec):
     """A repository of the hub, or a local folder that holds the same data in its original format."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     licence: Text = Field(description="of the data")
     hub: Hub = Field(description="files of the Hugging Face hub")
     local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")

@@ -6,7 +6,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Deviation, Distinct, Name, Real, Seed, Settings, Spec, StudentName, Text, Version, Whole
+from retort.specs.base import (
+    Deviation,
+    Distinct,
+    Flag,
+    Label,
+    Name,
+    Real,
+    Seed,
+    Settings,
+    Spec,
+    StudentName,
+    Version,
+    Whole,
+)
 from retort.specs.model import Architecture, OrLike
 from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
 
@@ -17,12 +30,12 @@ class Initialisation(Spec):
     layers: Distinct[Whole] | None = Field(
         default=None, description="listed layers, counted from 1; embeddings and heads come along"
     )
-    truncated: bool = Field(default=False, description="the first layers, as many as the student has")
+    truncated: Flag = Field(default=False, description="the first layers, as many as the student has")
     of: Literal["teacher", "model"] = Field(
         default="teacher",
         description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
     )
-    new_heads: bool = Field(
+    new_heads: Flag = Field(
         default=False,
         exclude_if=lambda value: not value,  # so that settings without it do not change
         description="pooler and heads start at random, not as those of the model whose layers are copied",
@@ -33,7 +46,7 @@ class Initialisation(Spec):
         exclude_if=lambda name: name is None,
         description="a published model, an entry of workflow/models, of the student's architecture",
     )
-    random: bool = Field(default=False, description="random first weights")
+    random: Flag = Field(default=False, description="random first weights")
 
     @model_validator(mode="after")
     def _one(self) -> Initialisation:
@@ -46,6 +59,8 @@ class Initialisation(Spec):
             raise ValueError("new_heads: only where layers are copied, with 'layers' or 'truncated'")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
             raise ValueError("'layers' counts teacher layers from 1")
+        if self.layers != (self.layers and sorted(self.layers)):
+            raise ValueError("'layers' falls; the layers of a student are in the order of the teacher's")
         return self
 
 
@@ -78,7 +93,7 @@ class Stage(Spec):
     tasks: dict[Name, ScheduleChanges] = Field(
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
     )
-    teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
+    teacher_dropout: Flag = Field(default=False, description="leave dropout on in the teacher while it teaches")
     training_rows: Name | None = Field(
         default=None, description="an entry of workflow/training_rows, in place of the task's own training rows"
     )
@@ -113,14 +128,14 @@ class Stage(Spec):
 class Student(Spec):
     """A student: one entry of a paper's students.yaml."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     teacher: StudentName = Field(description="an entry of `teachers` in a paper.yaml")
     architecture: Annotated[Architecture, OrLike()] = Field(
         description="its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}"
     )
     initialisation: Initialisation = Field(description="where its first weights come from")
     stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
-    pooler_relu: bool = Field(
+    pooler_relu: Flag = Field(
         default=False,
         description="a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher "
         "while it teaches; for BERT on a task",
@@ -170,7 +185,7 @@ class Student(Spec):
 class Teacher(Spec):
     """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     model: Name = Field(description="an entry of workflow/models")
     protocol: Name = Field(description="an entry of workflow/protocols")
     seed: Seed = Field(default=1, description="of its fine-tuning")

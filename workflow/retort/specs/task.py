@@ -141,7 +141,7 @@ def check_sample(
 class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     source: Annotated[Name, OrSource()] = Field(
         description="an entry of workflow/sources; or the keys of one, if no other file uses it"
     )

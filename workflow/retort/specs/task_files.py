@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Distinct, Name, Options, Seed, Spec, Text, Version, Whole
+from retort.specs.base import Distinct, Flag, Label, Name, Options, Seed, Spec, Text, Version, Whole
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import Relative
 
@@ -57,10 +57,10 @@ class FileSplit(Spec):
     """A split that has its own files."""
 
     rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
-    labelled: bool = Field(default=True, description="whether its rows have labels")
-    subsets: bool = Field(default=False, description="one file for each of the task's subsets")
+    labelled: Flag = Field(default=True, description="whether its rows have labels")
+    subsets: Flag = Field(default=False, description="one file for each of the task's subsets")
     source: Name | None = Field(default=None, description="another source than the task's")
-    unlabelled_sample: bool = Field(
+    unlabelled_sample: Flag = Field(
         default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
     )
 
@@ -158,7 +158,7 @@ class Generator(Spec):
 class RowSet(Spec):
     """Rows on which a stage is trained in place of the task's own: one YAML file of workflow/training_rows."""
 
-    title: Text = Field(description="what it is, in one line")
+    title: Label = Field(description="what it is, in one line")
     source: Name | None = Field(default=None, description="an entry of workflow/sources that holds the files")
     files: dict[Name, RowFile] = Field(default={}, description="task -> its file")
     generator: Generator | None = Field(default=None, description="what makes the rows, if they are not in files")

@@ -9,7 +9,7 @@ from pathlib import Path
 from torch import nn
 
 from retort.data.encoded import Encoded
-from retort.data.tokenizers import check_same_tokenizer
+from retort.data.tokenizers import check_ids, check_same_tokenizer, tokenizer_file
 from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
 from retort.models import build
@@ -71,6 +71,7 @@ def finetune(
         RetortError: the model's tokenizer differs from the one that encoded the task.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
+    check_ids(tokenizer_file(Path(tokenizer_folder)), settings.model.vocabulary)
     set_seed(job, seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task)).to(job.device)
@@ -123,6 +124,7 @@ def fit_teacher_head(
         RetortError: the training diverged, or the model's tokenizer differs from the one that encoded the corpus.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
+    check_ids(tokenizer_file(Path(tokenizer_folder)), settings.model.vocabulary)
     set_seed(job, settings.seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, "masked-lm").to(job.device)

@@ -55,6 +55,12 @@ def _taken_names(study: Study) -> Iterator[Found]:
     ):
         if name in getattr(study, folder):
             yield study.files[folder, name], f"'{name}' is taken: {why}; rename the file"
+    for folder in ("tasks", "corpora", "models", "sources", "students", "teachers"):
+        first = dict[str, str]()
+        for name in getattr(study, folder):
+            if (other := first.setdefault(name.casefold(), name)) != name:
+                why = f"differs from '{other}' in case alone: some file systems hold both as one"
+                yield study.files[folder, name], f"'{name}' {why}; rename one of the two"
     for folder, other, whose in (("students", "teachers", "scores"), ("tasks", "corpora", "teachers")):
         for name in sorted(getattr(study, folder).keys() & getattr(study, other).keys()):
             why = f"is also one of the {other}: their {whose} would have one address"

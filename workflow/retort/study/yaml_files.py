@@ -15,12 +15,12 @@ from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems
-from retort.specs.model import Model
+from retort.specs.model import Model, described_in
 from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
-from retort.specs.source import Source
+from retort.specs.source import FolderSource, Source
 from retort.specs.student import Student
 from retort.specs.task import Task
 from retort.specs.task_files import RowSet
@@ -58,7 +58,9 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         problems.add(config.origin("study"), f"study: {what}")
         return study
     for name, model in FOLDERS.items():
-        specs = loading.folder(config.folder / name, model, problems, _enter_own_source(study, problems))
+        changes = {"tasks": _enter_own_source, "models": _enter_sizes}
+        change = changes[name](study, problems) if name in changes else loading.unchanged
+        specs = loading.folder(config.folder / name, model, problems, change)
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
@@ -88,11 +90,11 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
 def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
     """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
 
-    A `source` that is a name, and all other files, stay unchanged.
+    A `source` that is a name stays unchanged.
     """
 
     def enter(path: Path, content: Any) -> Any:
-        if path.parent.name != "tasks" or not isinstance(content, dict) or not isinstance(content.get("source"), dict):
+        if not isinstance(content, dict) or not isinstance(content.get("source"), dict):
             return content
         source, name = problems.validate(path, "source", Source, content["source"]), path.stem
         if name in study.sources:
@@ -102,6 +104,20 @@ def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
         else:
             study.sources[name], study.files["sources", name] = source, path
         return {**content, "source": name}
+
+    return enter
+
+
+def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
+    """Return a change of models: what a file leaves out is entered as the config.json of the user's folder says."""
+
+    def enter(path: Path, content: Any) -> Any:
+        source = study.sources.get(str(content.get("source"))) if isinstance(content, dict) else None
+        used = source.in_use(study.config) if source else None
+        if not isinstance(used, FolderSource) or {"architecture", "vocabulary", "positions"} <= content.keys():
+            return content
+        said = problems.attempt(path, "", described_in, Path(used.path).expanduser())
+        return loading.UNREAD if said is None else {**said, **content}
 
     return enter
 
@@ -156,6 +172,12 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
         places |= {paper: PAPER_FILES, paper / "recorded": (*scales, *precisions)}
     below = [path for place in places for path in place.glob("**/*.y*ml")]
     places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml", "across.yaml")}
+    known = (*FOLDERS, "scales", "papers", "schemas", "recorded")
+    for path in sorted({file.parent for file in folder.glob("*/*.y*ml")}):
+        if path.name not in known:
+            near = nearest(path.name, known)
+            hint = f"did you mean '{near}'?" if near else "move it"
+            problems.add(path, f"nothing reads a folder of this name; {hint}")
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):

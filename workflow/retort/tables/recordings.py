@@ -14,7 +14,6 @@ from typing import Any
 
 import yaml
 
-from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.recorded import at_floor, order_of
@@ -285,10 +284,10 @@ def _tables_of(study: Study, paper: str) -> dict[str, Path]:
     return {name: Path(f"results/tables/{paper}/{name}.csv") for name in names}
 
 
-def record(study: Study, paper: str) -> list[str]:
-    """Write the numbers of the last run as the published ones of a study of ours, in its precision; return the files.
+def record(study: Study, paper: str) -> dict[Path, str]:
+    """Return the files that keep the last run as the published numbers of a study of ours, in its precision.
 
-    The record of another precision stays. All of it is checked before anything is written.
+    The record of another precision stays.
 
     Raises:
         RetortError: the paper is not a study of ours, a score is missing, a table has not been made, or the scores are
@@ -316,11 +315,9 @@ def record(study: Study, paper: str) -> list[str]:
     precision = recording.run["precision"]
     folder = study.folder / "papers" / paper / "recorded"
     file = folder / f"{precision}.yaml"
-    write_text(file, _text(file, recording))
     drawn = sorted(Path(f"reports/{paper}").glob("figure*.svg"))
-    for figure in drawn:
-        write_text(folder / f"{precision}-{figure.name}", figure.read_text(encoding="utf-8"))
-    return [f"recorded/{name}" for name in (file.name, *(f"{precision}-{figure.name}" for figure in drawn))]
+    figures = {folder / f"{precision}-{figure.name}": figure.read_text(encoding="utf-8") for figure in drawn}
+    return {file: _text(file, recording), **figures}
 
 
 def _recording(
@@ -357,8 +354,8 @@ def has_scores(lines: list[Line]) -> bool:
     return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
 
 
-def record_scale(study: Study, paper: str) -> str:
-    """Write the numbers of the last run of a printed paper into its folder `recorded`; return the written file.
+def record_scale(study: Study, paper: str) -> dict[Path, str]:
+    """Return the file in a paper's folder `recorded` that keeps the numbers of the last run, with its text.
 
     Tables without a score of ours are left out, and so are cells of which a run is missing.
 
@@ -384,8 +381,7 @@ def record_scale(study: Study, paper: str) -> str:
     recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     _check_that_all_is_kept(study, paper, path, recording)
-    write_text(path, _text(path, recording))
-    return str(path)
+    return {path: _text(path, recording)}
 
 
 def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Recording) -> None:

@@ -1,0 +1,109 @@
+"""Mistakes in the folder of a model: what is done to a good one, and words of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+Mend = Callable[[Path], Any]
+LAYER = "encoder.layer.1.output.dense.weight"
+
+
+def config(**values: Any) -> Mend:
+    """Return what changes keys of config.json."""
+
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+    return change
+
+
+def weights(name: str, change: Callable[[Tensor], Tensor | None]) -> Mend:
+    """Return what changes a weight, or takes it away."""
+
+    def write(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        held = load_file(path)
+        new = change(held.pop(name))
+        save_file({**held, **({} if new is None else {name: new})}, path, {"format": "pt"})
+
+    return write
+
+
+def text(name: str, content: str | bytes) -> Mend:
+    """Return what writes a file as a whole."""
+    raw = content if isinstance(content, bytes) else content.encode()
+    return lambda folder: (folder / name).write_bytes(raw)
+
+
+def cut(name: str) -> Mend:
+    """Return what cuts a file in half."""
+    return lambda folder: (folder / name).write_bytes(
+        (folder / name).read_bytes()[: (folder / name).stat().st_size // 2]
+    )
+
+
+def gone(name: str) -> Mend:
+    """Return what takes a file away."""
+    return lambda folder: (folder / name).unlink()
+
+
+def more_tokens(folder: Path) -> None:
+    """Give the tokenizer a token that the model does not have."""
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"]["vocab"]["further"] = 90
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+
+
+def empty(folder: Path) -> None:
+    """Take all files away."""
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def pickled(folder: Path) -> None:
+    """Give the weights the name of pickled ones."""
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def filled(value: float) -> Mend:
+    """Return what puts a number into a weight."""
+    return weights(LAYER, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
+
+
+MISTAKES: list[tuple[str, Mend, str]] = [
+    ("an empty folder", empty, "is empty; put the files there"),
+    ("no config", gone("config.json"), "holds no config.json"),
+    ("no weights", gone("model.safetensors"), "holds no model.safetensors"),
+    ("pickled weights", pickled, "holds no model.safetensors"),
+    ("no tokenizer", gone("tokenizer.json"), "holds no tokenizer.json"),
+    ("half a config", cut("config.json"), "config.json cannot be read"),
+    ("an empty config", text("config.json", ""), "config.json cannot be read"),
+    ("a config that is a list", text("config.json", "[]"), "config.json cannot be read"),
+    ("a config in Latin-1", text("config.json", b'{"a": "\xe9"}'), "config.json cannot be read"),
+    ("another family", config(model_type="gpt2"), "no family of encoders is called 'gpt2'"),
+    ("an unknown family", config(model_type="mine"), "config.json cannot be read"),
+    ("other positions", config(max_position_embeddings=128), "a config.json with positions: 128, not 32"),
+    ("another vocabulary", config(vocab_size=91), "a config.json with vocabulary: 91, not 90"),
+    ("other layers", config(num_hidden_layers=3), "a config.json with layers: 3, not 4"),
+    ("other heads", config(num_attention_heads=4), "a config.json with heads: 4, not 3"),
+    ("other widths", config(hidden_size=48, intermediate_size=96), "with hidden: 48, not 24, intermediate: 96, not 48"),
+    ("half of the weights", cut("model.safetensors"), "model.safetensors cannot be read"),
+    ("weights that are text", text("model.safetensors", "no weights"), "model.safetensors cannot be read"),
+    ("no weight at all", lambda folder: save_file({}, folder / "model.safetensors", {"format": "pt"}), "lacks"),
+    ("a layer is missing", weights(LAYER, lambda weight: None), "lacks 1 weight of the encoder"),
+    ("a transposed weight", weights(LAYER, lambda weight: weight.T.contiguous()), "of 48 x 24 numbers, not 24 x 48"),
+    ("whole numbers", weights(LAYER, lambda weight: weight.to(torch.int8)), "as I8, not as floating-point numbers"),
+    ("a NaN", filled(float("nan")), "holds NaN or infinity in"),
+    ("an infinity", filled(float("inf")), "holds NaN or infinity in"),
+    ("half a tokenizer", cut("tokenizer.json"), "tokenizer.json cannot be read"),
+    ("a tokenizer of another kind", text("tokenizer.json", "{}"), "tokenizer.json cannot be read"),
+    ("a tokenizer with more tokens", more_tokens, "token 'further' has the id 90; the model has 90 tokens"),
+]  # fmt: skip
