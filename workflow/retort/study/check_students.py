@@ -32,19 +32,26 @@ def check_students(study: Study) -> Iterator[Found]:
         for key, known in (("model", study.models), ("protocol", study.protocols)):
             for line in study.wrong_name(f"{where}.{key}", key, getattr(teacher, key), known):
                 yield study.files["teachers", name], line
+    wrong = set()
     for name in study.students:
         for line in _student(study, name):
+            wrong.add(name)
             yield study.files["students", name], f"{study.keys[name]}.{line}"
-    yield from _rows_of_tasks(study)
+    yield from _rows_of_tasks(study, [name for name in study.students if name not in wrong])
 
 
-def _rows_of_tasks(study: Study) -> Iterator[Found]:
-    """Yield a line for each task for which a set of training rows has none, and on which a student asks for them."""
+def _rows_of_tasks(study: Study, students: list[str]) -> Iterator[Found]:
+    """Yield a line for each task for which a set of training rows has none, and on which a student asks for them.
+
+    Args:
+        study: the study.
+        students: the students whose stages can be read, at every point of their grids.
+    """
     shown = dict.fromkeys(
         (student, task)
         for exhibit in study.exhibits.values()
         for student in exhibit.students()
-        if student in study.students and study.students[student].distilled_on == "task"
+        if student in students and study.students[student].distilled_on == "task"
         for task, _ in exhibit.metrics_of(student)
         if task in study.tasks and task in (study.students[student].tasks or study.tasks)
     )
