@@ -62,7 +62,7 @@ def test_rows_are_told_that_stand_in_two_splits_and_a_file_that_ends_within_a_li
     home: Path, study_folder: Path
 ) -> None:
     path = home / "texts/rated.txt"
-    path.write_text("\n".join(f"{number}_1\t{number % 2 * 2 - 1}\ta good day\x00" for number in range(160)))
+    path.write_text("\n".join(f"{number}_1\t{number % 2 * 2 - 1}\ta good day {number}\x00" for number in range(160)))
     text, _ = told(study_folder)
     assert "rated.txt holds NUL bytes, the first in line 1" in text
     assert "rated.txt ends within a line; is it whole?" in text

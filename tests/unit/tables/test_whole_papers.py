@@ -107,8 +107,8 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
                 reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
     assert counts.total() == 173
-    assert sum(counts[verdict] for verdict in left_open) == 25
-    assert counts[Kind.HOLDS] == pytest.approx(128, abs=8)  # as drawn; close claims turn with the draw
+    assert sum(counts[verdict] for verdict in left_open) == 19
+    assert counts[Kind.HOLDS] == pytest.approx(52, abs=8)  # as drawn, from one run of each; close claims are open
 
 
 @needs_printing

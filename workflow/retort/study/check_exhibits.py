@@ -44,7 +44,7 @@ def check_exhibits(study: Study) -> Iterator[Found]:
         path, key = study.place_of(slug, name)
         yield from ((path, f"{key}{line}") for line in _exhibit(study, slug, exhibit))
         scores = [cell.number.value for cell in exhibit.published_cells() if cell.number]
-        if exhibit.kind == "scores" and len(scores) > 1 and all(abs(score) <= 1 for score in scores) and any(scores):
+        if exhibit.compared_rows() and len(scores) > 1 and all(abs(score) <= 1 for score in scores) and any(scores):
             yield path, f"{key}all published numbers are at most 1: scores are per cent, 50 and not 0.5"
     for slug, paper in study.papers.items():
         names, _ = exhibits_of(study, slug)
