@@ -65,8 +65,8 @@ def test_adding_a_claim(copy: Path) -> None:
 def test_adding_a_task(copy: Path) -> None:
     done = follow(section(TASKS, "Adding a task"), copy)
     assert done.files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
-    assert "weather/train.csv  4 rows" in done.outputs["retort check --data"]
-    assert "weather/dev.csv  2 rows" in done.outputs["retort check --data"]
+    assert "weather/train.csv  4 rows" in done.outputs["retort check --data --all"]
+    assert "weather/dev.csv  2 rows" in done.outputs["retort check --data --all"]
     (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 2
 
@@ -146,7 +146,7 @@ def test_adding_a_paper(copy: Path) -> None:
     assert "| 77.9 |" in done.outputs["retort published show init2023/table1"]
     claims = (copy / "reports/init2023/claims.md").read_text()
     assert "By its own numbers: 2 borne out." in claims
-    assert "On ours, at this scale: cannot be decided 2." in claims
+    assert "On ours: 2 not run" in claims
 
 
 def test_a_table_of_a_paper_that_is_here_is_read_as_it_stands(copy: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from retort.cost import speed
 from retort.cost.speed import GUESSED, Speed, Work, speed_of_device
 from retort.errors import RetortError
-from retort.specs.config import read_config
+from retort.specs.config import ROOT, read_config
 
 HERE, OTHER, GPU = "cpu: this one", "cpu: another one", "cuda: a GPU"
-ON_CLUSTER = {"cluster": "slurm/partitions.yaml"}
+ON_CLUSTER = {"cluster": str(ROOT / "slurm/partitions.yaml")}
 ON_GPU = {"scale": "paper"}
 FILE = Path("results/calibration.json")
 

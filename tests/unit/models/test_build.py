@@ -215,7 +215,7 @@ def test_what_published_models_lack_or_hold_besides_is_accepted(family: str, cha
 DAMAGE: dict[str, tuple[Change, str]] = {
     "NaN": (changed("layer.0.output.dense.bias", with_one(float("nan"))), "holds NaN or infinity in bert.encoder"),
     "infinite": (changed("layer.0.output.dense.bias", with_one(float("-inf"))), "holds NaN or infinity in bert.enc"),
-    "another shape": (changed("word", lambda weight: weight[:-1].clone()), " of 89 x 24 numbers, not 90 x 24; delete"),
+    "another shape": (changed("word", lambda weight: weight[:-1].clone()), " of 89 x 24 numbers, not 90 x 24; replace"),
     "no weights": (lambda weights: {}, " weights of the encoder, such as "),
 }
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,7 @@ from retort.errors import RetortError, first_line, lines_of
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LOCKS = Path("results/.locks")  # the folder with the claims of jobs and the notes of their attempts
 CHECKPOINTS, KEPT = Path("results/checkpoints"), Path("results/kept")
+INTERRUPTED = 128 + signal.SIGINT  # the exit status of a job that Ctrl-C ended
 MAX_FAILURES = 2  # without progress
 LEAD = 120.0  # seconds before the limit of a job in which a small state is written
 WRITING_SPEED = 100  # MB a second, of a busy file system

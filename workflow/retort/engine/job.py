@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import sys
 import time
 import traceback
@@ -21,7 +20,7 @@ from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.engine import attempts, forkserver, run, slurm
-from retort.engine.attempts import LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
+from retort.engine.attempts import INTERRUPTED, LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
 from retort.engine.locks import AtWork, claimed
 from retort.errors import RetortError, explain
 
@@ -156,7 +155,7 @@ def job(snakemake: Any) -> Iterator[Job]:
             with _claim_and_check(running, snakemake):
                 yield running
     except KeyboardInterrupt:  # Ctrl-C reaches all jobs: their tracebacks would mix on the terminal
-        sys.exit(128 + signal.SIGINT)
+        sys.exit(INTERRUPTED)
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())

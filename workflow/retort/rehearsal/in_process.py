@@ -18,6 +18,7 @@ from typing import Any
 
 from retort.cost.jobs import Job
 from retort.engine import forkserver, run
+from retort.engine.attempts import INTERRUPTED
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -80,6 +81,8 @@ def run_job(job: Job, config: dict[str, Any]) -> bool:
             script = SCRIPTS / f"{rule.script or rule.kind}.py"
             runpy.run_path(str(script), init_globals={"snakemake": described}, run_name="__main__")
     except SystemExit as end:
+        if end.code == INTERRUPTED:
+            raise KeyboardInterrupt from None
         return not end.code
     except Exception:
         traceback.print_exc()
