@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,13 @@ class Rows:
     def __init__(self, study: Study, name: str) -> None:
         models = {study.teachers[study.teacher_of(cell.student)].model for cell in expand(study) if cell.task == name}
         folders = [folder_of(study, study.models[study.tokenizer_of(model)].source) for model in sorted(models)]
-        self.tokenizers = [folder / FILE for folder in dict.fromkeys(folders) if (folder / FILE).is_file()]
+        self.files = [folder / FILE for folder in dict.fromkeys(folders) if (folder / FILE).is_file()]
         self.seen: dict[bytes, str] = {}  # the tokens of a row -> its split
+
+    @cached_property
+    def tokenisers(self) -> list[Tokeniser]:
+        """The tokenizers, each read once for all splits."""
+        return [Tokeniser.of(read_tokenizer(file)) for file in self.files]
 
     def check(self, task: TaskSettings, split: str, rows: SplitRows) -> Iterator[str]:
         """Yield what is odd about the rows of a split.
@@ -61,14 +66,13 @@ class Rows:
         Raises:
             RetortError: the rows cannot be encoded.
         """
-        for tokenizer in self.tokenizers:
-            encoder, kind = read_tokenizer(tokenizer), task_type_of(task)
-            tokenise = Tokeniser.of(encoder)
-            encoder.enable_truncation(**kind.truncation(task))
+        kind = task_type_of(task)
+        for tokenise in self.tokenisers:
+            tokenise.encoder.enable_truncation(**kind.truncation(task))
             table = kind.encode(task, rows.records, tokenise)[""]
             if split == task.train_split:
                 check_labels(task, table)
-            if tokenizer == self.tokenizers[0]:
+            if tokenise is self.tokenisers[0]:
                 yield from self._oddities(split, table, rows.labelled)
 
     def _oddities(self, split: str, table: pa.Table, labelled: bool) -> Iterator[str]:

@@ -16,12 +16,11 @@ from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
 from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
 from retort.report.ranking import Plot, ranking
-from retort.report.summary import in_words
 from retort.results.tidy import read
 from retort.results.verification import VERIFIED
 from retort.study.study import Study
 from retort.tables import render
-from retort.tables.claims import OURS, PRINT, SMALLER
+from retort.tables.claims import OURS, PRINT, SMALLER, counts_in_words
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
@@ -140,7 +139,13 @@ def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
-    jinja.globals |= {"outdated": OUTDATED, "print": PRINT, "ours": OURS, "smaller": SMALLER, "in_words": in_words}
+    jinja.globals |= {
+        "outdated": OUTDATED,
+        "print": PRINT,
+        "ours": OURS,
+        "smaller": SMALLER,
+        "in_words": counts_in_words,
+    }
     jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))

@@ -37,10 +37,10 @@ def check_students(study: Study) -> Iterator[Found]:
         for line in _student(study, name):
             wrong.add(name)
             yield study.files["students", name], f"{study.keys[name]}.{line}"
-    yield from _rows_of_tasks(study, [name for name in study.students if name not in wrong])
+    yield from _rows_of_tasks(study, study.students.keys() - wrong)
 
 
-def _rows_of_tasks(study: Study, students: list[str]) -> Iterator[Found]:
+def _rows_of_tasks(study: Study, students: set[str]) -> Iterator[Found]:
     """Yield a line for each task for which a set of training rows has none, and on which a student asks for them.
 
     Args:

@@ -331,14 +331,18 @@ def _under(conditions: str, found: Judgement) -> Judgement:
     return found if found.computed or not conditions else replace(found, words=SMALLER, conditions=conditions)
 
 
+def counts_in_words(counted: Counter[Kind], words: Words) -> str:
+    """Return how many claims have each outcome, as text."""
+    return ", ".join(f"{counted[kind]} {word}" for kind, word in words.items() if counted[kind])
+
+
 def count(judgements: Iterable[Judgement], words: Words) -> str:
     """Return how many judgements have each outcome, in words; those that need no run are counted apart."""
     judgements = list(judgements)
     run = Counter(one.verdict for one in judgements if not one.computed)
     computed = Counter(one.verdict for one in judgements if one.computed)
-    parts = [f"{run[kind]} {word}" for kind, word in words.items() if run[kind]]
-    apart = ", ".join(f"{computed[kind]} {OURS[kind]}" for kind in OURS if computed[kind])
-    return "; ".join(filter(None, [", ".join(parts), apart and f"computed, without a run: {apart}"]))
+    apart = counts_in_words(computed, OURS)
+    return "; ".join(filter(None, [counts_in_words(run, words), apart and f"computed, without a run: {apart}"]))
 
 
 def counts(claims: list[Judged]) -> str:
