@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,8 @@ IN_TESTS = [
 def mistakes(name: str, content: Any) -> list[str]:
     """Return what a schema says against the content of a file, whose keys become strings as in JSON."""
     schema = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator.check_schema(schema)
-    found = jsonschema.Draft7Validator(schema).iter_errors(json.loads(json.dumps(content)))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found = jsonschema.Draft202012Validator(schema).iter_errors(json.loads(json.dumps(content)))
     return [f"{error.json_path}: {error.message}" for error in found]
 
 
@@ -65,26 +64,14 @@ STUDENT = {
     "architecture": {"layers": 2, "heads": 2, "hidden": 8, "intermediate": 16},
     "stages": [{"data": "task", "terms": [TERM]}],
 }  # fmt: skip
-FAMILY = {
-    "for_each": {
-        "method": {"hs": {"label": "Hidden states", "objective": "hidden-sequence"}, "od": None},
-        "shape": {"2l": {"architecture": {"layers": 2}}},
-        "language": "all",
-        "size": ["6l"],
-    },
-    "except": [{"method": "od", "shape": ["2l"]}],
-    "title": "{method.label}", "teacher": "teacher-{language}", "protocol": "short",
-    "architecture": {"heads": "{shape.heads}", "hidden": 8},
-    "stages": [{"data": "task", "terms": ["{method.term}", {"objective": "{method.objective}"}]}, "{method.stage}"],
-}  # fmt: skip
-AXES = {"language": {"mono": {"label": "English", "teacher": "teacher-mono"}, "multi": None}}
+FAMILY = {"for_each": {"size": ["6l"]}, "title": "{size}", "protocol": "short"}
 SCHEDULE = {"steps": 10, "batch_size": 4, "learning_rate": 0.1, "betas": [0.9, 0.99]}
 PROTOCOL = {"title": "T", "schedule": SCHEDULE, "seeds": [1]}
 FOLDER_SOURCE = {"title": "T", "path": "texts"}
 TESTS = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
 RIGHT = [
     ("students", {"a": STUDENT, "_anchors": {"anything": [1]}}),
-    ("students", {"axes": AXES, "{method}-{shape}-{language}-{size}": FAMILY, "a": STUDENT}),
+    ("students", {"axes": {"size": {"6l": None}}, "{size}": FAMILY, "a": STUDENT}),
     ("protocol", PROTOCOL),
     ("protocol", {**PROTOCOL, "tasks": {"a": {"steps": 3}}}),
     ("source", FOLDER_SOURCE),
@@ -96,12 +83,7 @@ WRONG = [
     ("students", {"a": {**STUDENT, "protocl": "short"}}, "'protocl' was unexpected"),
     ("students", {"a": {**STUDENT, "teacher": "a teacher"}}, "'a teacher' does not match"),
     ("students", {"a": {**STUDENT, "stages": [{"data": "task", "terms": []}]}}, "[] should be non-empty"),
-    ("students", {"a": FAMILY}, "'except', 'for_each' were unexpected"),
-    ("students", {"{a}": STUDENT}, "'for_each' is a required property"),
-    ("students", {"{a}": {**FAMILY, "protocl": "short"}}, "'protocl' was unexpected"),
-    ("students", {"{a}": {**FAMILY, "teacher": "a teacher"}}, "'a teacher' is not valid under any"),
-    ("students", {"{a}": {**FAMILY, "stages": [{"dat": "task"}]}}, "[{'dat': 'task'}] is not valid under any"),
-    ("students", {"axes": {"language": ["mono"]}}, "['mono'] is not of type 'object'"),
+    ("students", {"a": FAMILY}, "'for_each' was unexpected"),
     ("protocol", {"title": "T", "seeds": [1]}, "'schedule' is a required property"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "batch_size": 0}}, "0 is less than or equal to the minimum"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "betas": [0.9, "x"]}}, "'x' is not of type 'number'"),
@@ -127,12 +109,6 @@ def test_a_change_of_a_schedule_has_no_defaults() -> None:
     (fields,) = (change["properties"] for change in changes.values())
     assert set(fields) == set(Schedule.model_fields)
     assert not any("default" in field for field in fields.values())
-
-
-def test_an_editor_shows_no_title_that_repeats_a_key() -> None:
-    titles = {title for name in FILES for title in re.findall(r'"title": "([^"]+)"', schema_text(name))}
-    assert {"Student", "ScoresTable", "Config"} <= titles
-    assert all(" " not in title for title in titles)
 
 
 def test_the_verb_writes_what_is_not_current(

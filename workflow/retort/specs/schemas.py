@@ -15,7 +15,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
 
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config
@@ -32,40 +31,7 @@ from retort.specs.task import Task
 from retort.specs.task_files import RowSet
 
 NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
-ANCHORS = {"description": "YAML anchors"}
-PLACEHOLDER = {"type": "string", "pattern": r"\{.+\}", "description": "{axis}, or {axis.key} for what a value has"}
-AXES = {
-    "type": "object",
-    "description": "axes that several families use: axis -> value -> what it sets",
-    "additionalProperties": {"$ref": "#/$defs/Axis"},
-}
-FAMILY = {
-    "for_each": {
-        "type": "object",
-        "description": "axis -> value -> what it sets; of an axis of `axes`: all, or a list of its values",
-        "additionalProperties": {"anyOf": [{"const": "all"}, {"type": "array"}, {"$ref": "#/$defs/Axis"}]},
-    },
-    "except": {
-        "type": "array",
-        "description": "combinations that are left out: axis -> value, or values",
-        "items": {"type": "object"},
-    },
-}
-
-
-class Generator(GenerateJsonSchema):
-    """Write draft 7, the newest one that all YAML editors read, without titles that only repeat a key."""
-
-    schema_dialect = "http://json-schema.org/draft-07/schema#"
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        """Return False: no field has a title."""
-        return False
-
-    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
-        """Return the schema of a tuple, whose entries draft 7 calls items."""
-        written = super().tuple_schema(schema)
-        return {"items" if key == "prefixItems" else key: value for key, value in written.items()}
+FREE = {r"\{": {"description": "a family, which `retort check` checks"}, "^_": {"description": "YAML anchors"}}
 
 
 def one_entry(schema: JsonSchemaValue) -> JsonSchemaValue:
@@ -74,13 +40,17 @@ def one_entry(schema: JsonSchemaValue) -> JsonSchemaValue:
 
 
 def by_name(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a file that maps names to entries; a key that starts with '_' only holds YAML anchors."""
+    """Return the schema of a file that maps names to entries.
+
+    A key that starts with '_' only holds YAML anchors. One with placeholders is a family, whose fields an axis may set:
+    both may hold anything.
+    """
     entry = {key: value for key, value in schema.items() if key != "$defs"}
-    title = entry.get("title", "Entry")
     return {
-        "$defs": {**schema.get("$defs", {}), title: entry},
+        "$defs": {**schema.get("$defs", {}), "Entry": entry},
         "type": "object",
-        "patternProperties": {NAME: _ref(title), "^_": ANCHORS},
+        "properties": {"axes": {"description": "axes that several families use: axis -> value -> what it sets"}},
+        "patternProperties": {NAME.replace("^", "^(?!axes$)", 1): {"$ref": "#/$defs/Entry"}, **FREE},
         "additionalProperties": False,
     }
 
@@ -90,72 +60,6 @@ def with_exhibits(schema: JsonSchemaValue) -> JsonSchemaValue:
     fields = schema["properties"]
     inside = {f"{noun}s": {**fields[f"{noun}s"], "additionalProperties": {"$ref": f"{noun}.json"}} for noun in KINDS}
     return {**schema, "properties": {**fields, **inside}}
-
-
-def _ref(title: str) -> JsonSchemaValue:
-    return {"$ref": f"#/$defs/{title}"}
-
-
-def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a file that maps names to entries or, for a name with placeholders, to families of them.
-
-    In a family no field is required, because an axis may set it, and `{axis}` may stand for any value.
-    """
-    whole, entry = by_name(schema), schema["title"]
-    definitions = {_in_family(name): _optional(definition) for name, definition in whole["$defs"].items()}
-    member = definitions[_in_family(entry)]
-    # a value of an axis sets fields of an entry, and any other keys, for placeholders
-    value = {key: member[key] for key in member if key not in ("title", "additionalProperties", "description")}
-    axis = {"type": "object", "additionalProperties": {"anyOf": [value, {"type": "null"}]}}
-    definitions[_in_family(entry)] = {
-        **member,
-        "description": "A family: an entry for each combination of one value per axis.",
-        "properties": {**FAMILY, **member["properties"]},
-        "required": ["for_each"],
-    }
-    return {
-        **whole,
-        "$defs": {**whole["$defs"], **definitions, "Axis": axis, "Placeholder": PLACEHOLDER},
-        "properties": {"axes": AXES},
-        "patternProperties": {
-            NAME.replace("^", "^(?!axes$)", 1): _ref(entry),
-            r"\{": _ref(_in_family(entry)),
-            "^_": ANCHORS,
-        },
-    }
-
-
-def _in_family(name: str) -> str:
-    return f"{name}InFamily"
-
-
-def _optional(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return a schema without required fields, in which a placeholder may stand for any field or item."""
-    left = {key: value for key, value in schema.items() if key not in ("required", "default")}
-    return {key: _CHANGES[key](value) if key in _CHANGES else value for key, value in left.items()}
-
-
-def _or_placeholder(schema: Any) -> Any:
-    if not isinstance(schema, dict):  # the items of a tuple, or whether other keys are allowed
-        return schema
-    described = {"description": schema["description"]} if "description" in schema else {}
-    rest = {key: value for key, value in schema.items() if key != "description"}
-    return {**described, "anyOf": [_optional(rest), _ref("Placeholder")]}
-
-
-def _fields(fields: dict[str, JsonSchemaValue]) -> dict[str, JsonSchemaValue]:
-    return {name: _or_placeholder(field) for name, field in fields.items()}
-
-
-# key of a schema -> what it becomes in a family
-_CHANGES: dict[str, Callable[[Any], Any]] = {
-    "$ref": _in_family,
-    "properties": _fields,
-    "patternProperties": _fields,
-    "items": _or_placeholder,
-    "additionalProperties": _or_placeholder,
-    "anyOf": lambda schemas: list(map(_optional, schemas)),
-}
 
 
 FOLDER = ROOT / "workflow" / "schemas"
@@ -193,7 +97,7 @@ FILES: dict[str, File] = {
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper, with_exhibits),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
-    "students": File("workflow/papers/*/students*.yaml", Student, with_families),
+    "students": File("workflow/papers/*/students*.yaml", Student, by_name),
     "columns": File("workflow/papers/columns.yaml", Columns, by_name),
     "across": File("workflow/papers/across.yaml", Across, by_name),
     "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
@@ -207,8 +111,8 @@ FILES: dict[str, File] = {
 def schema_text(name: str) -> str:
     """Return the JSON schema of one type of file."""
     file = FILES[name]
-    schema = file.layout(TypeAdapter(file.model).json_schema(schema_generator=Generator))
-    return json.dumps({"$schema": Generator.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
+    schema = file.layout(TypeAdapter(file.model).json_schema())
+    return json.dumps({"$schema": GenerateJsonSchema.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
 
 
 def schema_line(path: Path, name: str) -> str:
