@@ -90,16 +90,6 @@ def test_adding_a_teacher(copy: Path) -> None:
     assert "student=mini-kd" in done.outputs["snakemake -n -p --config papers=[mini] -- reports/mini/table1.html"]
 
 
-def test_rows_for_training(copy: Path) -> None:
-    done = follow(section(TASKS, "Rows for training"), copy)
-    assert done.files[1:4] == [
-        f"workflow/{name}.yaml" for name in ("sources/more", "training_rows/more-movies", "training_rows/other-words")
-    ]
-    assert "no problem" in done.outputs["retort check"]
-    assert "replaced-words" in done.outputs["retort list generators"]
-    assert "other-words.generator.options.threshold" in done.outputs["retort show pocket-kd-rows movies"]
-
-
 def test_adding_a_figure(copy: Path) -> None:
     follow(section(PAPERS, "Adding a student"), copy)
     done = follow(section(PAPERS, "Adding a figure"), copy)

@@ -29,7 +29,7 @@ SMALL = 100_000  # bytes of a file that is always read
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
-    "tables", "tokenized", "test_sets", "distilled", "training_rows",
+    "tables", "tokenized", "test_sets", "distilled",
 )  # fmt: skip
 
 

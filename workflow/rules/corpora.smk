@@ -59,26 +59,6 @@ rule encode_task:
         "../scripts/encode_task.py"
 
 
-rule make_training_rows:
-    """Read or make rows on which students are trained in place of a task's own, and tokenise them."""
-    input:
-        **rule_of["make_training_rows"].inputs,
-    output:
-        **rule_of["make_training_rows"].outputs,
-    log:
-        rule_of["make_training_rows"].log,
-    wildcard_constraints:
-        **rule_of["make_training_rows"].constraints,
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        **asked.of(rule_of["make_training_rows"]),
-    params:
-        **rule_of["make_training_rows"].params,
-    script:
-        "../scripts/make_training_rows.py"
-
-
 rule tokenize_corpus:
     """Clean and tokenise one part of the texts of a corpus."""
     input:

@@ -23,7 +23,7 @@ OTHERS: dict[str, list[Any]] = {
     "steps": [7], "epochs": [7.0], "decay_steps": [90], "dropout": [0.3], "max_length": [9], "freeze": [["encoder"]],
     "lr_scheduler_type": ["constant_with_warmup"], "embedding": [8], "layers": [[1, 3]], "of": ["model"],
     "student": ["tiny-narrow"], "checkpoint": ["encoder"], "teacher": ["tiny-other"], "protocol": ["other"],
-    "data": ["other"], "training_rows": ["more"], "objective": ["hidden-cls"], "mapping": ["last", "first"],
+    "data": ["other"], "objective": ["hidden-cls"], "mapping": ["last", "first"],
     "tasks": [["mood"], {"mood": {"epochs": 3}}],
     "options": [{"temperature": 3.0}], "not_on": [["mood"]], "schedule": [{"weight_decay": 0.5}],
     "grid": [Grid(learning_rate=[0.1, 0.2])],

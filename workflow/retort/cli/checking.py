@@ -30,14 +30,13 @@ from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 
 
-@verb("list", argument("what", nargs="?", help="objectives, mappings, generators, tasks, students or tables"))
+@verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
 def list_everything(arguments: argparse.Namespace) -> int:
-    """Print objectives, mappings, generators, tasks, students and tables, each with a one-line description."""
+    """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
     study, problems = read(config_of(arguments))
     lists: dict[str, dict[str, str]] = {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
         "mappings": {name: entry.summary for name, entry in catalogue.mappings().items()},
-        "generators": {name: entry.summary for name, entry in catalogue.generators().items()},
         "tasks": {name: task.title for name, task in study.tasks.items()},
         "students": {name: teacher.title for name, teacher in study.teachers.items()}
         | {name: student.title for name, student in study.students.items()},

@@ -13,7 +13,6 @@ from retort.checksums import sha256
 from retort.data.encoding import check_labels
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
-from retort.data.training_rows import rows_of_file
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.settings.inputs import TaskSettings
@@ -25,7 +24,7 @@ from retort.tasks import task_type_of
 
 Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
 Check = tuple[str, Callable[[], Iterator[Found]]]  # a source, and what checks files of it
-HEADINGS = {"tasks": "tasks", "training_rows": "training rows", "models": "models", "corpora": "corpora"}
+HEADINGS = {"tasks": "tasks", "models": "models", "corpora": "corpora"}
 TEXT_FILES = (".tsv", ".txt", ".csv", ".jsonl")  # a line of them ends with a line break
 
 
@@ -171,25 +170,7 @@ def _of_model(study: Study, name: str) -> list[Check]:
     return [*((source, lambda: iter(())) for source in others), (last, partial(_check_model, study, name))]
 
 
-def _check_row_set(study: Study, name: str, task_name: str) -> Iterator[Found]:
-    """Yield a line for the file of a set of training rows for a task."""
-    spec, train = study.training_rows[name], study.tasks[task_name].train_split
-    (source,) = spec.sources
-    folder = folder_of(study, source)
-    try:
-        task, settings = resolve_data.task(study, task_name, [train]), resolve_data.row_set(study, name, task_name)
-        rows = rows_of_file(settings, task, task_type_of(task), {source: folder})
-        yield f"  {task_name}: {folder / spec.files[task_name].file}  {_count_rows(rows)}  sha256 {rows.sha256}", True
-    except RetortError as error:
-        yield f"  {task_name}: {error}", False
-
-
-def _of_row_set(study: Study, name: str) -> list[Check]:
-    spec = study.training_rows[name]
-    return [(source, partial(_check_row_set, study, name, task)) for source in spec.sources for task in spec.files]
-
-
-CHECKS = {"tasks": _of_task, "training_rows": _of_row_set, "models": _of_model}  # folder -> the checks of an entry
+CHECKS = {"tasks": _of_task, "models": _of_model}  # folder -> the checks of an entry
 
 
 def _unfetched(study: Study, source: str) -> str | None:

@@ -106,20 +106,6 @@ class Estimates:
         tokens = sum(rows.count * rows.length for rows in parts)
         return Estimate(Work(seconds=tokens / TOKENIZED_PER_SECOND), READER_BYTES + BYTES_PER_TOKEN * tokens)
 
-    def make_training_rows(self, rows: str, task: str, tokenizer: str) -> Estimate:
-        """Return the estimate of a set of rows: of encoding it and, for a generator, a pass of its model a token."""
-        made, spec = self.volume.row_set(rows, task, tokenizer), self.study.training_rows[rows].generator
-        tokens = made.count * made.length
-        ram = READER_BYTES + BYTES_PER_TOKEN * tokens + (VECTORS_BYTES if spec and spec.word_vectors else 0)
-        encoded = Estimate(Work(seconds=tokens / TOKENIZED_PER_SECOND), ram)
-        if spec is None or spec.model is None:
-            return encoded
-        model = self.study.models[spec.model]
-        own = self.volume.split(task, self.study.tasks[task].train_split, tokenizer)
-        size, head = model.architecture, work.masked_lm(model.vocabulary, 1, 1)
-        asked = self._loaded(Work(own.count * own.length * head.pass_over(size, own.length)), size, model.vocabulary)
-        return replace(asked, work=asked.work + encoded.work, ram=asked.ram + encoded.ram)
-
     def tokenize_corpus(self, corpus: str, tokenizer: str, part: str, parts: str) -> Estimate:
         """Return the estimate of encoding a part of a corpus."""
         tokens = self.volume.tokens(corpus, tokenizer) / int(parts)

@@ -41,7 +41,7 @@ class Volume:
     def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
         self.study, self.results = study, results
         self.assumed: dict[str, str] = {}
-        self.padded: dict[tuple[str, str, int, bool, int | None, str | None], float | None] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None], float | None] = {}
 
     def split(self, task: str, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
@@ -50,21 +50,19 @@ class Volume:
         """
         return self._count_encoded(task, split, model) or self._expected(task, split)
 
-    def batches(self, task: str, model: str, schedule: Schedule, training_rows: str | None = None) -> Rows:
+    def batches(self, task: str, model: str, schedule: Schedule) -> Rows:
         """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
 
         Args:
             task: the name of the task.
             model: the model whose tokenizer encodes it.
             schedule: the schedule, which says how rows are put into batches.
-            training_rows: the set of rows in place of the task's own; None for these.
         """
         spec = self.study.tasks[task]
-        rows = self.row_set(training_rows, task, model) if training_rows else self.split(task, spec.train_split, model)
-        file = self._rows_file(task, model, training_rows)
+        rows, file = self.split(task, spec.train_split, model), self._rows_file(task, model)
         if full := schedule.padded_to(spec.max_length):
             return Rows(rows.count, full)
-        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length, training_rows)
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
         if file and key not in self.padded:
             self.padded[key] = padded_length(file.parent, spec.train_split, schedule)
         length = min(rows.length, schedule.max_length or rows.length)
@@ -75,26 +73,12 @@ class Volume:
         path = self.results / address if self.results else None
         return path if path and path.is_file() else None
 
-    def row_set(self, name: str, task: str, model: str) -> Rows:
-        """Return the rows of a set of training rows for a task, encoded with the tokenizer of a model.
+    def _rows_file(self, task: str, model: str) -> Path | None:
+        return self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
 
-        Where they are not encoded yet, rows that a generator makes are assumed to be as long as those of the task.
-        """
-        spec, split = self.study.training_rows[name], self.study.tasks[task].train_split
-        if encoded := self._count_encoded(task, split, model, name):
-            return encoded
-        if spec.generator:
-            own = self.split(task, split, model)
-            return Rows(own.count * (1 + spec.generator.copies), own.length)
-        return Rows(spec.files[task].rows, self.study.tasks[task].max_length)
-
-    def _rows_file(self, task: str, model: str, training_rows: str | None = None) -> Path | None:
-        folder = f"training_rows/{training_rows}" if training_rows else "encoded"
-        return self._file(f"{folder}/{task}/{self.study.tokenizer_of(model)}/rows.json")
-
-    def _count_encoded(self, task: str, split: str, model: str, training_rows: str | None = None) -> Rows | None:
+    def _count_encoded(self, task: str, split: str, model: str) -> Rows | None:
         """Return the rows that an encoded task counts for a split or its subsets; None if one is not encoded."""
-        file = self._rows_file(task, model, training_rows)
+        file = self._rows_file(task, model)
         if file is None:
             return None
         names = [name for name, (of, _) in self.study.tasks[task].encoded_splits.items() if of == split] or [split]

@@ -181,12 +181,7 @@ def stages_of(settings: Distillation, volume: Volume, model: str, task: str = ""
     if isinstance(settings, TaskDistillationSettings):
         head = partial(head_of, settings.task)
         return [
-            Trained(
-                each,
-                volume.batches(task, model, each.schedule, each.training_rows),
-                longest(settings.task, each.schedule),
-                head,
-            )
+            Trained(each, volume.batches(task, model, each.schedule), longest(settings.task, each.schedule), head)
             for each in settings.stages
         ]
     stages = [(each, settings.corpora[each.data]) for each in settings.stages]

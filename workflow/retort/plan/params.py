@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
-from retort.settings.inputs import TokenizedRowSetSettings, TokenizedTaskSettings
+from retort.settings.inputs import TokenizedTaskSettings
 from retort.settings.trainings import PredictionSettings, SubmissionSettings, SubmittedTask
-from retort.study.questions import readable, submitted_splits, training_rows_of
+from retort.study.questions import readable, submitted_splits
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")
@@ -66,7 +66,6 @@ class Params:
         self.sources = OnDemand(study.sources, functools.partial(resolve_data.fetched_content, study))
         self.tasks = nested(dict.fromkeys(study.tokenizers, tasks), resolve_data.tokenized_task)
         self.corpora = nested(dict.fromkeys(study.tokenizers, study.corpora), resolve_data.tokenized_corpus)
-        self.training_rows = OnDemand(study.training_rows, functools.partial(_row_sets, study, specific))
         self.teachers = nested(dict.fromkeys(study.teachers, tasks), resolve.teacher)
         self.teacher_heads = nested(dict.fromkeys(study.teachers, study.corpora), resolve.teacher_head)
         self.activations = nested(dict.fromkeys(study.teachers, tasks), resolve.activations)
@@ -86,28 +85,6 @@ class Params:
             RetortError: settings of a job cannot be resolved.
         """
         _resolve_each(vars(self))
-
-
-def _row_sets(
-    study: Study, specific: Mapping[str, Iterable[str]], name: str
-) -> OnDemand[OnDemand[TokenizedRowSetSettings]]:
-    """Return the settings of a set of training rows: by task, and then by tokenizer.
-
-    Args:
-        study: the study.
-        specific: task-specific student -> the tasks that it is trained on.
-        name: the name of the set.
-    """
-    tokenizers = defaultdict[str, set[str]](set)
-    for student, tasks in specific.items():
-        if name in training_rows_of(study.students[student]):
-            for task in tasks:
-                tokenizers[task].add(study.tokenizer_of(study.teachers[study.students[student].teacher].model))
-
-    def of_task(task: str) -> OnDemand[TokenizedRowSetSettings]:
-        return OnDemand(sorted(tokenizers[task]), functools.partial(resolve_data.tokenized_row_set, study, name, task))
-
-    return OnDemand(tokenizers, of_task)
 
 
 def _resolve_each(settings: Any) -> None:

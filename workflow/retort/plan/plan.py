@@ -20,7 +20,6 @@ from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.questions import training_rows_of
 from retort.study.study import Study
 
 Wildcards = Any
@@ -120,11 +119,6 @@ class Plan:
     def blocks(self, name: str, corpus: str) -> str:
         """Return the folder of a corpus packed into blocks with the tokenizer of a student or teacher."""
         return f"results/corpora/{corpus}/{self.tokenizer_of(name)}"
-
-    def training_rows(self, student: str, task: str) -> list[str]:
-        """Return the folders of the sets of rows that stages are trained on in place of the task's own, each once."""
-        sets = training_rows_of(self.study.students[student])
-        return [f"results/training_rows/{name}/{task}/{self.tokenizer_of(student)}" for name in sets]
 
     def parent(self, student: str) -> list[str]:
         """Return the student or published model from which a student starts; empty if there is none."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.plan.resolve_data import VERSIONS, corpus, model, row_set, taken_over, task
+from retort.plan.resolve_data import VERSIONS, corpus, model, taken_over, task
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
@@ -119,8 +119,6 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
     """
     objectives, students = catalogue.objectives(), questions.tried(study.students[name])
     stages = questions.stages_of(study.students[name])
-    if any(stage.training_rows for stage in stages):  # only activations of the task's own rows are stored
-        return False
     if any(stage.teacher_dropout for stage in stages):  # with dropout, each pass gives other activations
         return False
     if study.students[name].pooler_relu:  # it changes the teacher's logits
@@ -177,7 +175,6 @@ def _stage(study: Study, student: Student, stage: Stage, task_name: str, changes
         schedule=schedule.scaled(stage.steps_factor),
         teacher_dropout=stage.teacher_dropout,
         metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
-        training_rows=stage.training_rows,
     )
 
 
@@ -216,7 +213,6 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
         teacher=teacher(study, student.teacher, task_name)
         if read
         else UnreadTeacherSettings(model=published, task=task(study, task_name)),
-        training_rows={each: row_set(study, each, task_name) for each in questions.training_rows_of(student)},
     )
 
 

@@ -12,24 +12,20 @@ from retort.settings.inputs import (
     CorpusSettings,
     FetchSettings,
     FolderContent,
-    GeneratorSettings,
     MadeContent,
     ModelSettings,
-    RowSetSettings,
     SourceSettings,
     SplitFile,
     SplitSettings,
     TaskSettings,
     TokenizedCorpusSettings,
-    TokenizedRowSetSettings,
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
 from retort.specs.model import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
-from retort.specs.task_files import Generator
-from retort.study.questions import files_at, files_of, submitted_sources
+from retort.study.questions import files_of, submitted_sources
 from retort.study.study import Study
 
 # The version of the code of each type of job, which belongs to the job's settings. Raise it when a change of the code
@@ -37,7 +33,6 @@ from retort.study.study import Study
 VERSIONS = {
     "corpus": 2,
     "encode": 3,
-    "rows": 1,
     "teacher": 2,
     "head": 3,
     "activations": 1,
@@ -91,7 +86,6 @@ def fetched(study: Study, name: str) -> FetchSettings:
     settings = study.sources[name].in_use(study.config).fetched
     corpora = [corpus for corpus in study.corpora.values() if name in corpus.sources]
     of_tasks = {source for task in study.tasks.values() for source in (*task.sources, *submitted_sources(task))}
-    of_tasks |= {source for rows in study.training_rows.values() for source in rows.sources}
     if not isinstance(settings, HubRepository) or settings.hub.repo_type != "dataset":
         return settings
     if not corpora or name in of_tasks:
@@ -169,61 +163,6 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
 def tokenized_task(study: Study, model_name: str, name: str, splits: list[str] | None = None) -> TokenizedTaskSettings:
     """Return the settings of a task that is encoded with the tokenizer of a model; for `splits` see `task`."""
     return TokenizedTaskSettings(task=task(study, name, splits), tokenizer=tokenizer(study, model_name))
-
-
-def row_set(study: Study, name: str, task_name: str) -> RowSetSettings:
-    """Return the settings of a set of training rows for a task: how its file is read, or what makes its rows.
-
-    Raises:
-        RetortError: the task does not say how files are read where the source of the set is.
-    """
-    spec, of = study.training_rows[name], study.tasks[task_name]
-    shared = RowSetSettings(
-        sources={each: source(study, each) for each in spec.sources}, version=spec.version, stage=VERSIONS["rows"]
-    )
-    if spec.generator:
-        return shared.model_copy(update={"generator": _generator(study, spec.generator)})
-    file = spec.files[task_name]
-    if of.reader:
-        reader = of.reader.model_copy(update={"options": {**of.reader.options, "file": file.file}})
-        return shared.model_copy(update={"reader": reader, "rows": file.rows})
-    assert spec.source is not None, "files have a source"
-    files = files_at(study, of, spec.source)
-    read = files.of(of.train_split)
-    own = SplitSettings(
-        source=spec.source,
-        format=files.format,
-        options=read.options,
-        columns=read.columns,
-        label_names=files.label_names,
-        exclude_labels=files.exclude_labels,
-        labelled=True,
-        broken=0,
-        empty=0,
-        files={of.train_split: SplitFile(file=file.file, rows=[file.rows])},
-    )
-    return shared.model_copy(update={"split": own})
-
-
-def _generator(study: Study, spec: Generator) -> GeneratorSettings:
-    entry = catalogue.generators()[spec.name]
-    own = {
-        "version": entry.version,
-        "options": {**entry.options, **spec.options},
-        "model": model(study, spec.model) if spec.model else None,
-        "vectors": spec.word_vectors and spec.word_vectors.file,
-    }
-    return GeneratorSettings(**{**taken_over(spec, GeneratorSettings), **own})
-
-
-def tokenized_row_set(study: Study, name: str, task_name: str, model_name: str) -> TokenizedRowSetSettings:
-    """Return the settings of a set of training rows for a task, encoded with the tokenizer of a model."""
-    of = study.tasks[task_name]
-    return TokenizedRowSetSettings(
-        rows=row_set(study, name, task_name),
-        task=task(study, task_name, [of.train_split]),
-        tokenizer=tokenizer(study, model_name),
-    )
 
 
 def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:

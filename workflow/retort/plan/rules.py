@@ -118,27 +118,6 @@ def _data(plan: Plan) -> Iterator[Rule]:
         {"settings": plan.at("tasks", "tokenizer", "task")},
     )
 
-    def rows_sources(of: Wildcards) -> list[str]:
-        """Return the sources of a set of training rows; those of the task's own rows come before, if it reads them."""
-        rows, task = study.training_rows[of.rows], study.tasks[of.task]
-        split = task.splits.get(task.train_split)
-        own = [(split and split.source) or task.source] if rows.generator else []
-        return list(map(source_folder, dict.fromkeys([*own, *rows.sources])))
-
-    def asked_model(of: Wildcards) -> list[str]:
-        """Return the folders of the model that a generator asks, and of its tokenizer; empty without one."""
-        generator = study.training_rows[of.rows].generator
-        model = generator and generator.model
-        return [plan.model_folder(name) for name in (model, study.tokenizer_of(model))] if model else []
-
-    yield Rule(
-        "make_training_rows",
-        {"folder": directory("results/training_rows/{rows}/{task}/{tokenizer}")},
-        {"sources": rows_sources, **tokenizer, "model": asked_model},
-        {"settings": plan.at("training_rows", "rows", "task", "tokenizer")},
-        {"rows": matching(study.training_rows)},
-    )
-
     def corpus_parts(of: Wildcards) -> list[str]:
         count = study.corpora[of.corpus].jobs.parts
         return [f"results/tokenized/{of.corpus}/{of.tokenizer}/{part}-of-{count}" for part in range(1, count + 1)]
@@ -203,7 +182,6 @@ def _distilled_on_tasks(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
         "model": lambda of: plan.pretrained_folder(of.student),
         "tokenizer": lambda of: plan.tokenizer_folder(of.student),
         "parent": lambda of: plan.parent(of.student),
-        "training_rows": lambda of: plan.training_rows(of.student, of.task),
         "activations": lambda of: plan.activations(of.student, of.task),
     }
     yield Rule(

@@ -164,8 +164,6 @@ class Origins:
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
             yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
-        for rows in questions.training_rows_of(student):
-            yield from self._file_values("training_rows", rows, study.training_rows[rows])
         needed = questions.of_student(study, self.name)
         if self.task:
             skipped = ("read", "reader", "splits", "submission")
@@ -190,8 +188,6 @@ class Origins:
 
     def _stage(self, study: Study, student: Student, stage: Stage, at: tuple[Step, ...]) -> Iterator[Value]:
         yield self.entry.value((*at, "data"), stage.data)
-        if stage.training_rows:
-            yield self.entry.value((*at, "training_rows"), stage.training_rows)
         for number, term in enumerate(stage.terms):
             if self.task not in term.not_on:
                 yield from self._term(study, student, term, (*at, "terms", number))

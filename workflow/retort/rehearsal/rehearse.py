@@ -78,7 +78,7 @@ def family(study: Study, student: str) -> str:
 
 def _distillation(study: Study, name: str) -> tuple[Hashable, ...]:
     student = study.students[name]
-    stages = tuple((stage.data == "task", stage.training_rows, *map(_term, stage.terms)) for stage in student.stages)
+    stages = tuple((stage.data == "task", *map(_term, stage.terms)) for stage in student.stages)
     return stages, _start(student.initialisation), family(study, name)
 
 

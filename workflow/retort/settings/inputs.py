@@ -166,58 +166,6 @@ class ModelSettings(Settings):
     tokenizer: SourceSettings | None = left_out_if_none()
 
 
-class GeneratorSettings(Settings):
-    """How rows are made from the training rows of a task.
-
-    Args:
-        name: the registered name of the generator.
-        version: the version of the generator.
-        options: its options, defaults included.
-        copies: the number of changed copies of each row.
-        seed: the seed of the changes.
-        model: the model with a masked-LM head that it asks; None if it asks none.
-        vectors: the file of word vectors, in the source of the set; None to take those of the model.
-    """
-
-    name: str
-    version: int
-    options: Options
-    copies: int
-    seed: int
-    model: ModelSettings | None
-    vectors: str | None
-
-
-class RowSetSettings(Settings):
-    """The rows on which a stage is trained in place of the task's own; one of the first three is given.
-
-    Args:
-        split: how their file is read, for a task whose splits have files.
-        reader: what reads their file, for a task whose splits are drawn.
-        generator: what makes them from the task's training rows.
-        rows: the number of rows that `reader` must read.
-        sources: the sources of the file, or of word vectors, by name.
-        version: the version of the set's file.
-        stage: the version of the code.
-    """
-
-    split: SplitSettings | None = left_out_if_none()
-    reader: Reader | None = left_out_if_none()
-    generator: GeneratorSettings | None = left_out_if_none()
-    rows: int | None = left_out_if_none()
-    sources: dict[str, SourceSettings]
-    version: int
-    stage: int
-
-
-class TokenizedRowSetSettings(Settings):
-    """The settings of a set of training rows, of its task, and of the source whose tokenizer encodes it."""
-
-    rows: RowSetSettings
-    task: TaskSettings
-    tokenizer: SourceSettings
-
-
 class CorpusSettings(Settings):
     """The settings of a corpus: its components, how they are packed and mixed, and their sources by name."""
 

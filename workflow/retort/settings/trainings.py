@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field
 from retort.settings.inputs import (
     CorpusSettings,
     ModelSettings,
-    RowSetSettings,
     Settings,
     TaskSettings,
     left_out_if_none,
@@ -62,8 +61,7 @@ class StageSettings(Settings):
     """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
-    None where those of the last step are taken. `training_rows` is the name of the set of rows that it is trained on;
-    None for the training split of the task.
+    None where those of the last step are taken.
     """
 
     data: str
@@ -71,7 +69,6 @@ class StageSettings(Settings):
     schedule: Schedule
     teacher_dropout: bool
     metric_for_best_model: str | None = left_out_if_none()
-    training_rows: str | None = left_out_if_none()
 
 
 class PointSettings(Settings):
@@ -200,13 +197,9 @@ class DistillationSettings(Settings):
 
 
 class TaskDistillationSettings(DistillationSettings):
-    """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one.
-
-    `training_rows` holds the sets of rows that stages are trained on in place of the task's own, by name.
-    """
+    """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one."""
 
     teacher: TeacherSettings | UnreadTeacherSettings
-    training_rows: dict[str, RowSetSettings] = Field(default={}, exclude_if=lambda sets: not sets)
     grid: SearchSettings | None = left_out_if_none()
 
     def at(self, point: PointSettings) -> TaskDistillationSettings:

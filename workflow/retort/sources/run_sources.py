@@ -31,7 +31,6 @@ NOUNS = {
     "sources": "source",
     "models": "model",
     "corpora": "corpus",
-    "training_rows": "training rows",
     "tasks": "task",
     "submissions": "test sets of",
 }
@@ -222,7 +221,7 @@ def _misfit(model: Model, folder: Path) -> str:
 
 
 def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Yield (source, files) for what is read of a model, a corpus, training rows, a task or test sets of a submission.
+    """Yield (source, files) for what is read of a model, a corpus, a task or test sets of a submission.
 
     A file is a tuple of names or patterns, one of which must be there.
     """
@@ -233,12 +232,6 @@ def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[
         case "corpora":
             for component in study.corpora[name].components:
                 yield component.source, [(pattern,) for pattern in component.files]
-        case "training_rows":
-            rows = study.training_rows[name]
-            vectors = rows.generator and rows.generator.word_vectors
-            for source in rows.sources:
-                read = [vectors.file] if vectors else [each.file for each in rows.files.values()]
-                yield source, [(file, f"{file}.gz") for file in read]
         case "tasks" | "submissions":
             task = study.tasks[name]
             if task.reader and noun == "tasks":

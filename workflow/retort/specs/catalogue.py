@@ -229,7 +229,6 @@ readers = functools.partial(catalogue, "readers", "data/formats.py")  # of sourc
 formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a split's files
 text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
 packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
-generators = functools.partial(catalogue, "generators", "data/generators")  # of rows for training
 comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
 
 

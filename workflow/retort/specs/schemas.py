@@ -28,7 +28,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.student import Student
 from retort.specs.task import Task
-from retort.specs.task_files import RowSet
 
 NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 FREE = {r"\{": {"description": "a family, which `retort check` checks"}, "^_": {"description": "YAML anchors"}}
@@ -90,7 +89,6 @@ FILES: dict[str, File] = {
     "facts": File("workflow/facts.yaml", Facts, by_name),
     "task": File("workflow/tasks/*.yaml", Task),
     "corpus": File("workflow/corpora/*.yaml", Corpus),
-    "training_rows": File("workflow/training_rows/*.yaml", RowSet),
     "model": File("workflow/models/*.yaml", Model),
     "source": File("workflow/sources/*.yaml", Source),
     "protocol": File("workflow/protocols/*.yaml", Protocol),

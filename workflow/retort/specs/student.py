@@ -94,16 +94,11 @@ class Stage(Spec):
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
     )
     teacher_dropout: Flag = Field(default=False, description="leave dropout on in the teacher while it teaches")
-    training_rows: Name | None = Field(
-        default=None, description="an entry of workflow/training_rows, in place of the task's own training rows"
-    )
 
     @model_validator(mode="after")
     def _of_tasks(self) -> Stage:
         if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
             raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
-        if self.data != "task" and self.training_rows:
-            raise ValueError("training_rows: for stages on the task; a corpus has its own texts")
         for field in (field for field in OF_ROWS if self.data != "task" and field in self.schedule):
             raise ValueError(f"schedule.{field}: the blocks of a corpus have one length; leave it out")
         if self.data != "task" and "load_best_model_at_end" in self.schedule:

@@ -1,7 +1,6 @@
 """The specs of a task's files: the splits that have files of their own, how the rows stand in them, and ratings.
 
-Also of sets of rows on which a stage is trained in place of the task's own. A rating is a number that people gave to a
-text, such as a score of similarity.
+A rating is a number that people gave to a text, such as a score of similarity.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from retort.specs.base import Distinct, Flag, Label, Name, Options, Seed, Spec, Text, Version, Whole
+from retort.specs.base import Distinct, Flag, Name, Options, Spec, Text, Whole
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import Relative
 
@@ -121,57 +120,3 @@ class Files(Spec):
             options={**self.options, **change.options},
             columns={**self.columns, **change.columns},
         )
-
-
-# Sets of rows on which a stage of a task-specific student may be trained in place of the task's own.
-
-
-class RowFile(Spec):
-    """A file of rows for one task, in the format of the task's training file."""
-
-    file: Relative = Field(description="its path in the folder of the source")
-    rows: Count = Field(description="how many there must be")
-
-
-class WordVectors(Spec):
-    """A text file of word vectors in the format of GloVe: a line for each word, with its numbers after it."""
-
-    source: Name = Field(description="an entry of workflow/sources")
-    file: Relative = Field(description="its path in the folder of the source")
-
-
-class Generator(Spec):
-    """How a set of rows is made from the training rows of any task: each row, and changed copies with its label."""
-
-    name: Name = Field(description="one of the generators of retort/data/generators")
-    options: Options = Field(default={}, description="options of the generator")
-    copies: Count = Field(description="changed copies of each row; the row itself comes before them")
-    seed: Seed = Field(description="of the changes")
-    model: Name | None = Field(
-        default=None, description="an entry of workflow/models with a masked-LM head, if the generator needs one"
-    )
-    word_vectors: WordVectors | None = Field(
-        default=None, description="where similar words are looked up; the model's own word embeddings if left out"
-    )
-
-
-class RowSet(Spec):
-    """Rows on which a stage is trained in place of the task's own: one YAML file of workflow/training_rows."""
-
-    title: Label = Field(description="what it is, in one line")
-    source: Name | None = Field(default=None, description="an entry of workflow/sources that holds the files")
-    files: dict[Name, RowFile] = Field(default={}, description="task -> its file")
-    generator: Generator | None = Field(default=None, description="what makes the rows, if they are not in files")
-    version: Version = Field(description="raised when the same settings would give other rows")
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> RowSet:
-        if bool(self.source and self.files) == bool(self.generator) or bool(self.source) != bool(self.files):
-            raise ValueError("give 'source' and 'files' (rows that exist), or 'generator' (rows that are made)")
-        return self
-
-    @property
-    def sources(self) -> list[str]:
-        """The sources of its files, or of the word vectors that its generator reads; empty without any."""
-        vectors = self.generator and self.generator.word_vectors
-        return [name for name in (self.source, vectors.source if vectors else None) if name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,20 +46,17 @@ class TaskFolders:
         encoded: the encoded task.
         start: the fine-tuned teacher, the published model, its tokenizer and the parent.
         activations: the teacher's stored activations; None to run the teacher on every batch.
-        training_rows: the sets of rows that stages are trained on in place of the task's own, as the settings list
-            them.
     """
 
     encoded: str
     start: StartFolders
     activations: str | None = None
-    training_rows: Sequence[str] = ()
 
     @classmethod
     def of(cls, inputs: Any) -> TaskFolders:
         """Return the folders among the inputs of a Snakemake job."""
         start = StartFolders(inputs.teacher or None, inputs.model, inputs.tokenizer, next(iter(inputs.parent), None))
-        return cls(inputs.encoded, start, inputs.activations or None, list(inputs.training_rows))
+        return cls(inputs.encoded, start, inputs.activations or None)
 
 
 @on_every_gpu
@@ -132,10 +129,7 @@ def distil(
 
 def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders) -> TeacherAndData:
     """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
-    folder_of: dict[str | None, str] = {None: folders.encoded}
-    folder_of |= zip(settings.training_rows, folders.training_rows, strict=True)
-    rows = {name: Encoded.load(folder, settings.task.train_split) for name, folder in folder_of.items()}
-    own = rows[None]
+    rows = Encoded.load(folders.encoded, settings.task.train_split)
 
     def stored(keys: set[Key], _: bool) -> Activations:
         folder = Path(str(folders.activations))
@@ -143,13 +137,13 @@ def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, f
             folder = job.checkpoints / "activations"
             folder.mkdir(parents=True, exist_ok=True)
             network = build.load(str(folders.start.teacher), *head_of(settings.task)).eval().to(job.device)
-            store_activations(network, own, basis(keys), folder, settings.precision, job.device)
-        return StoredActivations(folder, own, keys, settings.teacher.model.architecture.heads)
+            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
+        return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
 
     is_online = folders.start.teacher and not folders.activations
     head = head_of(settings.task)
     teacher = online(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
-    return task_specific(job, settings, folders.encoded, lambda stage: rows[stage.training_rows], seed, teacher)
+    return task_specific(job, settings, folders.encoded, rows, seed, teacher)
 
 
 @on_every_gpu

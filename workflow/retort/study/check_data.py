@@ -31,7 +31,6 @@ def check_data(study: Study) -> Iterator[Found]:
         "models": _model,
         "tasks": _task,
         "corpora": _corpus,
-        "training_rows": _row_set,
         "protocols": _protocol,
     }
     for folder, check in checks.items():
@@ -122,32 +121,6 @@ def _corpus(study: Study, name: str) -> Iterator[str]:
         yield from study.wrong_name(f"{where}.source", "source", component.source, study.sources)
         yield from study.wrong_name(f"{where}.format", "text format", component.format, formats)
         yield from wrong_options(text_format, component.options, f"{where}.options") if text_format else ()
-
-
-def _row_set(study: Study, name: str) -> Iterator[str]:
-    """Yield what is wrong with a set of training rows: its sources, tasks, and the generator with its model."""
-    rows = study.training_rows[name]
-    for source in rows.sources:
-        where = "generator.word_vectors.source" if rows.generator else "source"
-        yield from study.wrong_name(where, "source", source, study.sources)
-    for task in rows.files:
-        yield from study.wrong_name("files", "task", task, study.tasks)
-    made = rows.generator
-    if made is None:
-        return
-    entry = catalogue.generators().get(made.name)
-    if entry is None:
-        yield f"generator.name: {unknown('generator', made.name, catalogue.generators())}"
-        return
-    yield from wrong_options(entry, made.options, "generator.options")
-    if made.model:
-        yield from study.wrong_name("generator.model", "model", made.model, study.models)
-    if entry.facts["needs_masked_lm"]:
-        if made.model is None:
-            yield f"generator.model: '{made.name}' asks a model with a masked-LM head; name one"
-        elif made.model in study.models and not study.models[made.model].masked_lm:
-            lacks = f"'{made.model}' has no masked-LM head, which '{made.name}' asks"
-            yield f"generator.model: {lacks}; name a model whose file says 'masked_lm: true'"
 
 
 def _protocol(study: Study, name: str) -> Iterator[str]:

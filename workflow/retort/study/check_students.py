@@ -16,10 +16,8 @@ from retort.specs.loading import Found, readable
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import STAGES
 from retort.specs.student import Stage, Student, Term
-from retort.specs.task import Task
-from retort.specs.task_files import RowSet
 from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
-from retort.study.questions import at_point, layer_pairs, lineage, training_rows_of
+from retort.study.questions import at_point, layer_pairs, lineage
 from retort.study.study import Study
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
@@ -32,40 +30,9 @@ def check_students(study: Study) -> Iterator[Found]:
         for key, known in (("model", study.models), ("protocol", study.protocols)):
             for line in study.wrong_name(f"{where}.{key}", key, getattr(teacher, key), known):
                 yield study.files["teachers", name], line
-    wrong = set()
     for name in study.students:
         for line in _student(study, name):
-            wrong.add(name)
             yield study.files["students", name], f"{study.keys[name]}.{line}"
-    yield from _rows_of_tasks(study, study.students.keys() - wrong)
-
-
-def _rows_of_tasks(study: Study, students: set[str]) -> Iterator[Found]:
-    """Yield a line for each task for which a set of training rows has none, and on which a student asks for them.
-
-    Args:
-        study: the study.
-        students: the students whose stages can be read, at every point of their grids.
-    """
-    shown = dict.fromkeys(
-        (student, task)
-        for exhibit in study.exhibits.values()
-        for student in exhibit.students()
-        if student in students and study.students[student].distilled_on == "task"
-        for task, _ in exhibit.metrics_of(student)
-        if task in study.tasks and task in (study.students[student].tasks or study.tasks)
-    )
-    for student, task in shown:
-        for name in training_rows_of(study.students[student]):
-            if name in study.training_rows and (line := _lacking(study.training_rows[name], task, study.tasks[task])):
-                yield study.files["training_rows", name], f"{line}, on which '{student}' is trained"
-
-
-def _lacking(rows: RowSet, name: str, task: Task) -> str:
-    """Return why a set of training rows has none for a task; empty if it has some."""
-    if rows.generator and task.windows:
-        return f"generator: it changes texts and pairs, not the contexts with answers of '{name}'"
-    return "" if rows.generator or name in rows.files else f"files: no file for task '{name}'"
 
 
 def check_scaled(study: Study) -> Iterator[Found]:
@@ -133,9 +100,6 @@ def _stage(study: Study, student: Student, stage: Stage) -> Iterator[str]:
     """Yield what is wrong with the names, the data and the schedules of a stage."""
     if stage.data != "task":
         yield from study.wrong_name("data", "corpus", stage.data, study.corpora)
-    if stage.training_rows:
-        known = study.training_rows
-        yield from study.wrong_name("training_rows", "set of training rows", stage.training_rows, known)
     for index, term in enumerate(stage.terms, start=1):
         yield from study.wrong_name(f"terms.{index}", "objective", term.objective, catalogue.objectives())
         yield from (f"terms.{index}.objective: {line}" for line in data_problems(term.objective, stage.data))

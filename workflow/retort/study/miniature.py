@@ -18,7 +18,7 @@ from retort.specs.protocol import Grid, Protocol
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage
 from retort.specs.task import Task
-from retort.specs.task_files import FileSplit, RowSet
+from retort.specs.task_files import FileSplit
 from retort.study.questions import stages_of
 from retort.study.study import Study
 
@@ -54,8 +54,6 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
         study.corpora[name] = _shrink_corpus(corpus, miniature)
     for name, task in study.tasks.items():
         study.tasks[name] = _shrink_task(task, miniature)
-    for name, rows in study.training_rows.items():
-        study.training_rows[name] = _shrink_row_set(rows, miniature)
     for key, exhibit in study.exhibits.items():
         study.exhibits[key] = exhibit.timed_without_gpu()
     for name in study.sources:
@@ -203,13 +201,6 @@ def _shrink_task(task: Task, miniature: Miniature) -> Task:
     return task.model_copy(update=changed)
 
 
-def _shrink_row_set(rows: RowSet, miniature: Miniature) -> RowSet:
-    """Return a set of few training rows; similar words are looked up in the model, as no word vectors are made."""
-    files = {task: file.model_copy(update={"rows": miniature.rows.train}) for task, file in rows.files.items()}
-    generator = rows.generator and rows.generator.model_copy(update={"copies": 1, "word_vectors": None})
-    return rows.model_copy(update={"files": files, "generator": generator})
-
-
 # --- what sources hold
 
 
@@ -240,12 +231,6 @@ def _made_model(study: Study, name: str, miniature: Miniature) -> MadeModel:
 def _files_of_tasks(study: Study, source: str) -> list[MadeRows]:
     """Return the files of rows that tasks read of a source; two tasks may read the same file."""
     files: dict[str, MadeRows] = {}
-    for rows in study.training_rows.values():
-        for task_name, file in rows.files.items() if rows.source == source else ():
-            task = study.tasks[task_name]
-            if "local" in task.read:
-                (made,) = _rows_of(task, task.train_split, task.splits[task.train_split])
-                files[file.file] = made.model_copy(update={"file": file.file, "count": file.rows})
     for task in study.tasks.values():
         for name, split in task.splits.items() if "local" in task.read else ():
             if (split.source or task.source) == source and name in task.read["local"].files:

@@ -80,11 +80,6 @@ def stages_of(student: Student) -> list[Stage]:
     return [stage for each in tried(student) for stage in each.stages]
 
 
-def training_rows_of(student: Student) -> list[str]:
-    """Return the sets of training rows that a student is trained on, at every point of its own grid if it has one."""
-    return list(dict.fromkeys(stage.training_rows for stage in stages_of(student) if stage.training_rows))
-
-
 def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
     """Return the mapping in nested mappings and lists that a dotted key leads to, and the last part of the key.
 
@@ -266,13 +261,6 @@ def of_corpus(study: Study, name: str) -> set[str]:
     return {f"corpora/{name}", *(f"sources/{each.source}" for each in study.corpora[name].components)}
 
 
-def of_training_rows(study: Study, name: str) -> set[str]:
-    """Return what a set of training rows is made from, besides the rows of the task."""
-    spec = study.training_rows[name]
-    asked = of_model(study, spec.generator.model) if spec.generator and spec.generator.model else set()
-    return {f"training_rows/{name}", *(f"sources/{source}" for source in spec.sources)} | asked
-
-
 def of_task(study: Study, name: str) -> set[str]:
     """Return what training and scoring on a task needs."""
     return {f"tasks/{name}", *(f"sources/{source}" for source in study.tasks[name].sources)}
@@ -297,8 +285,6 @@ def of_student(study: Study, name: str) -> set[str]:
             needed |= of_model(study, student.initialisation.checkpoint)
         for stage in stages_of(student):
             needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
-        for rows in training_rows_of(student):
-            needed |= of_training_rows(study, rows)
     return needed
 
 

@@ -21,7 +21,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import HubSource, Source
 from retort.specs.student import Student, Teacher
 from retort.specs.task import Task
-from retort.specs.task_files import RowSet
 
 
 def _by_number(name: str) -> list[str]:
@@ -42,7 +41,6 @@ class Study:
     models: dict[str, Model] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
     corpora: dict[str, Corpus] = field(default_factory=dict)
-    training_rows: dict[str, RowSet] = field(default_factory=dict)
     protocols: dict[str, Protocol] = field(default_factory=dict)
     papers: dict[str, Paper] = field(default_factory=dict)
     students: dict[str, Student] = field(default_factory=dict)

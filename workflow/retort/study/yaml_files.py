@@ -23,7 +23,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import FolderSource, Source
 from retort.specs.student import Student
 from retort.specs.task import Task
-from retort.specs.task_files import RowSet
 from retort.specs.yaml_reader import read_yaml
 from retort.study.families import model_named, student_entries, with_sizes
 from retort.study.study import Study
@@ -33,7 +32,6 @@ FOLDERS: dict[str, Any] = {
     "models": Model,
     "tasks": Task,
     "corpora": Corpus,
-    "training_rows": RowSet,
     "protocols": Protocol,
 }
 COLUMNS = "papers/columns.yaml"

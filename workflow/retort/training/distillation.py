@@ -190,20 +190,17 @@ def task_specific(
     job: Job,
     settings: TaskDistillationSettings,
     encoded_folder: str,
-    rows: Callable[[StageSettings], Encoded],
+    rows: Encoded,
     seed: int,
     activations: Teacher,
 ) -> TeacherAndData:
-    """Return a teacher that was fine-tuned on a task, with batches of the training rows of each stage."""
+    """Return a teacher that was fine-tuned on a task, with batches of its training rows."""
     _, outputs = head_of(settings.task)
 
     def batches_of(number: int, stage: StageSettings) -> TaskBatches:
         schedule = stage.schedule
-        cut, length = rows(stage).cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
+        cut, length = rows.cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
         return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length, length)
-
-    def labels_of(stage: StageSettings) -> np.ndarray | None:
-        return rows(stage).labels if rows(stage).labelled else None
 
     def score(model: nn.Module, metric: str) -> float:
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
@@ -211,9 +208,9 @@ def task_specific(
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
-        rows=lambda stage: len(rows(stage)),
+        rows=lambda _: len(rows),
         batches=batches_of,
-        labels=labels_of,
+        labels=lambda _: rows.labels if rows.labelled else None,
         score=score,
     )
 
