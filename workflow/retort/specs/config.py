@@ -8,23 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
+from retort.specs import loading
 from retort.specs.base import Distinct, Flag, Name, Real, Spec, Whole
 from retort.specs.loading import Problems
+from retort.specs.scale import Scale
 from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-GPUS = {
-    "pocket": 0,
-    "starts": 0,
-    "rehearsal": 0,
-    "reduced": 1,
-    "reduced-360": 1,
-    "paper": 1,
-}  # GPUs that a training job asks for at each scale
 BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
@@ -67,9 +61,7 @@ class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
-    scale: Literal["pocket", "starts", "rehearsal", "reduced", "reduced-360", "paper"] = Field(
-        default="pocket", description="an entry of workflow/scales"
-    )
+    scale: Name = Field(default="pocket", description="an entry of workflow/scales")
     device: Literal["auto", "cpu"] = Field(
         default="auto", description="auto: GPUs at the scales that are for them; cpu: none, whatever the scale"
     )
@@ -161,14 +153,12 @@ class Config(Spec):
             raise ValueError(f"there is no file {path!r}; null limits nothing")
         return path
 
-    @field_validator("precision")
-    @classmethod
-    def _of_a_gpu(cls, precision: str, info: ValidationInfo) -> str:
-        if precision == "tf32" and info.data.get("device") == "cpu":
-            raise ValueError("tf32 is for GPUs, and device is 'cpu'; write float32")
-        if precision == "tf32" and not GPUS.get(info.data.get("scale", ""), 1):
-            raise ValueError(f"tf32 is for GPUs, and scale '{info.data['scale']}' trains on CPUs; write float32")
-        return precision
+    @model_validator(mode="after")
+    def _of_a_gpu(self) -> Config:
+        if self.precision == "tf32" and not self.gpus:
+            where = "device is 'cpu'" if self.device == "cpu" else f"scale '{self.scale}' trains on CPUs"
+            raise ValueError(f"precision: tf32 is for GPUs, and {where}; write float32")
+        return self
 
     @property
     def file(self) -> str:
@@ -183,6 +173,12 @@ class Config(Spec):
     def folder(self) -> Path:
         """The study's folder; a relative path starts at the root of the repository."""
         return ROOT / self.study
+
+    @property
+    def scales(self) -> Path:
+        """The folder of the scales: that of the study or, where it has none, of the repository."""
+        own = self.folder / "scales"
+        return own if own.is_dir() else ROOT / "workflow" / "scales"
 
     def may_be_sample(self, task: str) -> bool:
         """Return whether the data of a task may have fewer rows than the task expects."""
@@ -205,8 +201,8 @@ class Config(Spec):
 
     @property
     def gpus(self) -> int:
-        """The number of GPUs that a training job asks for."""
-        return 0 if self.device == "cpu" else GPUS[self.scale]
+        """The number of GPUs that a training job asks for: as the scale says, unless the device is the CPU."""
+        return 0 if self.device == "cpu" else _gpus_at(self.scales / f"{self.scale}.yaml")
 
     def workers(self, gpu: bool) -> int:
         """Return the number of processes that prepare batches beside a training on a GPU, or on a CPU."""
@@ -222,6 +218,13 @@ class Config(Spec):
         if self.gpus:
             return "bfloat16"
         return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"
+
+
+@functools.cache
+def _gpus_at(path: Path) -> int:
+    """Return the GPUs that a training asks for at the scale of a file; what is wrong with the file is told later."""
+    scale = loading.one(path, Scale, Problems(ROOT))
+    return scale.gpus if scale else 1
 
 
 @functools.cache

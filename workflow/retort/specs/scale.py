@@ -117,6 +117,7 @@ class Scale(Spec):
         default="",
         description="a scale with the same settings and fewer steps, whose decided claims this one runs again",
     )
+    gpus: Whole = Field(default=1, ge=0, le=1, description="GPUs that a training asks for; 0: it runs on the CPU")
     judged: Flag = Field(default=True, description="scores are held against the printed ones")
     claims: Flag = Field(default=True, description="claims are judged on its scores; else these get a mark")
     submissions: Flag = Field(

@@ -11,7 +11,7 @@ from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
 from retort.specs.base import Names
-from retort.specs.config import ROOT, Config
+from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems
@@ -69,7 +69,10 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         study.columns = loading.named(path, Columns, problems)
     if loading.is_there(path := config.folder / ACROSS):
         study.across = loading.named(path, Across, problems)
-    study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
+    scales = read_scales(config, problems)
+    if config.scale not in scales and config.scale not in problems.unread:
+        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, scales)}")
+    study.scale = scales.get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
     papers = config.papers or [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
@@ -147,8 +150,7 @@ def enter_columns(study: Study, problems: Problems, inside: str = "") -> loading
 
 def read_scales(config: Config, problems: Problems) -> dict[str, Scale]:
     """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
-    own = config.folder / "scales"
-    scales: dict[str, Scale] = loading.folder(own if own.is_dir() else ROOT / "workflow" / "scales", Scale, problems)
+    scales: dict[str, Scale] = loading.folder(config.scales, Scale, problems)
     return scales
 
 
