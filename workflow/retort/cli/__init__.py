@@ -10,14 +10,13 @@ from typing import Any
 import argcomplete
 
 from retort import __version__
-from retort.cli import budgeting, checking, describing, measuring, new_paper, printed_numbers, rehearsing, verify
+from retort.cli import budgeting, checking, measuring, new_paper, printed_numbers, rehearsing, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
 __all__ = [
     "budgeting",
     "checking",
-    "describing",
     "main",
     "measuring",
     "new_paper",
