@@ -16,13 +16,13 @@ from retort.checksums import place_of
 from retort.cli.base import config_of
 from retort.cost.jobs import Job, Jobs
 from retort.engine.attempts import KEPT, checkpoints_of
+from retort.engine.run import LOCKED
 from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.results.lineage import Difference
 from retort.results.verification import EVERYTHING
 
-LOCKS = Path(".snakemake/locks")  # Snakemake's own, of a run that is at work
 Edges = Mapping[str, Iterable[str]]
 
 
@@ -32,7 +32,7 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     Raises:
         RetortError: a run is at work, or the results are of another scale than the configuration's.
     """
-    if LOCKS.is_dir() and any(LOCKS.iterdir()):
+    if LOCKED.is_dir() and any(LOCKED.iterdir()):
         raise RetortError("a run is at work here, or was killed", "wait for its end, or run: snakemake --unlock")
     plan = Plan(config_of(arguments))
     mark_scale(plan.study)

@@ -6,9 +6,11 @@ was planned with, in a folder named after their content, and the environment of 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
+from retort import machine
 from retort.atomic import remove_leftovers, write_json, write_text
 from retort.checksums import digest_of
 from retort.engine.attempts import LOCKS, RUN
@@ -24,6 +27,7 @@ from retort.specs.config import Config
 
 FOLDER = Path("results/runs")
 LATEST = FOLDER / "latest"  # the file that names the latest run
+LOCKED = Path(".snakemake/locks")  # Snakemake's own locks, of a run that is at work or was killed
 VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
 DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
 KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
@@ -60,6 +64,17 @@ def decide(**decided: Any) -> None:
     `begin` tells them more, but it is called in a hook, and Snakemake runs no hooks of a workflow that is a module.
     """
     os.environ[DECIDED] = json.dumps(decided)
+
+
+def tell_of_a_killed_run() -> None:
+    """Say what to type if the latest run was killed on this machine, for Snakemake keeps the lock of such a run."""
+    if "--unlock" in sys.argv or not (LOCKED.is_dir() and any(LOCKED.iterdir())):
+        return
+    with contextlib.suppress(OSError, ValueError):  # no run is known
+        where, _, process = LATEST.read_text(encoding="utf-8").rsplit("-", 2)
+        if where == machine.name() and not machine.is_alive(int(process)):
+            line = "the run before was killed; if its lock stops this one, type: snakemake --unlock"
+            print(line, file=sys.stderr, flush=True)
 
 
 def is_latest() -> bool:
@@ -113,7 +128,7 @@ def begin(config: dict[str, Any], files: dict[str, str]) -> None:
     write_json(folder / "config.json", {**config, **kept})
     os.utime(folder)
     os.environ[VARIABLE] = str(folder)
-    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
+    os.environ[RUN] = f"{machine.name()}-{time.time_ns()}-{os.getpid()}"
     write_text(LATEST, os.environ[RUN])
     for each in (FOLDER, LOCKS):
         remove_leftovers(each)

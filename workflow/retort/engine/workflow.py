@@ -61,6 +61,7 @@ class Run:
         config |= choices
         self.files = {} if self.is_job else run.files_of(decided)
         if not (self.is_job or is_dry):
+            run.tell_of_a_killed_run()
             run.decide(**choices)
             _begin_index(self.plan.study)
 

@@ -1,0 +1,256 @@
+"""The input and output of the audit's checks.
+
+A check goes through printed numbers and finds those that cannot be right, or cannot both be right. A finding says what
+is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. (Those of `readings`
+say in which sense a sentence does not hold.) The page of the audit prints the first line of a check's docstring,
+without "Check that", as the heading of its findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from retort.formatters import condition
+from retort.registry import Registry
+from retort.specs.exhibit import Exhibit
+from retort.specs.model import Architecture
+from retort.specs.paper import Facts, Statement
+from retort.specs.printed import AVERAGE, OF_A_MODEL, Number
+from retort.specs.rows import CellSpec
+from retort.study.study import Study
+from retort.tables.layout import label_of
+from retort.tables.published import printed_tables
+
+TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come out slightly larger
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Group items by a key; keys and items keep their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A number that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
+
+    paper: str
+    where: str
+    printed: str
+    other: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One printed number: paper, table and cell, and the number of runs behind it (0 if unknown)."""
+
+    paper: str
+    table: str
+    cell: CellSpec
+    number: Number
+    runs: int
+
+    @property
+    def where(self) -> str:
+        """The cell as text: table, row, column."""
+        return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The paper, table, row and column."""
+        return self.paper, self.table, self.cell.row, self.cell.column
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is a score on a task."""
+        return bool(self.cell.task) and self.cell.metric not in OF_A_MODEL
+
+    @property
+    def measure(self) -> tuple[str, ...]:
+        """What is measured, as a key: entries of one model with the same key should have the same number."""
+        cell = self.cell
+        if cell.metric == AVERAGE:
+            # a column of an average names no subset
+            metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}
+            return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
+        timed = f"{cell.measurement.batch} {cell.measurement.device}"
+        return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, timed)
+
+    def finding(self, other: str, why: str) -> Finding:
+        """Return the finding that this number would have to be another one."""
+        return Finding(self.paper, self.where, self.number.text, other, why)
+
+    def place_beside(self, other: Entry) -> str:
+        """Return where it is printed, with its paper if `other` is of another one."""
+        return self.where if self.paper == other.paper else f"{self.paper}, {self.where}"
+
+
+def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
+    """List every printed number of a table of models."""
+    columns = {cell.column: cell.spec for cell in table.cells()}
+    numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
+    entries = []
+    for cell in table.cells():
+        number = numbers.get((cell.row, cell.column))
+        if number is None:
+            continue
+        if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
+            tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
+            cell = replace(cell, tasks=tasks)
+        entries.append(Entry(paper, name, cell, number, table.published_runs))
+    return entries
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of a check: how many items (cells, pairs, rows, ...) it looked at, and its findings."""
+
+    count: int
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a model is made of; models of two papers with equal builds can be compared.
+
+    Args:
+        teacher: the published model that it learns from; for a model that is only fine-tuned, that model itself.
+        architecture: its sizes.
+        vocabulary: number of tokens in its vocabulary.
+        positions: maximal length of its input, in tokens.
+        objectives: the objectives of its stages; empty if it is only fine-tuned.
+        published: whether published weights are fine-tuned without distillation.
+    """
+
+    teacher: str
+    architecture: Architecture
+    vocabulary: int
+    positions: int
+    objectives: tuple[str, ...] = ()
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The input of a check: all that papers print, and facts to compare them with.
+
+    Args:
+        tables: every printed table, by (paper, name).
+        entries: every printed number of a table of models.
+        statements: what each paper's text says and claims about its numbers, by paper.
+        facts: the sizes of each data set and the scores of the majority class, by task.
+        models: the build of each student and teacher, by name.
+    """
+
+    tables: dict[tuple[str, str], Exhibit]
+    entries: list[Entry]
+    statements: dict[str, list[Statement]]
+    facts: dict[str, Facts]
+    models: dict[str, Build]
+
+    def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
+        """Group the entries by (paper, table, row), and in each row by column."""
+        rows = grouped(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
+        return {key: {entry.cell.column: entry for entry in row} for key, row in rows.items()}
+
+    def in_rows(self) -> Iterator[tuple[Entry, dict[str, Entry]]]:
+        """Yield each entry with its row, row by row."""
+        for row in self.rows().values():
+            yield from ((entry, row) for entry in row.values())
+
+
+# for each item or group of items that a check looks at: how many items, and what is wrong with them
+Looked = Iterator[tuple[int, Finding | None]]
+checks: Registry[Callable[[Printed], Looked]] = Registry("check")
+
+
+def by_table(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """Group entries by (paper, table)."""
+    return grouped(entries, lambda entry: (entry.paper, entry.table))
+
+
+def by_column(entries: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
+    """Group entries by (paper, table, column)."""
+    return grouped(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
+
+
+def span(entries: list[Entry]) -> str:
+    """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
+    texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
+    return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+
+
+def _builds(study: Study) -> dict[str, Build]:
+    """Return the build of each student and teacher by name."""
+    builds = {}
+    for name, teacher in study.teachers.items():
+        model = study.models[teacher.model]
+        builds[name] = Build(teacher.model, model.architecture, model.vocabulary, model.positions, published=True)
+    for name, student in study.students.items():
+        start, model = student.initialisation.checkpoint, study.model_of(student.teacher)
+        published = bool(start) and not student.stages
+        terms = [term for stage in student.stages for term in stage.terms]
+        builds[name] = Build(
+            start if published and start else study.teachers[student.teacher].model,
+            student.architecture, model.vocabulary, model.positions,
+            tuple(term.objective for term in terms), published,
+        )  # fmt: skip
+    return builds
+
+
+def _merge(findings: list[Finding]) -> list[Finding]:
+    """Merge findings with the same two numbers and the same reason into one that names all places."""
+    alike = grouped(findings, lambda one: (one.paper, *sorted((one.printed, one.other)), one.why))
+    return [replace(same[0], where="; ".join(dict.fromkeys(one.where for one in same))) for same in alike.values()]
+
+
+def printed(study: Study) -> Printed:
+    """Collect the input of the checks from all papers, without studies of our own."""
+    tables = printed_tables(study)
+    return Printed(
+        tables,
+        [entry for (paper, name), table in tables.items() for entry in entries_of(paper, name, table)],
+        {
+            paper: [*study.claims.get(paper, {}).values(), *study.statements.get(paper, {}).values()]
+            for paper, spec in study.papers.items()
+            if not spec.ours
+        },
+        study.facts,
+        _builds(study),
+    )
+
+
+def look(check: str, everything: Printed) -> CheckResult:
+    """Run one check."""
+    looked = list(checks[check](everything))
+    return CheckResult(sum(count for count, _ in looked), _merge([finding for _, finding in looked if finding]))
+
+
+def audit(study: Study) -> dict[str, CheckResult]:
+    """Run every check and return the results by the name of the check."""
+    everything = printed(study)
+    return {name: look(name, everything) for name in checks}
+
+
+def as_text(results: dict[str, CheckResult]) -> str:
+    """Return the audit as text: for each check its condition, then a line for each finding."""
+    lines = []
+    for name, result in results.items():
+        lines += [f"{name}: {condition_of(name)} {len(result.findings)} of {result.count} do not hold."]
+        for finding in result.findings:
+            why = f" ({finding.why})" if finding.why else ""
+            lines.append(f"  {finding.paper}, {finding.where}: {finding.printed}; but {finding.other}{why}")
+        lines.append("")
+    return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
+
+
+def condition_of(name: str) -> str:
+    """Return the condition that a check tests, from its docstring."""
+    return condition(checks[name].__doc__ or "")

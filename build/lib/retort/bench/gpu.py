@@ -1,0 +1,306 @@
+"""The first ten minutes on a GPU: kernels, training steps of real sizes, loading of batches, saving and resuming.
+
+On a CPU, the same is measured on small models, so that tests run all of it. What is measured stands beside what the
+cost model predicts, in lines for the terminal and in a file that can be sent on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import timeit
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from retort.atomic import write_json
+from retort.batch import Batch
+from retort.bench.calibrate import calibrate
+from retort.bench.objective_costs import ROWS, SCHEDULE, Setting, batch_of, peak, seconds
+from retort.cost import losses, memory, work
+from retort.cost.speed import GUESSED, STORED, Speed, Work
+from retort.data.batches import MaskedBatches
+from retort.data.blocks import CorpusInfo, write_blocks
+from retort.errors import RetortError
+from retort.machine import float32_products
+from retort.models import build
+from retort.models.recorder import Recorder
+from retort.objectives import loss_of
+from retort.objectives.relation_forms.choice import TOLERANCE, Problem, choose_ahead, form_on
+from retort.objectives.relation_forms.in_pytorch import Form, plain
+from retort.provenance import environment
+from retort.settings.trainings import TermSettings
+from retort.specs import catalogue
+from retort.specs.model import Architecture
+from retort.training import checkpoint, optim
+
+OUTPUT = Path("results/bench/gpu.json")
+HEAD_SIZES = ((8, 16), (16, 16), (32, 64), (64, 64))  # of student and teacher
+STUDENTS = {384: Architecture(layers=6, heads=12, hidden=384, intermediate=1536)}
+STUDENTS[768] = Architecture(layers=6, heads=12, hidden=768, intermediate=3072)
+BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
+SMALL = (
+    Architecture(layers=2, heads=4, hidden=32, intermediate=64),
+    Architecture(layers=2, heads=4, hidden=64, intermediate=64),
+)
+BERT, XLM_R = 30522, 250002  # tokens of their vocabularies
+MOST_APART = 2.0  # a prediction that is further from the measurement is told in the verdict
+
+
+class Shape(NamedTuple):
+    """A training step: its models, rows and tokens, and how many students share a pass of the teacher."""
+
+    name: str
+    student: Architecture
+    teacher: Architecture | None
+    vocabulary: int
+    rows: int
+    length: int
+    precision: str = "bfloat16"
+    companions: int = 1
+
+
+# MiniLMv2's relations of one layer (Wang et al., 2021), and a fine-tuning
+SHAPES = [
+    *(
+        Shape(f"6x{width} under {name}", STUDENTS[width], teacher, BERT, 64, 512)
+        for width in STUDENTS
+        for name, teacher in (("base", BASE), ("large", LARGE))
+    ),
+    Shape("6x384 under XLM-R base", STUDENTS[384], BASE, XLM_R, 64, 256),
+    Shape("fine-tuning of 6x384 at 128", STUDENTS[384], None, BERT, 32, 128),
+]
+PRECISIONS = ("tf32", "float32")
+COMPANIONS = (2, 4, 8)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step took, beside its predictions; predictions have no companions' memory."""
+
+    shape: str
+    precision: str
+    companions: int
+    seconds: float
+    predicted_seconds: float
+    gigabytes: float | None
+    predicted_gigabytes: float
+    flops: float
+
+
+def shapes_on(device: str) -> list[Shape]:
+    """Return the steps that are measured on a device; on a CPU small ones of the same kinds."""
+    shapes = SHAPES
+    if device == "cpu":
+        small, teacher = SMALL
+        shapes = [each._replace(student=small, teacher=each.teacher and teacher, vocabulary=100) for each in shapes]
+        shapes = [each._replace(rows=4, length=16, precision="float32") for each in shapes]
+    first = shapes[0]
+    others = [first._replace(precision=each) for each in PRECISIONS if device == "cuda"]
+    return [*shapes, *others, *(first._replace(companions=number) for number in COMPANIONS)]
+
+
+def terms_of(shape: Shape) -> list[TermSettings]:
+    """Return the loss of a step: three relations of the last layers, or labels."""
+    if shape.teacher is None:
+        return [TermSettings(objective="supervised", version=1, pairs=[], weight=1.0, options={})]
+    heads = 48 if shape.teacher.hidden % 48 == shape.student.hidden % 48 == 0 else shape.teacher.heads
+    options = {**catalogue.objectives()["relations"].options, "pairs": ["q-q", "k-k", "v-v"], "heads": heads}
+    layers = [(shape.student.layers, shape.teacher.layers)]
+    return [TermSettings(objective="relations", version=1, pairs=layers, weight=1.0, options=options)]
+
+
+class Training:
+    """Students of one teacher on one batch, as the workflow trains companions.
+
+    Args:
+        shape: the step.
+        device: 'cpu' or 'cuda'.
+    """
+
+    def __init__(self, shape: Shape, device: str) -> None:
+        torch.manual_seed(1)
+        self.shape, self.device = shape, device
+        teacher = shape.teacher or shape.student
+        setting = Setting(teacher, shape.student, shape.rows, shape.length, shape.precision, device, 1)
+        self.batch: Batch = batch_of(setting, language=False, vocabulary=shape.vocabulary)
+        own, *students = (
+            build.bert(each, shape.vocabulary, "classification", 3)
+            for each in (teacher, *[shape.student] * shape.companions)
+        )
+        self.teacher, self.students = own.eval().to(device), [each.train().to(device) for each in students]
+        student_shape, teacher_shape = (build.shape_of(each, 3) for each in (self.students[0], self.teacher))
+        self.loss = loss_of(terms_of(shape), student_shape, teacher_shape, ROWS).to(device)
+        self.parameters = [optim.parameters(student) for student in self.students]
+        self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
+
+    def step(self) -> None:
+        """Take a step with each student, after one pass of the teacher."""
+        keys, precision = [self.loss.reads(side) for side in ("student", "teacher")], self.shape.precision
+        autocast = torch.autocast(self.device, torch.bfloat16, enabled=precision == "bfloat16")
+        with float32_products(precision), ExitStack() as stack:
+            theirs: Any = {}
+            if self.shape.teacher:
+                recorder = stack.enter_context(closing(Recorder(self.teacher, keys[1])))
+                with torch.no_grad(), autocast:
+                    theirs = recorder(self.batch)
+            for student, optimiser in zip(self.students, self.optimisers, strict=True):
+                with closing(Recorder(student, keys[0])) as own:
+                    with autocast:
+                        loss = self.loss(own(self.batch), theirs, self.batch)[0]
+                    loss.backward()
+                optimiser.step()
+                optimiser.zero_grad(set_to_none=True)
+
+    def weights(self) -> torch.Tensor:
+        """Return all weights of the first student as one vector."""
+        return torch.cat([parameter.detach().flatten() for parameter in self.parameters[0].values()])
+
+
+def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
+    """Return what the cost model predicts of a step: seconds, bytes, and FLOPs of matrix products."""
+    student, length, schedule = shape.student, shape.length, SCHEDULE.model_copy(update={"batch_size": shape.rows})
+    own = Work(flops=shape.rows * work.TRAINED * work.forward(student, length))
+    own += work.updates(student, shape.vocabulary, schedule, shape.rows)
+    step, taught = memory.of_labels(student, shape.vocabulary, schedule, length, 3, shape.precision), Work()
+    if shape.teacher:
+        terms = terms_of(shape)
+        own += losses.cost_of(terms, student, shape.teacher, length, outputs=0).work.times(shape.rows)
+        taught = Work(flops=shape.rows * work.forward(shape.teacher, length))
+        sizes = (student, shape.teacher, shape.vocabulary, length, 0)
+        step = memory.of_stage(terms, schedule, *sizes, shape.precision)
+    total = own.times(shape.companions) + taught
+    return 3600 * speed.hours(total), step.bytes(shape.rows), total.flops
+
+
+def measure(shape: Shape, device: str, speed: Speed) -> Step:
+    """Measure a step: the shortest of three, after one that warms up."""
+    training = Training(shape, device)
+    training.step()
+    taken = min(seconds(training.step, device) for _ in range(3))
+    held = peak(training.step, device)
+    expected, size, flops = predicted(shape, replace(speed, start=0.0))
+    gigabytes = held / 1e9 if held is not None else None
+    precision, companions = shape.precision, shape.companions
+    return Step(shape.name, precision, companions, taken, expected, gigabytes, size / 1e9, flops / taken)
+
+
+def kernels(device: str) -> Iterator[dict[str, Any]]:
+    """Yield, for each head size and type, the errors of the form that runs here, of `plain`, and the ratio of times.
+
+    Errors are relative to float64, the largest of those of the loss and its gradients, as norms.
+    """
+    place = torch.device(device)
+    form, heads, length = form_on(place), 48 if device == "cuda" else 2, 512 if device == "cuda" else 24
+    for (own, other), dtype in itertools.product(HEAD_SIZES, TOLERANCE):
+        problem = Problem.draw((4, length, own * heads, other * heads, heads), dtype, True, place)
+        with float32_products("float32"):
+            exact = problem.wide().solve(plain)
+            errors = [
+                max(float((x - y).norm() / y.norm()) for x, y in zip(problem.solve(each), exact, strict=True))
+                for each in (form, plain)
+            ]
+        times = [_shortest(problem, each) for each in (form, plain)]
+        yield {
+            "head_sizes": [own, other],
+            "type": str(dtype).removeprefix("torch."),
+            "error": errors[0],
+            "error_of_plain": errors[1],
+            "time": times[0] / times[1],
+            "agrees": errors[0] <= max(TOLERANCE[dtype], 2 * errors[1]),
+        }
+
+
+def _shortest(problem: Problem, form: Form) -> float:
+    """Return the shortest of three times of a form, forward and backward; to read a number is to wait for it."""
+    return min(timeit.repeat(lambda: float(problem.solve(form)[-1].sum()), number=1, repeat=3))
+
+
+def resumed(device: str) -> float:
+    """Return how far weights of a resumed step are from those of the step that was not interrupted: 0 if equal."""
+    training = Training(shapes_on(device)[0], device)
+    training.step()
+    own, optimiser = training.parameters[0], training.optimisers[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "state.safetensors"
+        state = checkpoint.pack(own, {}, optimiser)
+        save_file({name: tensor.contiguous() for name, tensor in state.items()}, file)
+        training.step()
+        whole = training.weights()
+        checkpoint.unpack([file], own, {}, optimiser)
+    training.step()
+    return float((training.weights() - whole).abs().max())
+
+
+def loaded(device: str) -> float:
+    """Return the tokens a second of masked batches of a made corpus that one process prepares."""
+    blocks, length = (1 << 13, 512) if device == "cuda" else (64, 16)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ids = np.random.default_rng(1).integers(5, BERT, (blocks, length)).astype(np.uint16)
+        sums = write_blocks(folder, [ids], length, np.uint16)
+        CorpusInfo(blocks, 4, 0, [0, 1, 2, 3, 4], BERT, [], sums).write(folder)
+        batches = MaskedBatches(folder, 0.15, 32, seed=1)
+        taken = timeit.timeit(lambda: [batches[number] for number in range(blocks // 32)], number=1)
+    return blocks * length / taken
+
+
+def lines(device: str, output: Path = OUTPUT) -> Iterator[str]:
+    """Measure everything on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
+
+    Raises:
+        RetortError: there is no GPU and one is asked for.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise RetortError(f"torch {torch.__version__} sees no GPU", "run it on a node that has one")
+    gpu = device == "cuda"
+    if not gpu:
+        torch.set_num_threads(1)  # as in a training job of the workflow
+    found: dict[str, Any] = environment(device, torch.get_num_threads())
+    form = choose_ahead(torch.device(device)) or "cached: a CPU"
+    yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
+    found["kernels"] = []
+    for each in kernels(device):
+        found["kernels"].append(each)
+        errors = f"error {each['error']:.1e}, plain {each['error_of_plain']:.1e}"
+        yield f"heads of {each['head_sizes']}, {each['type']}: {errors}, time {each['time']:.2f}"
+    precision = "bfloat16" if gpu else "float32"
+    achieved = calibrate(precision, gpu, STORED if gpu else output.with_name("calibration.json"), 20.0 if gpu else 0.1)
+    speed, found["flops"], found["steps"] = replace(GUESSED[gpu], flops=achieved), achieved, []
+    for shape in shapes_on(device):
+        step = measure(shape, device, speed)
+        found["steps"].append(vars(step))
+        yield in_words(step)
+    found["loaded"], found["resumed"] = loaded(device), resumed(device)
+    yield f"{found['loaded']:.2g} tokens a second from one process; a resumed step differs by {found['resumed']:.1g}"
+    found["verdict"] = verdict(found)
+    write_json(output, found)
+    yield f"{found['verdict']} Send {output} if you like."
+
+
+def in_words(step: Step) -> str:
+    """Return a line for a step."""
+    size = "" if step.gigabytes is None else f"{step.gigabytes:.2g} GB ({step.predicted_gigabytes:.2g} predicted), "
+    many = f", {step.companions} students" if step.companions > 1 else ""
+    taken = f"{1000 * step.seconds:.3g} ms ({1000 * step.predicted_seconds:.3g} predicted)"
+    return f"{step.shape}{many}, {step.precision}: {taken}, {size}{step.flops / 1e12:.2g} TFLOP/s"
+
+
+def verdict(found: dict[str, Any]) -> str:
+    """Return what was found, in a sentence or two."""
+    wrong = [each for each in found["kernels"] if not each["agrees"]]
+    ratios = [each["seconds"] / each["predicted_seconds"] for each in found["steps"]]
+    apart = sum(not 1 / MOST_APART <= ratio <= MOST_APART for ratio in ratios)
+    kernels_said = f"{len(wrong)} of {len(found['kernels'])} kernels are too far off" if wrong else "kernels agree"
+    resumes = "a resumed training goes on in the same numbers" if not found["resumed"] else "a resumed step differs"
+    return (
+        f"On {found['device']}, {kernels_said}, {resumes}, and {apart} of {len(ratios)} steps take more than "
+        f"{MOST_APART:g} times as long, or as short, as predicted (median {sorted(ratios)[len(ratios) // 2]:.2g})."
+    )

@@ -1,0 +1,165 @@
+"""The verb `budget`, which chooses what to run for some hours and writes it as a configuration."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from retort.atomic import write_text
+from retort.cli.base import argument, verb, wrapped
+from retort.cli.measuring import config_of_call
+from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, Claim, claims_of, prices_of
+from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
+from retort.cost.jobs import Jobs
+from retort.cost.overview import align, bills_of, hours_of, selected_exhibits, targets_of, with_models
+from retort.errors import RetortError
+from retort.figures.budget import draw_curves
+from retort.judgement.certainty import FIRST_RUNS
+from retort.plan.plan import Plan
+from retort.registry import unknown
+from retort.specs.config import Config, read_config
+
+FILE = "budget.yaml"
+ABSTRACT = "abstract"
+CURVES = "budget.svg"
+HEADING = "# Written by `retort budget {hours:g}`; run it with: snakemake --profile slurm --configfile {file}\n"
+AGAIN = "the claims that are open after these seeds get the hours that are left: ask again then"
+
+
+def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
+    """Return paper or 'abstract' -> weight, from texts such as 'wang2023=2'.
+
+    Raises:
+        RetortError: there is no such paper, or the weight is no number above 0.
+    """
+    weights = {}
+    for name, _, number in (text.partition("=") for text in given):
+        if name not in (known := [*papers, ABSTRACT]):
+            raise unknown("paper", name, known)
+        if not number.replace(".", "", 1).isdecimal() or not float(number):
+            raise RetortError(f"--weight {name}={number}: no number above 0", f"write {name}=2, for twice")
+        weights[name] = float(number)
+    return weights
+
+
+@verb(
+    "budget",
+    argument("hours", type=float, nargs="?", metavar="HOURS", help="on one device, with what finished runs took"),
+    argument("what", nargs="*", metavar="paper", help="only these (default: the papers of the configuration)"),
+    argument("--scale", help="instead of the configuration's"),
+    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
+    argument(
+        "--weight", action="append", default=[], metavar="NAME=2", help="claims of a paper, or 'abstract', count so"
+    ),
+    argument("--curves", action="store_true", help="draw, for the pages and README.md, what any hours decide"),
+    argument("--output", default=FILE, help="the configuration that is written (default: %(default)s)"),
+)
+def budget(arguments: argparse.Namespace) -> int:
+    """Choose the students, tasks and seeds that decide most claims for some hours, and write a configuration."""
+    if not (arguments.curves or (arguments.hours or 0) > 0):
+        raise RetortError("no hours are given", "give those of one device, such as: retort budget 200")
+    config = config_of_call(arguments)
+    prices = prices_of(config, arguments.flops)
+    weights = _weights(arguments.weight, prices.plan.study.papers)
+    claims, begun = list(claims_of(prices.plan.study)), prices.begun()
+    demands = [
+        Demand(
+            f"{claim.paper}/{claim.name}",
+            claim.runs,
+            weights.get(claim.paper, 1.0) * (weights.get(ABSTRACT, 1.0) if claim.in_abstract else 1.0),
+        )
+        for claim in claims
+        if claim.state == OPEN
+    ]
+    if arguments.curves:
+        _draw(config.folder / "papers", _curves(prices, claims, demands))
+        return 0
+    spent = prices.hours(begun, left=False)
+    runs = choose(demands, prices.hours, arguments.hours - spent)
+    chosen = {demand.name for demand in demands if includes(runs, demand.runs)}
+    runs = prices.with_what_is_free(together(runs, begun))
+    now = {name: (tasks, _first(seeds, begun.get(name))) for name, (tasks, seeds) in runs.items()}
+    content = _content(config, prices, arguments.hours, now)
+    write_text(arguments.output, HEADING.format(hours=arguments.hours, file=arguments.output) + _yaml(content))
+    print(*align(_rows(claims, chosen)), "", sep="\n")
+    planned, asked = prices.hours(runs), _hours(content, prices)
+    trainings = sum(len(tasks) for tasks, _ in now.values())
+    summary = (
+        f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; {asked:,.1f} hours "
+        f"as their jobs are cut now. All seeds of the choice take {planned:,.1f} of {arguments.hours:g} hours, and "
+        f"finished runs took {spent:,.1f}."
+    )
+    first = f"It holds the first {FIRST_RUNS} seeds of what is new; {AGAIN}." if now != runs else ""
+    print(*map(wrapped, filter(None, [summary, first, EXPECTED])), sep="\n")
+    return 0
+
+
+def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) -> dict[str, list[list[float]]]:
+    """Return paper -> the hours and the number of decided claims after each addition, the first without hours."""
+    curves = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        own = [demand for demand in demands if demand.name.startswith(f"{paper}/")]
+        known = sum(claim.state == DECIDED for claim in claims if claim.paper == paper)
+        curves[paper] = [
+            [round(prices.hours(runs), 1), known + sum(includes(runs, demand.runs) for demand in own)]
+            for runs in ({}, *steps_of(own, prices.hours))
+        ]
+    return curves
+
+
+def _draw(folder: Path, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """Draw the curve of each paper into its folder, and all of them together beside these."""
+    draw_curves(curves, {"svg": str(folder / CURVES)})
+    for paper, curve in curves.items():
+        draw_curves({paper: curve}, {"svg": str(folder / paper / CURVES)})
+
+
+def _first(seeds: int, known: tuple[frozenset[str], int] | None) -> int:
+    """Return the seeds that are run next: the first two of a student without scores."""
+    return seeds if known else min(seeds, FIRST_RUNS)
+
+
+def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, Any]:
+    """Return the content of a configuration that makes some runs and no others."""
+    handed = {"run_sources", "companions", "seeds_divided", "budget"}
+    every, left = defaultdict[str, set[str]](set), {}
+    for name, task in prices.plan.pairs:
+        every[name].add(task)
+    spent = prices.hours(runs)
+    for name, tasks in sorted(every.items()):
+        if tasks - runs.get(name, (frozenset(), 0))[0]:
+            left[name] = round(prices.hours(together(runs, prices.whole(name, tasks))) - spent, 2)
+    chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
+    kept = config.model_dump(mode="json", exclude_defaults=True, exclude=handed)
+    return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
+
+
+def _yaml(content: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=118, default_flow_style=None)
+
+
+def _hours(content: Mapping[str, Any], prices: Prices) -> float:
+    """Return the hours of the jobs that a configuration asks for, with companions."""
+    plan = Plan(read_config(dict(content)))
+    targets = targets_of(plan, selected_exhibits(plan.study, []), whole=True)
+    return hours_of(with_models(bills_of(Jobs(plan), targets)[-1].left), prices.speed)
+
+
+def _rows(claims: Iterable[Claim], chosen: set[str]) -> list[list[str]]:
+    """Return a table of the claims of each paper by what becomes of them, and the total."""
+    without, within, beyond = "no training", "in the budget", "not in the budget"
+    columns = [without, DECIDED, within, beyond, FAR, UNKNOWN, CANNOT]
+    counts = defaultdict[str, Counter[str]](Counter)
+    for claim in claims:
+        state = within if f"{claim.paper}/{claim.name}" in chosen else beyond
+        column = claim.state if claim.state != OPEN else state if claim.runs else without
+        for paper in (claim.paper, "total"):
+            counts[paper][column] += 1
+    total = counts.pop("total", Counter())
+    named = [*counts.items(), ("total", total)]
+    return [["claims", *columns], *([paper, *(str(count[name]) for name in columns)] for paper, count in named)]

@@ -1,0 +1,185 @@
+"""What it takes to decide claims: students, tasks and seeds, for `retort budget` and `retort cost --claims`."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+
+from retort.cost.budget import NONE, Prices, Runs, together
+from retort.cost.overview import align, selected_exhibits
+from retort.cost.speed import speed_of_device
+from retort.judgement.certainty import FIRST, LOOKS, assumed_by, level_of, outcome, shares_of
+from retort.judgement.comparisons import NumberedCell, Reached
+from retort.judgement.judge import Key, Kind, Side, decide, ours, published, with_dev
+from retort.plan.plan import Plan
+from retort.results import tidy
+from retort.specs.config import Config, read_config
+from retort.specs.exhibit import Exhibit
+from retort.specs.paper import Statement
+from retort.study.cells import sent_tasks
+from retort.study.questions import missing_for, runs_at_scale
+from retort.study.study import Study
+
+SEEDS = (2, 3, 4, 6, 10, 20)  # of each student; what needs more is out of reach
+SURER = 1.43  # times the deviations: (z(97.5 %) + z(80 %)) / z(97.5 %), so that a claim is decided with a power of 80 %
+
+DECIDED, OPEN = "decided", "open"  # by the scores that are there; by further runs
+FAR, UNKNOWN = "out of reach", "not printed"  # by more than 20 seeds; there is no printed difference to expect
+CANNOT = "not ours"  # its numbers are of others' models, or it has none
+EXPECTED = (
+    f"Seeds: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim with a power of about 80 %, if differences "
+    "are as printed, or as in the scores that are there, with the deviations that are printed, or assumed by the table "
+    "(0.6 points by default)."
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, and what it takes to decide it.
+
+    Args:
+        paper: its paper.
+        name: its name there.
+        state: `DECIDED`, `OPEN`, `FAR`, `UNKNOWN` or `CANNOT`.
+        runs: what decides an open claim.
+        in_abstract: whether the abstract makes it.
+        tables: the tables with its numbers.
+    """
+
+    paper: str
+    name: str
+    state: str
+    runs: Runs
+    in_abstract: bool = False
+    tables: tuple[str, ...] = ()
+
+
+def most_seeds(runs: Runs) -> int:
+    """Return the seeds of the student that has most; 0 if nothing is trained."""
+    return max((seeds for _, seeds in runs.values()), default=0)
+
+
+def claims_of(study: Study) -> Iterator[Claim]:
+    """Yield the claims of all papers."""
+    for paper, statements in study.claims.items():
+        exhibits = {name: study.exhibits[paper, name] for name in study.exhibits_of(paper)}
+        printed = published(exhibits)
+        for name, claim in statements.items():
+            state, runs = _needs(study, paper, claim, {table: exhibits[table] for table in claim.tables}, printed)
+            yield Claim(paper, name, state, runs, claim.where.startswith("abstract"), tuple(claim.tables))
+
+
+def _needs(
+    study: Study, paper: str, claim: Statement, exhibits: Mapping[str, Exhibit], printed: Side
+) -> tuple[str, Runs]:
+    """Return the state of a claim, and what decides it."""
+    if not claim.compare:
+        return CANNOT, {}
+    files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
+    lines = {name: tidy.read(path) for name, path in files.items() if path.is_file()}
+    own = with_dev(claim, ours(exhibits, tidy.for_claims(study, lines)))
+    if outcome(claim, own, assumed_by(study, paper), level_of(study, claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
+        return DECIDED, {}
+    trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
+    once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}
+    expected: dict[Key, NumberedCell] = {}
+    for key, runs in trained.items():
+        if key in own.cells:
+            expected[key] = _wider(own.cells[key])
+        elif key in printed.cells:
+            n, unit = 0, "x100" if runs else ""
+            expected[key] = replace(printed.cells[key], n=n, unit=unit, std=None, by_seed=())
+    if trained and not any(trained.values()):
+        return OPEN, {}
+    side = Side(expected, {}, Reached)
+    verdict = decide(claim, side)
+    if isinstance(verdict, str) or verdict.holds is None:
+        return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
+    every: Runs = reduce(together, (runs for key, runs in trained.items() if key in expected), NONE)
+
+    def decided(seeds: int) -> bool:
+        prior = assumed_by(study, paper)
+
+        def assumed(cell: NumberedCell) -> float:
+            key = (cell.table, cell.row, cell.column)
+            known = printed.cells[key].std if key in printed.cells else None
+            return SURER * (known or prior(cell)) * (seeds**0.5 if key in once else 1)
+
+        shares = shares_of(claim, side, assumed, seeds, LOOKS[1], draws=FIRST)
+        return shares.shows_true if verdict.holds else shares.shows_false
+
+    there = max((cell.n for cell in own.cells.values() if cell.n), default=0)
+    further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
+    if not further or not decided(further[-1]):
+        return FAR, {}
+    seeds = further[bisect.bisect_left(further[:-1], True, key=decided)]
+    return OPEN, {name: (tasks, 1 if name in study.teachers else seeds) for name, (tasks, _) in every.items()}
+
+
+def _runs_of(study: Study, exhibit: Exhibit, key: Key) -> Runs | None:
+    """Return what is trained for a cell, under one seed; None if this scale cannot measure it."""
+    cells = {(cell.row, cell.column): cell for cell in exhibit.cells()}
+    if key[1:] not in cells:
+        return {} if exhibit.trainings() else None  # costs are computed
+    parts = [cells[key[1:]]]
+    if first := parts[0].spec.mean_of or [name for name in (parts[0].spec.change_from,) if name]:
+        parts = [cells[key[1], column] for column in (*first, *filter(None, [parts[0].before]))]
+    if any(not cell.student for cell in parts):
+        return None
+    pairs = [(student, task) for cell in parts for student in cell.students for task, _ in cell.scored]
+    able = [pair for pair in pairs if runs_at_scale(study, *pair) and not missing_for(study, *pair)]
+    if (pairs and not able) or any(cell.student in study.not_run for cell in parts):
+        return None
+    runs: Runs = reduce(together, ({student: (frozenset([task]), 1)} for student, task in able), NONE)
+    return runs
+
+
+def _is_sent(study: Study, exhibit: Exhibit, key: Key) -> bool:
+    """Return whether a server scores a cell, so that our score on dev of one run stands in for it."""
+    return any(bool(sent_tasks(study, cell)) for cell in exhibit.cells() if (cell.row, cell.column) == key[1:])
+
+
+def _wider(cell: NumberedCell) -> NumberedCell:
+    """Return a cell of ours with its spread times `SURER`."""
+    mean = cell.number.value
+    by_seed = tuple((seed, mean + SURER * (score - mean)) for seed, score in cell.by_seed)
+    return replace(cell, std=cell.std and SURER * cell.std, by_seed=by_seed)
+
+
+def prices_of(config: Config, flops: float | None) -> Prices:
+    """Return the prices of everything that a configuration can run, each student trained without companions."""
+    alone = read_config({**config.model_dump(), "budget": None, "companions": {}}, config.file)
+    return Prices(Plan(alone), speed_of_device(flops, config.gpus > 0, alone))
+
+
+def lines_of_claims(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
+    """Yield the lines of `cost --claims`: seeds and hours of each claim, and hours of each table.
+
+    Args:
+        config: the checked configuration.
+        names: each 'paper' or 'paper/table'; all papers of the configuration if empty.
+        flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
+    """
+    prices = prices_of(config, flops)
+    plan, device = prices.plan, "GPU" if config.gpus else "CPU"
+    shown = {"/".join(key) for key in selected_exhibits(plan.study, names)}
+    tables = dict.fromkeys(sorted(shown), NONE)
+    for cell in plan.cells:
+        if (name := f"{cell.paper}/{cell.table}") in tables:
+            tables[name] = together(tables[name], prices.whole(cell.student, [cell.task]))
+    claims = [claim for claim in claims_of(plan.study) if shown & {f"{claim.paper}/{table}" for table in claim.tables}]
+    for heading, runs_of, state_of in (
+        ("claim", {f"{claim.paper}/{claim.name}": claim.runs for claim in claims}, [claim.state for claim in claims]),
+        ("table", tables, [""] * len(tables)),
+    ):
+        rows = [[heading, "seeds", f"{device} hours", "beside the others", ""]]
+        every = prices.hours(reduce(together, runs_of.values(), NONE))
+        for (name, runs), state in zip(runs_of.items(), state_of, strict=True):
+            others = reduce(together, (other for key, other in runs_of.items() if key != name), NONE)
+            hours = [f"{prices.hours(runs):,.1f}", f"{every - prices.hours(others):,.1f}"] if runs else ["-", "-"]
+            rows.append([name, str(most_seeds(runs) or "-"), *hours, state])
+        yield from (*align(rows), "")
+    yield f"Hours of what is still to run, each student trained alone. {EXPECTED}"

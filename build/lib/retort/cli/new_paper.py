@@ -1,0 +1,176 @@
+"""The verb `new`: the folder of a further paper, from a table that it prints."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from retort.atomic import write_text
+from retort.cli.base import argument, config_of, verb
+from retort.errors import RetortError
+from retort.plan.plan import relative_to_here
+from retort.specs.printed import METRIC_NAMES, NOTHING, Heading, TextRow, header, read_number, row_names
+from retort.specs.schemas import NAME, schema_line
+from retort.specs.task import Task
+from retort.study.load import read
+from retort.study.table_cells import PrintedTable, read_table
+
+CHOOSE = "# choose: "
+OF_MODELS = {r"#?params?.*|parameters.*|size.*": "parameters", r"speed-?up.*": "speed-up", r"latency.*": "latency",
+             r"#?layers": "layers", r"hidden( size)?": "hidden"}  # fmt: skip
+AVERAGE = {"avg", "average", "mean"}
+SUBSETS = {"m": "matched", "mm": "mismatched"}  # as papers write them -> subsets of tasks
+SPLITS = {"test": "test", "development": "dev", "dev": "dev", "validation": "dev"}
+
+
+@verb(
+    "new",
+    argument("paper", help="the name of its folder: letters and digits, with single dashes between them"),
+    argument("--from", dest="table", required=True, help="a table that it prints: a .csv file, or its LaTeX source"),
+)
+def new_paper(arguments: argparse.Namespace) -> int:
+    """Write the folder of a further paper from a table that it prints, and list what is left to choose."""
+    config, name = config_of(arguments), arguments.paper
+    folder = config.folder / "papers" / name
+    if not re.fullmatch(NAME, name):
+        hint = "write letters and digits, with single dashes between them, such as lee2025"
+        raise RetortError(f"'{name}' is no name of a folder of a paper", hint)
+    if folder.exists():
+        raise RetortError(
+            f"{relative_to_here(folder)} exists already", "give another name, or write a further table by hand"
+        )
+    table = read_table(Path(arguments.table))
+    study, _ = read(config)
+    texts = {"paper": _paper(name), "table1": _table(table, study.tasks)}
+    folder.mkdir(parents=True)
+    for file, text in texts.items():
+        path = folder / f"{file}.yaml"
+        write_text(path, schema_line(path, file.rstrip("1")) + text)
+        print(f"{relative_to_here(path)}: written; to choose:")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if CHOOSE in line:
+                print(f"  line {number}: {line.partition(CHOOSE)[2]}")
+    return 0
+
+
+def _paper(name: str) -> str:
+    title = f"title: {name} {CHOOSE}the name of its method, or a short title"
+    return f"{title}\nreference: {name} {CHOOSE}authors, year, title, and where it was published\n"
+
+
+def _table(table: PrintedTable, tasks: Mapping[str, Task]) -> str:
+    """Return the file of a table, without its first line; a comment marks what could not be guessed."""
+    columns = list(_columns(table, tasks))
+    numbers = sum(read_number(cell) is not None for _, _, cells in table.rows for cell in cells)
+    odd = [cell for _, _, cells in table.rows for cell in cells if not read_number(cell) and cell not in NOTHING]
+    caption = table.caption.lower()
+    split = next((split for word, split in SPLITS.items() if word in caption), "")
+    scored = any("task" in column for column, _ in columns)
+    names, labels = _planned([label for _, label, _ in table.rows]), []
+    for (group, label, _), name in zip(table.rows, names, strict=True):
+        labels.append({"label": label, "planned": name} | ({"group": group} if group else {}))
+    fields = [
+        (f"kind: {'scores' if scored else 'profiles'}", ""),
+        (f"title: {_flow(table.caption or 'Table 1')}", "" if table.caption else "what it shows, in one line"),
+        ("question: What does it show?", "the question that it answers, in one sentence"),
+        *([(f"split: {split or 'dev'}", "" if split else "dev or test")] if scored else []),
+        (f"numbers: {numbers}", "count the numbers of the printed table yourself, without deviations; these were read"),
+        (f"stub: {_flow(table.stub)}", ""),
+        ("columns:", ""),
+        *((f"  - {_flow(column)}", choice) for column, choice in columns),
+        ("rows:", "'student: NAME' in place of 'planned' once a student exists; 'quoted: WHOSE' for a quoted row"),
+        *((f"  - {_flow(row)}", "") for row in labels),
+        ("printed: |", ""),
+    ]
+    if odd:
+        fields.insert(-1, ("", f"mend the cells that are no numbers: {', '.join(map(repr, odd))}"))
+    lines = [f"{text}{' ' * bool(text)}{CHOOSE}{choice}" if choice else text for text, choice in fields]
+    return "\n".join([*lines, *(f"  {line}" for line in _block(table)), ""])
+
+
+def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each column, and what the author has to choose about it; empty if all of it could be guessed."""
+    scores: dict[str, int] = {}  # name of a column of scores -> its number
+    for number, (heading, label) in enumerate(table.columns):
+        column: dict[str, Any] = {"label": label} | ({"heading": heading} if heading else {})
+        words = label.lower()
+        of_model = [metric for pattern, metric in OF_MODELS.items() if re.fullmatch(pattern, words)]
+        if of_model:
+            yield {**column, "metric": of_model[0]}, ""
+        elif words.rstrip(".") in AVERAGE and scores:
+            fits = all(_is_mean(cells, number, list(scores.values())) for _, _, cells in table.rows)
+            yield (
+                {**column, "mean_of": list(scores)},
+                "" if fits else "the columns whose mean it is; some rows have another",
+            )
+        elif task := _task(label, tasks) or _task(f"{heading} {label}", tasks):
+            scores[Heading(label=label, heading=heading).name] = number
+            measured, choice = _measured(f"{heading} {label}", label, tasks[task])
+            yield {**column, "task": task, **measured}, choice
+        else:
+            yield column, "'task' and 'metric'; `retort list tasks` prints the tasks"
+
+
+def _task(text: str, tasks: Mapping[str, Task]) -> str:
+    """Return the task that a heading names ('SST-2', 'SQuAD v2.0', 'STS'); empty if there is none."""
+    name = _letters(re.sub(r"\(.*?\)|v(?=\d)", "", text.lower()))
+    begins = [task for task in sorted(tasks, key=len, reverse=True) if name.startswith(_letters(task))]
+    return next(iter(begins or [task for task in tasks if len(name) > 2 and task.startswith(name)]), "")
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text)
+
+
+def _measured(text: str, label: str, task: Task) -> tuple[dict[str, str], str]:
+    """Return metric and subset of a column of scores, and what is left to choose."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    known = {word.lower(): metric for metric, names in METRIC_NAMES.items() for word in names}
+    named = [known[word] for word in words if known.get(word) in task.metrics]
+    found = {"metric": (named or task.metrics)[0]}
+    choices = [] if named or len(task.metrics) == 1 else [f"the metric, one of {', '.join(task.metrics)}"]
+    if task.subsets:
+        last = re.findall(r"[a-z0-9]+", label.lower())[-1:]
+        subset = [SUBSETS.get(word, word) for word in last if SUBSETS.get(word, word) in task.subsets]
+        found["subset"] = (subset or task.subsets)[0]
+        choices += [] if subset else [f"the subset, one of {', '.join(task.subsets)}"]
+    return found, "; ".join(choices)
+
+
+def _is_mean(cells: list[str], number: int, others: list[int]) -> bool:
+    """Return whether a printed number is the mean of others up to rounding, or one of them is not printed."""
+    mean, parts = read_number(cells[number]), [read_number(cells[other]) for other in others]
+    read = [part for part in parts if part]
+    if not mean or len(read) < len(parts):
+        return True
+    return abs(sum(part.value for part in read) / len(read) - mean.value) <= mean.half + max(part.half for part in read)
+
+
+def _planned(labels: list[str]) -> list[str]:
+    """Return a name for the student of each row, each another one."""
+    names: list[str] = []
+    for number, label in enumerate(labels, start=1):
+        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or f"row-{number}"
+        names.append(f"{name}-{number}" if name in names else name)
+    return names
+
+
+def _flow(value: Any) -> str:
+    """Return a value in YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _block(table: PrintedTable) -> list[str]:
+    """Return the lines of the block of printed cells, aligned but for a first line of headings over several columns."""
+    heads = header(table.stub, table.columns)
+    names = row_names([TextRow(label=label, group=group) for group, label, _ in table.rows])
+    lines = [heads[-1], *([name, *row[2]] for name, row in zip(names, table.rows, strict=True))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = [" | ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)) for line in lines]
+    return [line.rstrip() for line in [*(" | ".join(head) for head in heads[:-1]), *aligned]]

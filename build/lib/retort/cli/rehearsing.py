@@ -1,0 +1,103 @@
+"""The verb `rehearse`, which runs every job of the papers' plan in miniature, in one process."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from retort.cli.base import argument, config_of, verb
+from retort.cost.jobs import Jobs
+from retort.cost.resources import fits_one_job
+from retort.engine.attempts import LOCKS, RUN
+from retort.engine.failures import print_what_there_is
+from retort.engine.locks import claimed
+from retort.engine.workflow import mark_scale
+from retort.plan.plan import Plan
+from retort.plan.sharing import jobs_of
+from retort.registry import unknown
+from retort.rehearsal.rehearse import Ran, distinct_trainings, run, summary, with_progress
+from retort.specs.config import Config, read_config
+
+FOLDER = "results/rehearsal"
+
+
+def rehearsal_config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration at scale `rehearsal`, with all papers: the widths of models depend on all students.
+
+    Settings for a cluster, for a GPU, and for published data and models are reset.
+    """
+    config = config_of(arguments)
+    content = config.model_dump(exclude={"run_sources"})
+    precision = "auto" if content["precision"] == "tf32" else content["precision"]
+    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
+    return read_config({**content, **unset, "scale": "rehearsal", "precision": precision}, config.file)
+
+
+def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
+    """Return the files that a call asks for.
+
+    Raises:
+        RetortError: there is no such paper.
+    """
+    strange = [paper for paper in papers if paper not in plan.study.papers]
+    if strange:
+        raise unknown("paper", strange[0], plan.study.papers)
+    if not distinct:
+        return [f"reports/{paper}/index.html" for paper in papers] or ["reports/index.html"]
+    chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
+    return [address for address, paper in chosen.items() if not papers or paper in papers]
+
+
+def _content(plan: Plan) -> dict[str, Any]:
+    """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
+    together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
+    companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
+    return {**plan.config.model_dump(mode="json"), "study": str(plan.config.folder), "companions": companions}
+
+
+@verb(
+    "rehearse",
+    argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
+    argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
+    argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
+)
+def rehearse(arguments: argparse.Namespace) -> int:
+    """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
+    plan, folder = Plan(rehearsal_config(arguments)), Path(arguments.folder)
+    targets = _targets(plan, arguments.papers, arguments.distinct)
+    if not targets:
+        print(f"no student of {', '.join(arguments.papers) or 'these papers'} is trained")
+        return 0
+    content = _content(plan)
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(folder), claimed(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
+        return _rehearse(content, targets, arguments)
+
+
+def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.Namespace) -> int:
+    """Run the jobs behind some files in the current folder; return the exit status."""
+    plan = Plan(read_config(content))
+    mark_scale(plan.study)
+    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
+    jobs = Jobs(plan)
+    ordered = list(jobs.behind(targets))
+    ran: list[Ran] = []
+    try:
+        for each in with_progress(run(ordered, content), len(ordered)):
+            ran.append(each)
+    except KeyboardInterrupt:
+        print(f"stopped after {len(ran)} jobs; run it again to go on", file=sys.stderr)
+        return 1
+    print(*summary(ran), sep="\n")
+    where = ""
+    if not arguments.distinct:
+        print_what_there_is(jobs, content, targets)
+        where = f"; the pages are in {Path('reports').absolute()}"
+    failed = sum(each.failed for each in ran)
+    print(f"{len(ran)} jobs, {failed} failed{where}")
+    return min(failed, 1)

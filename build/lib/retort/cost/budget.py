@@ -1,0 +1,194 @@
+"""What to run for some hours: a greedy choice of the claims that they decide, over the jobs that claims share.
+
+A claim is decided when all of its students are trained on its tasks, each under as many seeds as it needs. The choice
+is greedy: again and again it adds what still fits and decides most for each further hour: a claim, or all open claims
+about one student. Then each chosen claim, and all about one student, are given up once, to see whether others that fit
+then count more. This is no optimum; a test compares it with one.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retort.cost.jobs import Job, Jobs
+from retort.cost.overview import hours_of, with_models
+from retort.cost.speed import Speed
+from retort.plan.plan import Plan
+from retort.study.cells import score_address
+from retort.study.questions import seeds_of
+
+Runs = Mapping[str, tuple[frozenset[str], int]]  # student or teacher -> its tasks, and the seeds on each of them
+Price = Callable[[Runs], float]  # the hours that some runs still take
+NONE: Runs = {}
+FREE = 1e-9  # hours
+
+
+def together(first: Runs, second: Runs) -> Runs:
+    """Return runs that include two others; a student has the same seeds on all of its tasks."""
+    runs = dict(first)
+    for name, (tasks, seeds) in second.items():
+        known, least = runs.get(name, (frozenset[str](), 0))
+        runs[name] = (known | tasks, max(seeds, least))
+    return runs
+
+
+def includes(runs: Runs, part: Runs) -> bool:
+    """Return whether runs include others."""
+    return all(
+        name in runs and tasks <= runs[name][0] and seeds <= runs[name][1] for name, (tasks, seeds) in part.items()
+    )
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What decides a claim.
+
+    Args:
+        name: 'paper/claim'.
+        runs: what is trained for it; nothing for a claim about sizes.
+        weight: what it counts.
+    """
+
+    name: str
+    runs: Runs
+    weight: float = 1.0
+
+
+def choose(demands: Sequence[Demand], price: Price, hours: float) -> Runs:
+    """Return what to run for some hours at most.
+
+    Args:
+        demands: the open claims.
+        price: the hours of some runs; more runs never take less.
+        hours: what may be spent.
+    """
+    runs = _add(demands, {}, price, hours)
+    decided = [each for each in demands if each.runs and includes(runs, each.runs)]
+    about = (frozenset(each.name for each in decided if name in each.runs) for name in runs)
+    for given_up in dict.fromkeys([*(frozenset([each.name]) for each in decided), *about]):
+        others = [each for each in demands if each.name not in given_up]
+        kept = functools.reduce(together, (each.runs for each in others if includes(runs, each.runs)), NONE)
+        changed = _add(demands, _add(others, kept, price, hours), price, hours)
+        if weight_of(demands, changed) > weight_of(demands, runs):
+            runs = changed
+    return runs
+
+
+def steps_of(demands: Sequence[Demand], price: Price) -> Iterator[Runs]:
+    """Yield the runs of a greedy choice without a limit, one claim of its additions after another, cheap ones first."""
+    runs = NONE
+    while (more := _better(demands, runs, price, math.inf)) is not runs:
+        while added := [each.runs for each in demands if includes(more, each.runs) and not includes(runs, each.runs)]:
+            yield (runs := min((together(runs, each) for each in added), key=price))
+
+
+def _add(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
+    """Return some runs with all that is added to them."""
+    while (more := _better(demands, runs, price, hours)) is not runs:
+        runs = more
+    return runs
+
+
+def _better(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
+    """Return some runs with the addition that fits and decides most for each further hour; unchanged without one."""
+    left = [each for each in demands if not includes(runs, each.runs)]
+    best, rate, spent = runs, 0.0, price(runs)
+    for addition in _additions(left, runs):
+        taken = price(addition)
+        gain = weight_of(left, addition) / max(taken - spent, FREE)
+        if taken <= hours and gain > rate:
+            best, rate = addition, gain
+    return best
+
+
+def _additions(left: Sequence[Demand], runs: Runs) -> Iterator[Runs]:
+    """Yield some runs with each claim's, and with those of all claims about each student."""
+    yield from (together(runs, each.runs) for each in left)
+    for student in dict.fromkeys(name for each in left for name in each.runs if name not in runs):
+        yield functools.reduce(together, [each.runs for each in left if student in each.runs], runs)
+
+
+def weight_of(demands: Iterable[Demand], runs: Runs) -> float:
+    """Return what the claims count that some runs decide."""
+    return sum(each.weight for each in demands if includes(runs, each.runs))
+
+
+class Prices:
+    """The hours of runs on one device: of the jobs that are not done, each once, of those that run a model.
+
+    Args:
+        plan: the plan, without a budget and without companions.
+        speed: of the device.
+    """
+
+    def __init__(self, plan: Plan, speed: Speed) -> None:
+        self.plan, self.jobs, self.speed = plan, Jobs(plan), speed
+        self._parts_of = functools.cache(self._uncached_parts_of)
+        self._parts_of_tasks = functools.cache(self._uncached_parts_of_tasks)
+
+    def hours(self, runs: Runs, left: bool = True) -> float:
+        """Return the hours of some runs.
+
+        Args:
+            runs: the runs.
+            left: leave out what is done.
+        """
+        shared, of_seeds = dict[str, float](), 0.0
+        for student, (tasks, seeds) in runs.items():
+            before, of_tasks = self._parts_of_tasks(student, tasks, left)
+            shared |= before
+            of_seeds += sum(each * max(0, seeds - made) for each, made in of_tasks)
+        return of_seeds + sum(shared.values())
+
+    def whole(self, student: str, tasks: Iterable[str]) -> Runs:
+        """Return the runs of a student or teacher on some tasks under all of its seeds."""
+        return {student: (frozenset(tasks), len(seeds_of(self.plan.study, student)))}
+
+    def with_what_is_free(self, runs: Runs) -> Runs:
+        """Return some runs with the scores of teachers that are trained for them anyway."""
+        spent = self.hours(runs)
+        for name, task in self.plan.pairs:
+            more = together(runs, self.whole(name, [task])) if name in self.plan.study.teachers else runs
+            runs = more if self.hours(more) <= spent else runs
+        return runs
+
+    def begun(self) -> Runs:
+        """Return the runs of which there is a score."""
+        every = [{name: (frozenset([task]), self._made(name, task))} for name, task in self.plan.pairs]
+        return functools.reduce(together, [each for each in every if next(iter(each.values()))[1]], {})
+
+    def _made(self, student: str, task: str) -> int:
+        """Count the seeds of a student on a task that have a score."""
+        return len(list(Path(score_address(student, task, 0)).parent.glob("seed-*[0-9].json")))
+
+    def _uncached_parts_of_tasks(
+        self, student: str, tasks: frozenset[str], left: bool
+    ) -> tuple[dict[str, float], list[tuple[float, int]]]:
+        """Return what `_parts_of` gives for some tasks: all jobs before the seeds, and the seeds on each task."""
+        parts = [self._parts_of(student, task, left) for task in sorted(tasks)]
+        before = {key: hours for jobs, _, _ in parts for key, hours in jobs.items()}
+        return before, [(each, made) for _, each, made in parts]
+
+    def _uncached_parts_of(self, student: str, task: str, left: bool) -> tuple[dict[str, float], float, int]:
+        """Return the hours of the jobs before the seeds, by key, those of a seed, and how many seeds are made."""
+        plan = self.plan
+        seed = seeds_of(plan.study, student)[0]
+        score = score_address(student, task, seed)
+        job = self.jobs.at(score)
+        assert job is not None  # a rule makes each score
+        sent = plan.sends and task in plan.settings.predictions and (student, seed) in plan.sent
+        paths = [*job.inputs, *([f"results/answers/{student}/seed-{seed}/{task}.json"] if sent else [])]
+        of_seeds = student not in plan.study.teachers
+        before = self._hours([] if of_seeds else [score], left) | self._hours(paths, left)
+        before.pop(job.key if of_seeds else "", None)
+        each = self.speed.hours(self.jobs.estimates.of_seed(student, task).work) if of_seeds else 0.0
+        return before, each, self._made(student, task) if left else 0
+
+    def _hours(self, paths: Sequence[str], left: bool) -> dict[str, float]:
+        """Return key -> hours of each job with a model behind some files."""
+        jobs: list[Job] = with_models(self.jobs.behind(paths, stop_at_done=left))
+        return {job.key: hours_of([job], self.speed) for job in jobs}

@@ -1,0 +1,193 @@
+"""The report that `retort cost` prints: the cost of each table; what several tables need is counted in the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from retort.cost.jobs import Job, Jobs
+from retort.cost.speed import (
+    BY_KERNELS,
+    GUESS_WITHIN,
+    GUESSED,
+    H100,
+    MEASURED_WITHIN,
+    Speed,
+    Work,
+    speed_of_device,
+)
+from retort.errors import RetortError
+from retort.plan.exhibits import ENDINGS, audit_page, pages
+from retort.plan.plan import Plan
+from retort.registry import unknown
+from retort.specs.config import Config
+from retort.study.study import Study
+
+COUNTED = (
+    "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "
+    "move; {start:.3g} s to start a job. A fine-tuned seed is the mean point of its grid. Hours may be {within:g} "
+    "times more or fewer; those of other jobs are rough guesses."
+)
+LARGEST = 5  # jobs that are named
+PAGES = "pages and audit"
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The jobs that one table needs, or all tables together.
+
+    Args:
+        name: 'paper/table', 'pages and audit' or 'total'.
+        own: the jobs that no earlier table needs.
+        shared: the jobs that an earlier table needs, too.
+        left: the own jobs that still have to run; jobs whose results only finished jobs read are left out.
+    """
+
+    name: str
+    own: list[Job]
+    shared: list[Job]
+    left: list[Job]
+
+
+def with_models(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs that train or run a model."""
+    return [job for job in jobs if job.estimate.runs_model]
+
+
+def hours_of(jobs: list[Job], speed: Speed) -> float:
+    """Return the hours that jobs take on one device, one after another."""
+    return speed.hours(work_of(jobs), len(jobs))
+
+
+def work_of(jobs: list[Job]) -> Work:
+    """Return the work of some jobs together."""
+    return sum((job.estimate.work for job in jobs), Work())
+
+
+def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
+    """Return the named tables and figures as (paper, name), in the order of the report; all if nothing is named.
+
+    Args:
+        study: the study.
+        names: each 'paper' or 'paper/table'.
+
+    Raises:
+        RetortError: there is no such paper, table or figure.
+    """
+    every = [(paper, name) for paper in study.papers for name in study.exhibits_of(paper)]
+    for name in names:
+        paper, _, table = name.partition("/")
+        if paper not in study.papers:
+            raise unknown("paper", paper, study.papers)
+        if table and (paper, table) not in every:
+            raise unknown(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
+    return [key for key in every if not names or key[0] in names or "/".join(key) in names]
+
+
+def targets_of(plan: Plan, exhibits: list[tuple[str, str]], whole: bool) -> dict[str, list[str]]:
+    """Return name -> files for each table and figure, and for the pages if the whole study is asked for."""
+    ending_of = {name: next(ENDINGS[noun] for noun in ENDINGS if name.startswith(noun)) for _, name in exhibits}
+    files = {f"{paper}/{name}": [f"reports/{paper}/{name}.{ending_of[name]}"] for paper, name in exhibits}
+    return files | ({PAGES: ["reports/index.html", *pages(plan.study), *audit_page(plan.study)]} if whole else {})
+
+
+def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
+    """Return a bill for each table or figure, and the total as the last one.
+
+    Args:
+        jobs: the jobs of the plan.
+        targets: name -> the files that are made for it.
+    """
+    seen, bills = set[str](), []
+    for name, files in targets.items():
+        unfinished = {job.key for job in jobs.behind(files, stop_at_done=True)}
+        shared = [job for job in jobs.behind(files) if job.key in seen]
+        own = list(jobs.behind(files, seen=seen))
+        bills.append(Bill(name, own, shared, [job for job in own if job.key in unfinished]))
+    total = Bill("total", [job for bill in bills for job in bill.own], [], [job for bill in bills for job in bill.left])
+    return [*bills, total]
+
+
+def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
+    """Yield the lines of the report: a table of bills, the largest jobs, the assumptions.
+
+    Args:
+        config: the checked configuration.
+        names: each 'paper' or 'paper/table'; all tables, figures and pages if empty.
+        flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
+
+    Raises:
+        RetortError: no named table trains or runs a model.
+    """
+    plan = Plan(config)
+    targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
+    jobs, gpu = Jobs(plan), config.gpus > 0
+    bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu, config)
+    if not (models := with_models(bills[-1].own)):
+        raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
+    yield from _table(bills, speed, "GPU" if gpu else "CPU")
+    yield from ("", "Largest jobs:", *_largest(models, speed), "")
+    at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
+    yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
+    within = GUESS_WITHIN if speed is GUESSED[gpu] else MEASURED_WITHIN
+    yield from _on_gpus(models, speed, within) if gpu else [_between(models, speed, speed, within)]
+    yield COUNTED.format(start=speed.start, within=within)
+    if assumed := jobs.estimates.volume.assumed:
+        yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
+
+
+def rounded(hours: float) -> str:
+    """Return hours with two significant digits, such as '24,000' or '0.35': no estimate knows more."""
+    return f"{float(f'{hours:.2g}'):,.10g}"
+
+
+def _between(jobs: list[Job], fast: Speed, slow: Speed, within: float) -> str:
+    """Return a sentence: between which hours the jobs take."""
+    least, most = hours_of(jobs, fast) / within, hours_of(jobs, slow) * within
+    return f"All: between {rounded(least)} and {rounded(most)} hours."
+
+
+def _on_gpus(jobs: list[Job], speed: Speed, within: float) -> Iterator[str]:
+    """Yield the hours with and without kernels for relations, here and on an H100, and the share of relations."""
+    plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
+    yield _between(jobs, fused, plain, within)
+    on = [(speed, "here"), *([(H100, "on an H100")] if speed is GUESSED[True] else [])]
+    hours = [
+        f"{rounded(hours_of(jobs, each.at(fused.relations)))} and {rounded(hours_of(jobs, each.at(1.0)))} {where}"
+        for each, where in on
+    ]
+    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {', '.join(hours)} (GPU hours)."
+    share = 1 - hours_of(jobs, speed.at(0.0)) / hours_of(jobs, plain)
+    yield f"In the plain form, {share:.0%} of the hours go to writing and reading relations."
+
+
+def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
+    rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "other hours", "FLOPs"]]
+    for bill in bills:
+        own, models = bill.own, with_models(bill.own)
+        others = [job for job in own if not job.estimate.runs_model]
+        timed = (models, with_models(bill.shared), with_models(bill.left), others)
+        hours = [rounded(hours_of(jobs, speed)) if jobs else "-" for jobs in timed]
+        counts = [f"{len(own):,}", f"{len(own) - len(bill.left):,}"]
+        rows.append([bill.name, *counts, *hours, f"{work_of(models).flops:.2g}"])
+    return align(rows)
+
+
+def _largest(jobs: list[Job], speed: Speed) -> list[str]:
+    """Return a line for each of the longest jobs: its hours, and the memory of a step and of the machine."""
+    hours = sorted(((speed.hours(job.estimate.work), job) for job in jobs), key=lambda pair: -pair[0])[:LARGEST]
+    rows = []
+    for taken, job in hours:
+        step = job.estimate.step
+        device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
+        rows.append([f"  {job.name}", f"{rounded(taken)} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
+    return align(rows)
+
+
+def align(rows: list[list[str]]) -> list[str]:
+    """Return rows as lines: the first column to the left, all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]

@@ -1,0 +1,162 @@
+"""The number and length of rows that jobs read: from encoded data where it exists, else from the study's YAML files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from retort.data.epochs import epoch_batches
+from retort.errors import RetortError
+from retort.specs.corpus import Component
+from retort.specs.protocol import Schedule
+from retort.specs.source import HubSource
+from retort.specs.task_files import UNKNOWN
+from retort.study.study import Study
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The number of rows of a split, or of blocks of a corpus, and their mean length in tokens."""
+
+    count: int
+    length: float
+
+
+class Volume:
+    """The rows of a study's data and their lengths; it also collects what had to be assumed.
+
+    Args:
+        study: the study.
+        results: the folder of results whose encoded data is counted; None to use the study's files alone.
+
+    Attributes:
+        assumed: task or corpus -> what is assumed of it until it is encoded or packed.
+        padded: (task, model, batch size, grouping, maximum length, set of training rows) -> mean tokens of a padded
+            row, None if unknown.
+    """
+
+    def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
+        self.study, self.results = study, results
+        self.assumed: dict[str, str] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None, str | None], float | None] = {}
+
+    def split(self, task: str, split: str, model: str) -> Rows:
+        """Return the rows of a task's split, encoded with the tokenizer of a model.
+
+        Where the task is not encoded yet, every row is assumed to have the maximum length.
+        """
+        return self._count_encoded(task, split, model) or self._expected(task, split)
+
+    def batches(self, task: str, model: str, schedule: Schedule, training_rows: str | None = None) -> Rows:
+        """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
+
+        Args:
+            task: the name of the task.
+            model: the model whose tokenizer encodes it.
+            schedule: the schedule, which says how rows are put into batches.
+            training_rows: the set of rows in place of the task's own; None for these.
+        """
+        spec = self.study.tasks[task]
+        rows = self.row_set(training_rows, task, model) if training_rows else self.split(task, spec.train_split, model)
+        file = self._rows_file(task, model, training_rows)
+        if full := schedule.padded_to(spec.max_length):
+            return Rows(rows.count, full)
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length, training_rows)
+        if file and key not in self.padded:
+            self.padded[key] = padded_length(file.parent, spec.train_split, schedule)
+        length = min(rows.length, schedule.max_length or rows.length)
+        return Rows(rows.count, self.padded.get(key) or length)
+
+    def _file(self, address: str) -> Path | None:
+        """Return the path of a file of results; None if it is not there, or if results are not read."""
+        path = self.results / address if self.results else None
+        return path if path and path.is_file() else None
+
+    def row_set(self, name: str, task: str, model: str) -> Rows:
+        """Return the rows of a set of training rows for a task, encoded with the tokenizer of a model.
+
+        Where they are not encoded yet, rows that a generator makes are assumed to be as long as those of the task.
+        """
+        spec, split = self.study.training_rows[name], self.study.tasks[task].train_split
+        if encoded := self._count_encoded(task, split, model, name):
+            return encoded
+        if spec.generator:
+            own = self.split(task, split, model)
+            return Rows(own.count * (1 + spec.generator.copies), own.length)
+        return Rows(spec.files[task].rows, self.study.tasks[task].max_length)
+
+    def _rows_file(self, task: str, model: str, training_rows: str | None = None) -> Path | None:
+        folder = f"training_rows/{training_rows}" if training_rows else "encoded"
+        return self._file(f"{folder}/{task}/{self.study.tokenizer_of(model)}/rows.json")
+
+    def _count_encoded(self, task: str, split: str, model: str, training_rows: str | None = None) -> Rows | None:
+        """Return the rows that an encoded task counts for a split or its subsets; None if one is not encoded."""
+        file = self._rows_file(task, model, training_rows)
+        if file is None:
+            return None
+        names = [name for name, (of, _) in self.study.tasks[task].encoded_splits.items() if of == split] or [split]
+        content = json.loads(file.read_text(encoding="utf-8"))
+        rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
+        return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))
+
+    def _expected(self, task: str, split: str) -> Rows:
+        spec = self.study.tasks[task]
+        drawn = {"dev": spec.split.dev, "test": spec.split.test} if spec.split else {}
+        self.assumed[task] = (
+            f"{UNKNOWN:,} rows of {spec.max_length} tokens" if spec.split else f"rows of {spec.max_length} tokens"
+        )
+        count = drawn.get(split, UNKNOWN) if spec.split else spec.splits[split].most(spec.subsets)
+        return Rows(count, spec.max_length)
+
+    def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
+        """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
+        file = self._file(f"corpora/{corpus}/{self.study.tokenizer_of(model)}/corpus.json")
+        spec = self.study.corpora[corpus]
+        if file:
+            return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
+        if spec.blocks:
+            return Rows(spec.blocks, spec.block)
+        tokens = self._tokens(corpus, model)
+        if schedule.epochs is not None:
+            self.assumed[corpus] = f"{UNKNOWN:,} blocks" if tokens is None else f"{tokens:,.0f} tokens"
+        return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
+
+    def tokens(self, corpus: str, model: str) -> float:
+        """Return the tokens of the texts of a corpus; those of `UNKNOWN` blocks if nothing is known of their size."""
+        spec = self.study.corpora[corpus]
+        if spec.blocks:
+            return spec.blocks * spec.block
+        return self._tokens(corpus, model) or UNKNOWN * spec.block
+
+    def _tokens(self, corpus: str, model: str) -> float | None:
+        """Return the tokens of a corpus, from the words of its sources; None if the study's files lack a number."""
+        tokens_per_word = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
+        words = [self._words(component) for component in self.study.corpora[corpus].components]
+        return None if tokens_per_word is None or None in words else tokens_per_word.value * sum(filter(None, words))
+
+    def _words(self, component: Component) -> float | None:
+        source = self.study.sources[component.source]
+        size = source.size if isinstance(source, HubSource) else None
+        return component.sample * size.words if size else None
+
+
+def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:
+    """Return the mean tokens of a row of an encoded split in the batches of an epoch; None if it cannot be read."""
+    from retort.data.encoded import Encoded  # late: it imports pyarrow, and planning starts without
+
+    try:
+        lengths = Encoded.load(folder, split).lengths
+    except RetortError:  # the job that reads the split reports it
+        return None
+    return mean_padded(lengths, schedule) if len(lengths) else None
+
+
+def mean_padded(lengths: np.ndarray, schedule: Schedule) -> float:
+    """Return the mean tokens of rows of these lengths, (rows,), in the batches of an epoch."""
+    cut = np.minimum(lengths, schedule.max_length or lengths.max())
+    by_length = cut if schedule.group_by_length else None
+    batches = epoch_batches(len(cut), schedule.batch_size, seed=1, epoch=0, lengths=by_length)
+    return sum(len(batch) * int(cut[batch].max()) for batch in batches) / len(cut)

@@ -1,0 +1,1 @@
+"""Data, from files to batches: readers, encoded tasks and packed corpora."""

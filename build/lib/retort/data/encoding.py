@@ -1,0 +1,119 @@
+"""Encoding: a task is read and tokenised once per vocabulary, and becomes a `datasets.DatasetDict` on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+
+from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
+from retort.data.splits import SplitRows, read_task
+from retort.data.task_type import TaskType
+from retort.data.tokenizers import Tokeniser, read_tokenizer
+from retort.errors import RetortError
+from retort.settings.inputs import TaskSettings
+
+
+def encode_task(
+    task: TaskSettings,
+    task_type: TaskType,
+    folders: dict[str, Path],
+    tokenizer: Path,
+    output: Path,
+    say: Callable[[str], None] = print,
+) -> dict[str, int]:
+    """Encode a task and return the number of rows of each encoded split: a split, or one subset of a split.
+
+    Args:
+        task: the task's settings.
+        task_type: the task type, which makes tables from records.
+        folders: the folders of the fetched sources by name.
+        tokenizer: the tokenizer.json of the vocabulary.
+        output: the folder of the encoded task, a `DatasetDict` with `rows.json` beside it.
+        say: called with lines about rows that were left out.
+    """
+    return encode_splits(task, task_type, read_task(task, task_type, folders), tokenizer, output, say)
+
+
+def encode_splits(
+    task: TaskSettings,
+    task_type: TaskType,
+    splits: Iterable[tuple[str, SplitRows]],
+    tokenizer: Path,
+    output: Path,
+    say: Callable[[str], None] = print,
+) -> dict[str, int]:
+    """Encode the rows of some splits, by name, and return the number of rows of each; else as `encode_task`."""
+    encoder = read_tokenizer(tokenizer)
+    tokenise, writer, counts = Tokeniser.of(encoder), SplitWriter(output, task.labels), RowCounts()
+    encoder.enable_truncation(**task_type.truncation(task))
+    for name, rows in splits:
+        for note in rows.notes:
+            say(note)
+        tables = task_type.encode(task, rows.records, tokenise)
+        if name == task.train_split:
+            check_labels(task, tables[""])
+        if not rows.labelled:
+            tables[""] = tables[""].drop_columns("labels")
+        writer.write(name, tables)
+        counts.rows[name], counts.tokens[name] = len(rows.records), Encoded.from_table(tables[""]).tokens
+        counts.sample |= {name: rows.sample} if rows.sample else {}
+        counts.sha256 |= {name: rows.sha256} if rows.sha256 else {}
+        del tables  # else they would take memory beside those of the next split
+    counts.write(output)
+    return counts.rows
+
+
+def check_labels(task: TaskSettings, rows: pa.Table) -> None:
+    """Raise an error if a label of the task is on no training row: it is misspelt, or belongs to another task."""
+    seen = set(rows["labels"].unique().to_pylist()) if task.labels else set()
+    absent = [label for number, label in enumerate(task.labels) if number not in seen]
+    if absent:
+        line = f"no row of split '{task.train_split}' has the label '{absent[0]}'"
+        raise RetortError(line, "correct 'labels' of the task, or leave that label out")
+
+
+class SplitWriter:
+    """Writes the splits of a task, one after another, as a `DatasetDict` on disk.
+
+    Args:
+        folder: the folder of the encoded task.
+        label_names: the names of the classes; empty where labels are not classes.
+    """
+
+    def __init__(self, folder: Path, label_names: list[str]) -> None:
+        self.folder, self.label_names = folder, label_names
+        self.splits: list[str] = []
+
+    def write(self, split: str, tables: dict[str, pa.Table]) -> None:
+        """Write the tables of a split, which `encode` of its task type returned."""
+        self.splits.append(split)
+        for name, table in tables.items():
+            folder = self.folder / name
+            self._save(table, folder / split)
+            # not by DatasetDict.save_to_disk, which needs all splits in memory at once
+            (folder / DATASET_DICT).write_text(json.dumps({"splits": self.splits}))
+
+    def _save(self, table: pa.Table, folder: Path) -> None:
+        from datasets import ClassLabel, Dataset, Features, config, disable_progress_bars
+
+        disable_progress_bars()
+        # one record batch for the whole split, not one every 1,000 rows: `Encoded` maps it without a copy
+        config.DEFAULT_MAX_BATCH_SIZE, config.MAX_ROW_GROUP_SIZE = max(len(table), 1), max(table.nbytes, 1)
+        features = Features.from_arrow_schema(table.schema)
+        if self.label_names and "labels" in features:
+            features["labels"] = ClassLabel(names=self.label_names)
+        # `split` is left out: the library allows dashes, as in test-de, in the keys of a DatasetDict, not in its names
+        typed = table.cast(features.arrow_schema)
+        Dataset(typed, fingerprint=_digest(typed)).save_to_disk(str(folder), num_shards=1)
+
+
+def _digest(table: pa.Table) -> str:
+    """Return the digest of a table's content; the library's own fingerprint pickles the table, which doubles memory."""
+    digest = sha256(table.schema.serialize())
+    for buffer in (buffer for column in table.columns for chunk in column.chunks for buffer in chunk.buffers()):
+        digest.update(buffer or b"")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,127 @@
+"""The short form of a dry run: the jobs of each kind, why they would run, and what has changed in their settings."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from textwrap import shorten
+from typing import Any
+
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from retort.settings.inputs import differences
+
+WIDTH = 160  # characters of a line, at most
+MOST_LINES = 60  # of reasons
+MOST_CHANGES = 3  # of a job's settings
+SETTINGS = "Params have changed"
+# What Snakemake says of a job -> our words. A job is counted under the first that is said of it: what follows from
+# another job comes last.
+REASONS = {
+    SETTINGS: "settings have changed",
+    "Set of input files has changed": "it reads other files than before",
+    "Software environment definition has changed": "its software environment has changed",
+    "Forced execution": "forced",
+    "Updated input files": "a file that it reads is newer",
+    "Incomplete output files": "it was interrupted",
+    "Missing output files": "not made yet",
+    "Input files updated by another job": "follows from other jobs",
+}
+REASONS_OF_RULES = "Reasons:"  # Snakemake's own list of them
+# other messages of Snakemake: one for each folder that it would remove, and two on lines that are left out
+OF_LINES = ("Would remove temporary output", "Some jobs were triggered by", "Rules with provenance triggered jobs")
+
+
+class ShortForm(logging.Filter):
+    """A filter of Snakemake's log in a dry run: one table of jobs, and one of reasons, in place of lines for each job.
+
+    Args:
+        kinds: rule -> what its jobs do; rules of one kind are counted together.
+    """
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        super().__init__()
+        self.kinds, self.reasons, self.begun = kinds, Counter[tuple[str, str]](), False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is written; those of single jobs are only counted."""
+        event, text = getattr(record, "event", None), str(record.msg)
+        if event == LogEvent.JOB_INFO:
+            for reason in _reasons(str(vars(record)["reason"])):
+                self.reasons[self._kind(vars(record)["rule_name"]), reason] += 1
+        if event == LogEvent.RUN_INFO:
+            first, self.begun = not self.begun, True  # Snakemake repeats its table at the end
+            record.msg = self._jobs(vars(record)["stats"])
+            return first
+        if text.startswith(REASONS_OF_RULES):
+            record.msg = self._why()
+        return event not in (LogEvent.JOB_INFO, LogEvent.SHELLCMD) and not text.startswith(OF_LINES)
+
+    def _kind(self, rule: str) -> str:
+        return self.kinds.get(rule, rule)
+
+    def _jobs(self, stats: Mapping[str, int]) -> str:
+        """Return the table of jobs."""
+        counts = Counter[str]()
+        for rule, count in stats.items():
+            counts[self._kind(rule)] += count
+        width = max(map(len, counts))
+        return "\n".join(["Job stats:", *(f"{kind:{width}}  {count:7}" for kind, count in counts.items()), ""])
+
+    def _why(self) -> str:
+        """Return the table of reasons."""
+        order = list(dict.fromkeys([*self.kinds.values(), *(kind for kind, _ in self.reasons)]))
+        shown = sorted(self.reasons.items(), key=lambda item: (order.index(item[0][0]), -item[1]))
+        lines = [f"    {count:5}  {kind}: {reason}" for (kind, reason), count in shown[:MOST_LINES]]
+        more = [f"    and {len(shown) - MOST_LINES} more"] if len(shown) > MOST_LINES else []
+        return "\n".join(["Reasons (with -p, Snakemake lists every job):", *lines, *more])
+
+
+def _reasons(said: str) -> list[str]:
+    """Return why a job would run, in a few words: each change of its settings, or the first reason of `REASONS`."""
+    first = next((reason for reason in REASONS if reason in said), "")
+    changes = list(_changes(said)) if first == SETTINGS else []
+    more = [f"and {len(changes) - MOST_CHANGES} more settings"] if len(changes) > MOST_CHANGES else []
+    return [*changes[:MOST_CHANGES], *more] or [REASONS.get(first) or shorten(said, WIDTH, placeholder="…")]
+
+
+def _changes(said: str) -> Iterator[str]:
+    """Yield 'key: old -> new' for each setting that Snakemake says has changed; nothing if it cannot be read."""
+    _, _, both = said.partition(" before: ")
+    before, _, now = both.rpartition(" now: ")
+    try:  # values of Python, divided by commas
+        old, new = (ast.literal_eval(f"[{text.split('; Software')[0]}]") for text in (before, now))
+    except (SyntaxError, ValueError):
+        return
+    for recorded, expected in _alike(old, new):
+        for key, was, is_now in differences(recorded, expected):
+            was, is_now = (shorten(str(value), WIDTH // 3, placeholder="…") for value in (was, is_now))
+            yield f"{key or 'a setting'}: {was} -> {is_now}"
+
+
+def _alike(old: list[Any], new: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of values before and now: Snakemake gives them without names and in no order."""
+    for value in new:
+        if old:
+            like = max(old, key=lambda each: (type(each) is type(value), len(_keys(each) & _keys(value))))
+            old = [each for each in old if each is not like]
+            yield like, value
+
+
+def _keys(value: Any) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
+def shorten_dry_run(settings: Any, kinds: Mapping[str, str]) -> None:
+    """Have a dry run written in the short form, unless it is asked for more, or for less.
+
+    Args:
+        settings: Snakemake's settings of what it writes.
+        kinds: rule -> what its jobs do.
+    """
+    if settings.dryrun and not (settings.printshellcmds or settings.verbose or settings.debug_dag or settings.quiet):
+        from snakemake.logging import logger
+
+        logger.addFilter(ShortForm(kinds))

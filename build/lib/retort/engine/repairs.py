@@ -1,0 +1,30 @@
+"""Repairs of faults of Snakemake: all that is set of it, each with the fault and the versions that have it.
+
+A test shows each fault, and fails as soon as Snakemake has mended it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+DEFAULT_LIMIT = (100, 1.0)  # jobs that Snakemake starts in so many seconds, at most
+
+
+def look_once(scheduler: Any) -> None:
+    """Lift Snakemake's own limit of started jobs a second, so that it looks for jobs once after each job.
+
+    The fault, of Snakemake 9.20 to 9.27 (`JobScheduler.schedule`): after each look for jobs that can start, a timer
+    asks for one more look a second later, also if the limit was not reached. Each job that ends adds a look, which goes
+    on for ever: after 1,000 jobs, there are 1,000 looks a second, and each weighs all jobs that are ready. No option
+    turns the limit off.
+
+    For upstream: "JobScheduler.schedule re-schedules itself after every round while a job rate limiter exists, so the
+    number of rounds per second grows by one with each finished job. Proposal: call `_schedule_reevalutation` only if
+    `get_free_jobs()` was the reason for not selecting a ready job."
+
+    Args:
+        scheduler: Snakemake's scheduler of a run that is about to begin; another limit than its own stays.
+    """
+    limit = scheduler.job_rate_limiter
+    if limit and (limit.max_jobs, limit.timespan) == DEFAULT_LIMIT:
+        scheduler.job_rate_limiter = None

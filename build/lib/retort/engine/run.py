@@ -1,0 +1,137 @@
+"""A run of Snakemake: the versions it needs, its name, and the settings that its jobs read.
+
+A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
+was planned with, in a folder named after their content, and the environment of its jobs names that folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+
+from retort import machine
+from retort.atomic import remove_leftovers, write_json, write_text
+from retort.checksums import digest_of
+from retort.engine.attempts import LOCKS, RUN
+from retort.errors import RetortError
+from retort.specs.config import Config
+
+FOLDER = Path("results/runs")
+LATEST = FOLDER / "latest"  # the file that names the latest run
+LOCKED = Path(".snakemake/locks")  # Snakemake's own locks, of a run that is at work or was killed
+VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
+DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
+KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
+
+# The oldest and the newest of each are tested (tests/workflow/test_versions.py). Snakemake before 9.26 tells of each
+# failed job twice; the plugin before 2.8 does not tell when a job starts.
+BOUNDS = {"snakemake": ">=9.26,<9.28", "snakemake-executor-plugin-slurm": ">=2.8,<2.9"}
+
+
+def check_versions() -> None:
+    """Check that the installed versions are within the bounds; a package that is not installed is not used.
+
+    Raises:
+        RetortError: one is not.
+    """
+    for name, bounds in BOUNDS.items():
+        try:
+            installed = version(name)
+        except PackageNotFoundError:
+            continue
+        if not SpecifierSet(bounds).contains(installed, prereleases=True):
+            hint = f"install another version: pip install '{name}{bounds}'"
+            raise RetortError(f"{name} {installed} is installed, and this workflow needs {name}{bounds}", hint)
+
+
+def is_job() -> bool:
+    """Return whether a run has started this process: the settings are decided."""
+    return VARIABLE in os.environ or DECIDED in os.environ
+
+
+def decide(**decided: Any) -> None:
+    """Tell the jobs to come what the run has decided.
+
+    `begin` tells them more, but it is called in a hook, and Snakemake runs no hooks of a workflow that is a module.
+    """
+    os.environ[DECIDED] = json.dumps(decided)
+
+
+def tell_of_a_killed_run() -> None:
+    """Say what to type if the latest run was killed on this machine, for Snakemake keeps the lock of such a run."""
+    if "--unlock" in sys.argv or not (LOCKED.is_dir() and any(LOCKED.iterdir())):
+        return
+    with contextlib.suppress(OSError, ValueError):  # no run is known
+        where, _, process = LATEST.read_text(encoding="utf-8").rsplit("-", 2)
+        if where == machine.name() and not machine.is_alive(int(process)):
+            line = "the run before was killed; if its lock stops this one, type: snakemake --unlock"
+            print(line, file=sys.stderr, flush=True)
+
+
+def is_latest() -> bool:
+    """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
+    try:
+        return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
+    except (OSError, ValueError):  # the file is missing or damaged, so no later run is known
+        return True
+
+
+def configuration() -> dict[str, Any]:
+    """Return the configuration with which the run of this job was planned; empty if no run has started this process.
+
+    Raises:
+        RetortError: the configuration cannot be read; or a newer run has begun, which has a job of its own for this
+            one's results.
+    """
+    if VARIABLE not in os.environ:
+        return dict(json.loads(os.environ.get(DECIDED, "{}")))
+    if not is_latest():
+        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
+    path = Path(os.environ[VARIABLE]) / "config.json"
+    try:
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RetortError(
+            f"{path}, with which this job was planned, cannot be read ({error})", "run snakemake again: it plans anew"
+        ) from None
+    return config
+
+
+def files_of(checked: Config) -> dict[str, str]:
+    """Return path -> content of the YAML files of a study and of its cluster: read when the run is planned."""
+    paths = [path for path in sorted(checked.folder.rglob("*.yaml")) if path.is_file()]
+    files = {f"study/{path.relative_to(checked.folder)}": path.read_text(encoding="utf-8") for path in paths}
+    return files | ({"cluster.yaml": Path(checked.cluster).read_text(encoding="utf-8")} if checked.cluster else {})
+
+
+def begin(config: dict[str, Any], files: dict[str, str]) -> None:
+    """Keep what a run was planned with, give the run a unique name, and tell both to the jobs to come.
+
+    Args:
+        config: the configuration, with all that the run has decided.
+        files: what `files_of` returned when the run was planned.
+    """
+    folder = FOLDER / digest_of([config, files])[:16]  # equal runs share it
+    for name, text in files.items():
+        write_text(folder / name, text)
+    places = {"study": folder / "study", "cluster": folder / "cluster.yaml"}
+    kept = {key: str(path.absolute()) for key, path in places.items() if config.get(key)}
+    write_json(folder / "config.json", {**config, **kept})
+    os.utime(folder)
+    os.environ[VARIABLE] = str(folder)
+    os.environ[RUN] = f"{machine.name()}-{time.time_ns()}-{os.getpid()}"
+    write_text(LATEST, os.environ[RUN])
+    for each in (FOLDER, LOCKS):
+        remove_leftovers(each)
+    for other in FOLDER.iterdir():
+        if other.is_dir() and time.time() - other.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)

@@ -1,0 +1,82 @@
+"""What every kind of figure adds to an exhibit: how its lines are collected and drawn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, cast
+
+from pydantic import AfterValidator, Field
+
+from retort.figures.style import save_empty_figure
+from retort.results.tidy import Line
+from retort.specs.base import Label, Spec, StudentName, Text
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import OF_A_MODEL
+from retort.specs.rows import CellSpec, Column
+from retort.study.study import Study
+from retort.tables.base import Inputs
+from retort.tables.lines import cell_lines
+
+
+def _of_a_task(metric: str) -> str:
+    if metric in OF_A_MODEL:
+        raise ValueError(f"'{metric}' is of a model; give one of the task's metrics")
+    return metric
+
+
+TaskMetric = Annotated[Text, AfterValidator(_of_a_task)]
+
+
+class Point(Spec):
+    """One student or teacher that is drawn in a figure."""
+
+    student: StudentName = Field(description="a student or teacher")
+    label: Label = Field(description="as printed")
+
+
+def point_cell(label: str, student: str, column: Column, planned: str = "") -> CellSpec:
+    """Return the cell of one point of a figure.
+
+    Args:
+        label: the name of the point.
+        student: the student or teacher that it shows; empty for a planned student.
+        column: what it measures.
+        planned: the name that a planned student will have.
+    """
+    return CellSpec(
+        row=label, column=column.name, student=student, task=column.task, metric=column.metric, spec=column,
+        identity=student or planned,
+    )  # fmt: skip
+
+
+class Figure(Exhibit):
+    """The base of all kinds of figures; a kind is a file of `retort/figures`.
+
+    Such a file is imported whenever a study is read. To keep this fast, only functions that draw import matplotlib.
+    """
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the tidy lines of the figure: one per cell."""
+        return cell_lines(inputs, self)
+
+    @abstractmethod
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw the lines and save the figure.
+
+        Args:
+            inputs: the study, with the paper and the name of the figure.
+            lines: the lines that `collect` returned; at least one has a value.
+            renders: file format ('svg', 'png') -> path.
+        """
+
+    def render(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw the lines, or say why none has a value, and save the figure."""
+        if any(line.mean is not None for line in lines):
+            self.draw(inputs, lines, renders)
+        else:
+            save_empty_figure(lines, renders)
+
+
+def figure_of(study: Study, paper: str, name: str) -> Figure:
+    """Return a figure of a study."""
+    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only

@@ -1,0 +1,101 @@
+"""The style of all figures, and functions that write them: the same numbers give the same bytes.
+
+Only functions that draw import matplotlib, since the kinds of figures are imported whenever a study is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retort.results.tidy import HAS_VALUE, Line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
+BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
+SERIES = (ORANGE, GREEN, PURPLE, BLUE)
+# light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
+DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
+STYLE = Path(__file__).with_name("style.mplstyle")
+FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+
+
+@contextlib.contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """Yield an empty figure in the common style; needs no display.
+
+    Args:
+        width: in inches.
+        height: in inches.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(fname=STYLE):
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(drawn)
+        yield drawn
+
+
+def _dark_rules() -> str:
+    """Return the CSS rules that swap the colours of `DARK`."""
+    rules = [
+        f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    ]
+    return f"@media screen and (prefers-color-scheme: dark){{{''.join(rules)}}}"
+
+
+def svg(drawn: Figure) -> str:
+    """Return the figure as SVG with selectable text, no date, and colours that follow the light or dark scheme."""
+    stream = io.StringIO()
+    drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda match: match[1] + FONTS, text)
+    return text.replace("</style>", f"{_dark_rules()}</style>", 1)
+
+
+def save(drawn: Figure, renders: dict[str, str]) -> None:
+    """Write the figure to each path, by file format ('svg' or 'png')."""
+    for file_format, path in renders.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        if file_format == "svg":
+            Path(path).write_text(svg(drawn), encoding="utf-8", newline="\n")
+        else:
+            drawn.savefig(path, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
+
+
+def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
+    """Write below the figure why points are missing, and then the remark, if any."""
+    left_out = [f"{line.row}: {line.state}" for line in lines if line.status not in HAS_VALUE]
+    notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
+    if notes:
+        drawn.supxlabel("\n".join(notes), fontsize=8, color=MUTED)
+
+
+def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:
+    """Draw markers with error bars, blue by default; `overrides` are arguments of matplotlib's `errorbar`."""
+    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **overrides}
+    axes.errorbar(x, y, **look)
+
+
+def empty_figure_text(lines: list[Line]) -> str:
+    """Return the text of a figure without a value: why there is no point to draw."""
+    reasons = list(dict.fromkeys(line.state for line in lines))
+    return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
+
+
+def save_empty_figure(lines: list[Line], renders: dict[str, str]) -> None:
+    """Save a figure without a value: a text that says why, in place of empty axes."""
+    with figure(5.0, 0.7) as drawn:
+        drawn.text(0.5, 0.5, empty_figure_text(lines), ha="center", va="center", color=MUTED)
+        save(drawn, renders)

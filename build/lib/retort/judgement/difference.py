@@ -1,0 +1,290 @@
+"""The difference of two means: its standard error and interval, the tests for zero and equivalence, and paired tests.
+
+Every number of `Difference` may be an array, so that a simulation computes many differences at once.
+
+Two rows are compared by paired tests over tasks and seeds. The tests differ in what they take as the sample, that is,
+what would be drawn anew if the experiment were repeated:
+
+- `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds. If runs
+  are missing, a mixed model weights these numbers (`mean_and_variance`).
+- `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
+  for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retort.results.collect import summary
+from retort.results.tidy import Status
+
+Numbers = Any  # a float or an array of floats
+LEVEL = 0.05  # significance level of all tests; intervals have a confidence of 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Part:
+    """One independent part of the variance of a difference.
+
+    Args:
+        variance: variance of the mean, not of a single run.
+        freedom: degrees of freedom of its estimate.
+    """
+
+    variance: Numbers
+    freedom: Numbers
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An estimated difference of two means.
+
+    Args:
+        value: the difference.
+        error: its standard error.
+        freedom: the degrees of freedom of the standard error.
+    """
+
+    value: Numbers
+    error: Numbers
+    freedom: Numbers
+
+    def interval(self, level: float = 1 - LEVEL) -> tuple[Numbers, Numbers]:
+        """Return the lower and the upper end of the confidence interval at `level`."""
+        half = _t().ppf((1 + level) / 2, self.freedom) * self.error
+        return self.value - half, self.value + half
+
+    def p(self) -> Numbers:
+        """Return the two-sided p-value of the test that the true difference is zero."""
+        return 2 * _t().sf(abs(self.value) / self.error, self.freedom)
+
+    def p_equivalence(self, margin: float) -> Numbers:
+        """Return the p-value of TOST (Schuirmann, 1987): small if |true difference| < margin is shown.
+
+        It is the larger p-value of two one-sided tests, and below 5 % exactly if the 90 % interval lies between -margin
+        and margin.
+        """
+        # The larger p is that of the side on which the value lies: P(T > (margin - |value|) / error).
+        return _t().sf((margin - abs(self.value)) / self.error, self.freedom)
+
+
+def _t() -> Any:
+    from scipy.stats import t
+
+    return t
+
+
+def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
+    """Return a difference whose variance is the sum of independent parts, with Welch's degrees of freedom.
+
+    Args:
+        value: the difference.
+        parts: the parts of its variance.
+    """
+    import numpy as np
+
+    # Welch and Satterthwaite: f = (sum_i v_i)^2 / sum_i (v_i^2 / f_i).
+    parts = list(parts)
+    variance = sum(part.variance for part in parts)
+    unknown = sum(part.variance**2 / part.freedom for part in parts)
+    freedom = variance**2 / unknown if unknown > 0 else float("inf")
+    return Difference(value, np.sqrt(variance), freedom)
+
+
+def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Numbers:
+    """Return the power of TOST for equal means, from the standard error of their difference."""
+    # TOST succeeds if |value| <= margin - t error, with t the 95 % quantile; value / error has Student's distribution.
+    least = margin / error - _t().ppf(1 - LEVEL, freedom)
+    return (2 * _t().cdf(least, freedom) - 1).clip(0)
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given.
+
+    A test without a p-value is no member of the family, and has no corrected one.
+    """
+    # Holm (1979): with p_(1) <= ... <= p_(m), the corrected p_(i) is max over j <= i of min(1, (m - j + 1) p_(j)).
+    known = sorted((value, index) for index, value in enumerate(p) if value is not None)
+    corrected, largest = list(p), 0.0
+    for rank, (value, index) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * value))
+        corrected[index] = largest
+    return corrected
+
+
+# --- paired tests
+
+Group = tuple[str, str]  # variant, task
+Differences = Mapping[Group, list[float]]  # the differences of one pair of rows on each task, one per seed
+EQUAL = 1e-9  # scores times 100 that differ by less are equal: the rest is rounding of floating point
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of a paired test of two rows; t and p are None if the test cannot be computed.
+
+    Args:
+        mean: mean difference; None if the sample is empty.
+        std: sample standard deviation of the differences; None if the test uses one for each task.
+        n: size of the sample: number of pairs, or of tasks.
+        p: two-sided p-value.
+        status: OK, NO_VARIANCE (all differences are equal) or MISSING.
+        reason: why it is missing.
+        t: the t statistic.
+        freedom: its degrees of freedom.
+    """
+
+    mean: float | None
+    std: float | None
+    n: int
+    p: float | None
+    status: Status
+    reason: str = ""
+    t: float | None = None
+    freedom: float = 0.0
+
+
+def _one_sample(values: list[float], noun: str) -> Comparison:
+    """Return Student's one-sample t-test of the hypothesis that the mean is zero.
+
+    Args:
+        values: the sample.
+        noun: what the values stand for, in the plural, such as 'tasks'.
+    """
+    moments = summary(values)
+    if len(values) < 2:
+        return Comparison(**moments, p=None, status=Status.MISSING, reason=f"fewer than two {noun}")
+    if max(values) - min(values) < EQUAL:
+        return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
+    return _comparison(moments["std"], len(values), welch(moments["mean"], [_part(values)]))
+
+
+def _part(values: list[float]) -> Part:
+    return Part(statistics.variance(values) / len(values), len(values) - 1)
+
+
+def _comparison(std: float | None, n: int, difference: Difference) -> Comparison:
+    return Comparison(
+        float(difference.value), std, n, float(difference.p()), Status.OK, t=float(difference.value / difference.error),
+        freedom=float(difference.freedom),
+    )  # fmt: skip
+
+
+def pairs(differences: Differences) -> Comparison:
+    """Return the paired t-test over all pairs of a task and a seed."""
+    # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
+    return _one_sample([value for values in differences.values() for value in values], "pairs")
+
+
+def tasks_fixed(differences: Differences) -> Comparison:
+    """Test whether the mean over these tasks is zero; each task has its own variance over seeds."""
+    # With k tasks of n_t seeds: t = mean_t(d_t) / sqrt(sum_t s_t^2 / n_t) k, degrees of freedom by Satterthwaite.
+    tasks = list(differences.values())
+    mean = statistics.mean(map(statistics.mean, tasks)) if tasks else None
+    size = sum(map(len, tasks))
+    if not tasks or min(map(len, tasks)) < 2:
+        return Comparison(mean, None, size, None, Status.MISSING, "fewer than two seeds on a task")
+    if all(max(values) - min(values) < EQUAL for values in tasks):
+        return Comparison(mean, None, size, None, Status.NO_VARIANCE)
+    shares = [Part(_part(values).variance / len(tasks) ** 2, _part(values).freedom) for values in tasks]
+    return _comparison(None, size, welch(mean, shares))
+
+
+def tasks_drawn(differences: Differences) -> Comparison:
+    """Return the t-test over the mean differences of tasks; if runs are missing, a mixed model weights the tasks."""
+    tasks = list(differences.values())
+    means = _one_sample([statistics.mean(values) for values in tasks], "tasks")
+    if means.status is not Status.OK or len({len(values) for values in tasks}) == 1:
+        return means  # the mixed model gives the same: all weights are equal
+    mean, variance = mean_and_variance(tasks)
+    return _comparison(None, len(tasks), welch(mean, [Part(variance, len(tasks) - 1)]))
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired test, named after its sample.
+
+    Args:
+        title: the sample, in a few words.
+        explanation: what the test answers, in a sentence.
+        run: the test.
+        metric: the `metric` of its p-values in the tidy CSV.
+    """
+
+    title: str
+    explanation: str
+    run: Callable[[Differences], Comparison]
+    metric: str
+
+    @property
+    def metric_holm(self) -> str:
+        """The `metric` of its corrected p-values in the tidy CSV."""
+        return f"{self.metric}-holm"
+
+
+OF_SEEDS = "Tasks fixed: would other seeds give the same sign of the mean over these tasks?"
+OF_TASKS = (
+    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left "
+    "out, a task with fewer seeds counts less (mixed model)."
+)
+OF_PAIRS = (
+    "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn."
+)
+FIXED = PairedTest("tasks fixed", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
+DRAWN = PairedTest("tasks drawn", OF_TASKS, tasks_drawn, "p-tasks-drawn")
+PAIRS = PairedTest("pairs", OF_PAIRS, pairs, "p")
+TESTS = (FIXED, DRAWN, PAIRS)
+
+
+# --- the mixed model of drawn tasks
+#
+# The difference of two rows on task t under seed s is d_ts = m + u_t + e_ts. The random intercept u_t of the task has
+# the variance b, and the noise e_ts of a run has the variance v. The null hypothesis is m = 0.
+#
+# With n_t seeds on task t, its mean difference d_t has the variance b + v / n_t. So m is estimated by a weighted mean
+# of all d_t. Its weights w_t are proportional to 1 / (b + v / n_t) and add up to one. For k tasks, its variance is
+# sum_t w_t (d_t - m)^2 / (k - 1), with k - 1 degrees of freedom (Hartung, 1999; Knapp and Hartung, 2003). b and v are
+# estimated only to choose the weights.
+#
+# If all tasks have equally many seeds, all weights are 1 / k, whatever b and v are. The test is then exactly the
+# t-test over the task means. It differs only if runs are missing: a task with fewer seeds counts less.
+
+Tasks = Sequence[Sequence[float]]  # the differences on each task, one per seed
+
+
+def variances(tasks: Tasks) -> tuple[float, float]:
+    """Estimate b, the variance between tasks, and v, that between seeds, by analysis of variance.
+
+    Expected mean squares of a one-way layout (Searle, Casella and McCulloch, 1992): E[within] = v and
+    E[between] = v + n_0 b, where n_0 = (N - sum_t n_t^2 / N) / (k - 1) for N differences in all. A negative estimate of
+    b becomes zero.
+
+    Args:
+        tasks: the differences on two tasks or more; at least one task has two seeds.
+    """
+    sizes, total = [len(values) for values in tasks], sum(map(len, tasks))
+    means = [statistics.mean(values) for values in tasks]
+    grand = statistics.mean(value for values in tasks for value in values)
+    squares = sum((value - mean) ** 2 for values, mean in zip(tasks, means, strict=True) for value in values)
+    within = squares / (total - len(tasks))
+    between = sum(n * (mean - grand) ** 2 for n, mean in zip(sizes, means, strict=True)) / (len(tasks) - 1)
+    seeds = (total - sum(n**2 for n in sizes) / total) / (len(tasks) - 1)
+    return max(0.0, (between - within) / seeds), within
+
+
+def mean_and_variance(tasks: Tasks) -> tuple[float, float]:
+    """Return the weighted mean difference over k tasks, and the variance of this mean (k - 1 degrees of freedom).
+
+    Args:
+        tasks: the differences on two tasks or more; not all differences are equal.
+    """
+    means, (between, within) = [statistics.mean(values) for values in tasks], variances(tasks)
+    precisions = [1 / (between + within / len(values)) for values in tasks]
+    shares = [precision / sum(precisions) for precision in precisions]
+    mean = sum(share * value for share, value in zip(shares, means, strict=True))
+    squares = sum(share * (value - mean) ** 2 for share, value in zip(shares, means, strict=True))
+    return mean, squares / (len(tasks) - 1)

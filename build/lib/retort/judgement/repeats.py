@@ -1,0 +1,84 @@
+"""Verdicts on a run that was recorded before: the same study with the same seeds, compared seed by seed.
+
+Whoever runs a study of ours has the seeds, the first weights and the batches of the recorded run. So the difference is
+formed under each seed. Its spread is that of rounding on another machine, and not that of training.
+
+- A cell repeats the recorded run if its score under each seed has the recorded digits.
+- Else it reproduces it if its mean differs by at most the margin, and the paired t-test over the seeds shows no shift:
+  p >= 0.05 after Holm's correction over all cells of the table that have such a test. With one seed, or with equal
+  differences under all seeds, there is no test, and the margin decides alone.
+- Else it has the verdict of any other cell (`verdicts.py`).
+
+A run that was recorded without scores by seed can only be repeated: with the same digits of mean and deviation.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+
+from retort.judgement.difference import EQUAL, LEVEL, Difference, Part, holm, welch
+from retort.judgement.verdicts import REPEATS, REPRODUCES, TINY, Limits, is_comparable
+from retort.results.tidy import Line, read_by_seed
+
+DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
+COARSE = 0.001  # points: means without scores by seed may be recorded with three decimals
+SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
+
+
+def differences(line: Line) -> list[float]:
+    """Return ours minus recorded under each seed; empty if the two runs do not have the same seeds."""
+    ours, recorded = (dict(read_by_seed(text)) for text in (line.by_seed, line.published_by_seed))
+    if not recorded or ours.keys() != recorded.keys() or not is_comparable(line):
+        return []
+    return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]
+
+
+def _test(apart: list[float]) -> Difference | None:
+    """Return the paired difference over seeds; None if the differences have no spread."""
+    if len(apart) < 2 or max(apart) - min(apart) < EQUAL:
+        return None
+    return welch(statistics.mean(apart), [Part(statistics.variance(apart) / len(apart), len(apart) - 1)])
+
+
+def _repeats(line: Line, apart: list[float]) -> bool:
+    """Return whether a line has the digits of the recorded run."""
+    if apart:
+        return max(map(abs, apart)) < DIGIT / 2
+    recorded = line.published_half is not None and line.published_half <= COARSE / 2
+    if line.published_by_seed or not recorded or line.n != line.published_n or not is_comparable(line):
+        return False
+    pairs = [(line.mean, line.published), (line.std, line.published_std)]
+    return all(abs((ours or 0.0) - other) <= COARSE / 2 + TINY for ours, other in pairs if other is not None)
+
+
+def judge_repeats(lines: list[Line], limits: Limits) -> list[Line]:
+    """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
+    apart = list(map(differences, lines))
+    tests = list(map(_test, apart))
+    shifts = holm([float(test.p()) if test else None for test in tests])
+
+    def decide(line: Line, values: list[float], test: Difference | None, p: float | None) -> Line:
+        if _repeats(line, values):
+            zero = (line.mean or 0.0) - (line.published or 0.0)
+            return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
+        within = values and abs(statistics.mean(values)) <= limits(line)[0] + TINY
+        if not within or (p is not None and p < LEVEL):
+            return line
+        low, high = map(float, test.interval()) if test else (None, None)
+        return replace(line, verdict=REPRODUCES, low=low, high=high, assumes=PAIRED, runs_needed="")
+
+    return [decide(*one) for one in zip(lines, apart, tests, shifts, strict=True)]
+
+
+def rule(lines: list[Line]) -> list[str]:
+    """Return a remark that explains these verdicts; empty if no cell of the table has one."""
+    if not any(line.verdict in (REPEATS, REPRODUCES) for line in lines):
+        return []
+    margins = " or ".join(f"{margin:g}" for margin in sorted({line.margin for line in lines if line.margin}))
+    return [
+        "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
+        f"seeds, its mean is within {margins} point{'s' * (margins != '1')} of the recorded one, and a paired t-test "
+        "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the 95 % "
+        "interval of the paired difference."
+    ]

@@ -1,0 +1,1 @@
+"""Encoders: how to build them, initialise their weights and record their activations."""

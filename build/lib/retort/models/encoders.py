@@ -1,0 +1,192 @@
+"""The encoders of transformers: the modules of each family by name, and how attention is computed in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AttentionInterface, AttentionMaskInterface, BertConfig
+from transformers.masking_utils import sdpa_mask
+
+from retort.objectives.base import wide
+from retort.registry import unknown
+from retort.specs.model import FIRST_POSITION
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a family of encoders differs from the others; inside a layer all families have the same modules.
+
+    Args:
+        embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
+        masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
+        first_position: the position id of a text's first token.
+        tokenizer: the class that AutoTokenizer loads if the tokenizer's own files name none.
+    """
+
+    embeddings: tuple[str, ...] = ("embeddings",)
+    masked_lm: tuple[str, ...] = ("lm_head",)
+    first_position: int = 0
+    tokenizer: str = "BertTokenizer"
+
+
+FAMILIES = {
+    "bert": Family(masked_lm=("cls",)),
+    "roberta": Family(first_position=FIRST_POSITION["roberta"], tokenizer="RobertaTokenizer"),
+    "xlm-roberta": Family(first_position=FIRST_POSITION["xlm-roberta"], tokenizer="XLMRobertaTokenizer"),
+    "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
+}
+
+
+def family_of(config: Any) -> Family:
+    """Return the family of a model with this config.
+
+    Raises:
+        RetortError: the family is not supported.
+    """
+    if config.model_type not in FAMILIES:
+        raise unknown("family of encoders", config.model_type, FAMILIES)
+    return FAMILIES[config.model_type]
+
+
+def embeddings_of(model: Any) -> list[nn.Module]:
+    """Return the modules from input ids to the input of layer 1; a projection of narrow embeddings is the last."""
+    modules = dict(model.base_model.named_children())
+    return [modules[name] for name in family_of(model.config).embeddings if name in modules]
+
+
+def words_of(model: Any, input_ids: Tensor) -> Tensor:
+    """Return the word embeddings after the layer norm of the embeddings, (batch, length, width), without dropout."""
+    embeddings: Any = embeddings_of(model)[0]
+    words: Tensor = embeddings.LayerNorm(embeddings.word_embeddings(input_ids))
+    return words
+
+
+def layers_of(model: Any) -> nn.ModuleList:
+    """Return the encoder layers; layer 1 has index 0."""
+    layers: nn.ModuleList = model.base_model.encoder.layer
+    return layers
+
+
+def heads_on(model: Any) -> dict[str, nn.Module]:
+    """Return the modules above the encoder by name: pooler, task head and masked-LM head, if the model has them."""
+    modules = {**dict(model.base_model.named_children()), **dict(model.named_children())}
+    names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
+    return {name: modules[name] for name in names if name in modules}
+
+
+def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
+    """Return the logits of the masked-LM head, (positions, vocabulary), for last hidden states (positions, width)."""
+    for name in family_of(model.config).masked_lm:
+        hidden = getattr(model, name)(hidden)
+    return hidden
+
+
+# DistilBERT (Sanh et al., 2019) is a BERT without token type embeddings and without a pooler, under other names.
+
+DISTILBERT = "distilbert"
+CONFIG_KEYS = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "dim",
+               "intermediate_size": "hidden_dim", "hidden_act": "activation", "hidden_dropout_prob": "dropout",
+               "attention_probs_dropout_prob": "attention_dropout", "vocab_size": "vocab_size",
+               "max_position_embeddings": "max_position_embeddings", "pad_token_id": "pad_token_id",
+               "initializer_range": "initializer_range"}  # fmt: skip
+WEIGHT_NAMES = {
+    "transformer.layer": "encoder.layer",
+    "q_lin": "self.query",
+    "k_lin": "self.key",
+    "v_lin": "self.value",
+    "out_lin": "output.dense",
+    "sa_layer_norm": "attention.output.LayerNorm",
+    "ffn.lin1": "intermediate.dense",
+    "ffn.lin2": "output.dense",
+    "output_layer_norm": "output.LayerNorm",
+}
+
+
+def as_bert(config: Any) -> Any:
+    """Return a DistilBERT config as the BERT config of the same model; any other config unchanged."""
+    if config.model_type != DISTILBERT:
+        return config
+    return BertConfig(**{ours: getattr(config, theirs) for ours, theirs in CONFIG_KEYS.items()})
+
+
+def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
+    """Return the weights of a DistilBERT's encoder under BERT's names.
+
+    The embeddings of the `types` token types are zeros, so that they add nothing. A masked-LM head is left out: its
+    layers differ from BERT's.
+    """
+    weights = {}
+    for name, weight in load_file(str(Path(folder) / "model.safetensors")).items():
+        ours = name.removeprefix(f"{DISTILBERT}.")
+        if ours.split(".")[0] in ("embeddings", "transformer"):
+            for theirs, bert in WEIGHT_NAMES.items():
+                ours = ours.replace(f"{theirs}.", f"{bert}.")
+            weights[ours] = weight.float()  # published weights may be in 16 bits
+    embeddings = weights["embeddings.word_embeddings.weight"]  # (vocabulary, width)
+    return {**weights, "embeddings.token_type_embeddings.weight": torch.zeros(types, embeddings.shape[1])}
+
+
+# Attention inside a layer: PyTorch's fused form, or the plain form where that is faster, in trainings on a CPU.
+#
+# With dropout, PyTorch has no fused form on a CPU. Without, the backward pass of its fused form takes several times as
+# long as the plain form on short texts, and half as long on texts of 512 tokens.
+
+ATTENTION = "retort"  # the `attn_implementation` of every model that is loaded or built
+LONGEST = 128  # tokens of a short text, at most
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """Compute attention as transformers asks for it; return (batch, query, heads, head size), and no weights.
+
+    Args:
+        module: the module of the layer's attention.
+        query: (batch, heads, query, head size).
+        key: (batch, heads, key, head size).
+        value: (batch, heads, key, head size).
+        attention_mask: True at real keys, broadcast to (batch, heads, query, key); None if all are real.
+        dropout: the probability with which a weight is dropped.
+        scaling: the factor of the scores; None for 1 / sqrt(head size).
+        others: arguments for attention of other kinds than an encoder's.
+    """
+    return context_of(query, key, value, attention_mask, dropout, scaling).transpose(1, 2).contiguous(), None
+
+
+def context_of(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float = 0.0, scaling: float | None = None
+) -> Tensor:
+    """Return dropout(softmax(Q K^T * scaling)) V, (batch, heads, query, head size); see `attend` for the arguments."""
+    trains = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
+    if trains and (dropout > 0 or query.shape[-2] <= LONGEST):
+        return plain(query, key, value, mask, dropout, scaling)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout, scale=scaling)
+
+
+def plain(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float = 0.0, scaling: float | None = None
+) -> Tensor:
+    """Compute attention in the plain form; the softmax is in float32, or in float64 if its input is."""
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    scores = torch.matmul(query * scaling, key.transpose(-1, -2))  # (batch, heads, query, key)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = F.softmax(wide(scores), dim=-1).to(value.dtype)  # each row sums to 1
+    return torch.matmul(F.dropout(weights, dropout), value)
+
+
+AttentionInterface.register(ATTENTION, attend)
+AttentionMaskInterface.register(ATTENTION, sdpa_mask)

@@ -1,0 +1,161 @@
+"""The plan: the checked study with its cells, the settings of every job, and the paths that several rules share.
+
+Nothing here reads a result.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from snakemake.io import directory, temp
+
+from retort.plan import resolve
+from retort.plan.params import Params
+from retort.plan.settings_cells import check_settings_cells
+from retort.specs.config import Config, RunSources
+from retort.study.cells import expand, sent_runs, submitted
+from retort.study.load import open_study
+from retort.study.questions import training_rows_of
+from retort.study.study import Study
+
+Wildcards = Any
+
+
+class Plan:
+    """A checked study with its cells and the settings of every job.
+
+    Args:
+        config: the checked configuration.
+        decide: returns which sources a run has, and at which commit; called with the study before anything is planned.
+            Only the main process of a run gives it; other processes read the decision in the configuration.
+
+    Raises:
+        StudyError: the YAML files have problems; the error lists every problem of every file.
+    """
+
+    def __init__(self, config: Config, decide: Callable[[Study], RunSources] | None = None) -> None:
+        self.study = open_study(config, check_settings_cells)
+        if decide:
+            self.study.apply(decide(self.study))
+        self.config = self.study.config
+        self.cells = expand(self.study)
+        students = self.study.running.items()
+        self.task_specific = [name for name, student in students if student.distilled_on == "task"]
+        self.task_agnostic = [name for name, student in students if student.distilled_on == "corpus"]
+        sent = submitted(self.study)
+        self.pairs = sorted({(cell.student, cell.task) for cell in self.cells} | set(sent))
+        self.sends = bool(sent) and self.study.scale.submissions
+        self.settings = Params(self.study, self.pairs)
+
+    def at(self, job_type: str, *names: str) -> Callable[[Wildcards], Any]:
+        """Return a function from wildcards to the settings of a job as JSON values, such as of 'grids'.
+
+        Rules use this instead of Snakemake's `lookup`, which walks through all settings. The settings of a job are
+        converted once, however often Snakemake asks for them.
+
+        Args:
+            job_type: an attribute of the plan's settings.
+            names: the wildcards that lead to the settings of one job, such as 'student' and 'task'.
+        """
+
+        @functools.cache
+        def json_of(*keys: str) -> Any:
+            return functools.reduce(operator.getitem, keys, getattr(self.settings, job_type)).model_dump(mode="json")
+
+        return lambda wildcards: json_of(*(getattr(wildcards, name) for name in names))
+
+    @property
+    def every_core(self) -> int:
+        """The number of cores of this machine; 1 on a cluster, where a job has cores of its own.
+
+        A job that asks for all of them runs alone. Snakemake reduces the number to the cores that it was given.
+        """
+        return 1 if self.config.cluster else os.cpu_count() or 1
+
+    @property
+    def keeps(self) -> bool:
+        """Whether weights of fine-tuned students are kept: for good, or until their test-set answers exist."""
+        return self.config.keep_weights or self.sends
+
+    def kept(self, path: str) -> Any:
+        """Return how a rule declares an output folder of weights.
+
+        Weights that are not kept have no output (an empty list). The folder is permanent if the configuration says
+        `keep_weights`. Otherwise it is temporary: Snakemake deletes it after the last job that reads it.
+        """
+        stays = directory(path) if self.config.keep_weights else temp(directory(path))
+        return stays if self.keeps else []
+
+    @functools.cached_property
+    def sent(self) -> set[tuple[str, int]]:
+        """The (student, seed) runs whose answers on test sets are sent to a server."""
+        runs = {run for exhibit in self.study.exhibits.values() for run in sent_runs(self.study, exhibit)}
+        return {(student, seed) for student, _, seed in runs}
+
+    def model_folder(self, model: str) -> str:
+        """Return the folder with the files of a pre-trained model; a tokenizer has the name of such a model."""
+        return source_folder(self.study.models[model].source)
+
+    def pretrained_folder(self, name: str) -> str:
+        """Return the folder of the pre-trained model of a teacher, or of a student's teacher; it decides the family."""
+        return source_folder(self.study.model_of(self.study.teacher_of(name)).source)
+
+    def tokenizer_of(self, name: str) -> str:
+        """Return the name of the tokenizer of a student or teacher; several can share one."""
+        return self.study.tokenizer_of(self.study.teachers[self.study.teacher_of(name)].model)
+
+    def tokenizer_folder(self, name: str) -> str:
+        """Return the folder with the files of the tokenizer of a student or teacher."""
+        return self.model_folder(self.tokenizer_of(name))
+
+    def encoded(self, name: str, task: str) -> str:
+        """Return the folder of a task encoded with the tokenizer of a student or teacher."""
+        return f"results/encoded/{task}/{self.tokenizer_of(name)}"
+
+    def blocks(self, name: str, corpus: str) -> str:
+        """Return the folder of a corpus packed into blocks with the tokenizer of a student or teacher."""
+        return f"results/corpora/{corpus}/{self.tokenizer_of(name)}"
+
+    def training_rows(self, student: str, task: str) -> list[str]:
+        """Return the folders of the sets of rows that stages are trained on in place of the task's own, each once."""
+        sets = training_rows_of(self.study.students[student])
+        return [f"results/training_rows/{name}/{task}/{self.tokenizer_of(student)}" for name in sets]
+
+    def parent(self, student: str) -> list[str]:
+        """Return the student or published model from which a student starts; empty if there is none."""
+        start = self.study.students[student].initialisation
+        if start.checkpoint:
+            return [self.model_folder(start.checkpoint)]
+        return [f"results/students/{start.student}/model"] if start.student else []
+
+    def teacher(self, student: str, task: str) -> str | list[str]:
+        """Return the teacher fine-tuned on the task; empty if the student reads neither its weights nor activations."""
+        spec = self.study.students[student]
+        return f"results/teachers/{spec.teacher}/{task}/model" if resolve.reads_teacher(spec) else []
+
+    def activations(self, student: str, task: str) -> str | list[str]:
+        """Return the folder of the stored activations of a student's teacher on a task.
+
+        It is empty if the student does not read the teacher, or if the teacher runs beside the student: at a scale
+        without `stores_activations`, or where the student reads what is not stored.
+        """
+        spec = self.study.students[student]
+        if not self.study.scale.stores_activations or not resolve.reads_teacher(spec):
+            return []
+        stored = resolve.has_stored_activations(self.study, student, task)
+        return f"results/activations/{spec.teacher}/{task}" if stored else []
+
+
+def source_folder(source: str) -> str:
+    """Return the folder of a source."""
+    return f"results/sources/{source}"
+
+
+def relative_to_here(path: Path) -> str:
+    """Return a path relative to the current folder if it lies below it, else unchanged; Snakemake prints paths so."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,289 @@
+"""Resolve the settings of teachers and students from the study: every value that can change a result.
+
+Labels, titles, resources and the parts of a grid are left out, as they change no result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.plan.resolve_data import VERSIONS, corpus, model, row_set, taken_over, task
+from retort.settings.inputs import ModelSettings
+from retort.settings.trainings import (
+    ActivationSettings,
+    CorpusDistillationSettings,
+    FinetuneSettings,
+    GridSettings,
+    InitialisationSettings,
+    PointSettings,
+    ProfileSettings,
+    PublishedTeacherSettings,
+    ScoreSettings,
+    SearchSettings,
+    StageSettings,
+    TaskDistillationSettings,
+    TeacherHeadSettings,
+    TeacherSettings,
+    TermSettings,
+    TimingSettings,
+    UnreadTeacherSettings,
+    points_of,
+)
+from retort.specs import catalogue, printed
+from retort.specs.base import Settings as Changes
+from retort.specs.protocol import Grid, Protocol
+from retort.specs.student import Stage, Student, Term
+from retort.study import questions
+from retort.study.questions import layer_pairs
+from retort.study.study import Study
+
+# the activations that objectives read most, stored for every layer
+STORED = ("hidden", "queries", "keys", "values")
+
+
+def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
+    """Return the settings of a teacher that is fine-tuned on a task."""
+    spec = study.teachers[name]
+    protocol = study.protocols[spec.protocol]
+    schedule = protocol.for_task(task_name)
+    axes = questions.grid_of(study, name, task_name)
+    return TeacherSettings(
+        model=model(study, spec.model),
+        task=task(study, task_name),
+        schedule=schedule,
+        seed=spec.seed,
+        precision=study.config.resolved_precision(),
+        versions=[VERSIONS["teacher"], spec.version, protocol.version],
+        metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
+        grid=_search(study, protocol, task_name, axes, []) if axes else None,
+    )
+
+
+def _search(
+    study: Study, protocol: Protocol, task_name: str, axes: Grid, stages: list[list[StageSettings]]
+) -> SearchSettings:
+    """Return the settings of a grid on a task, with the stages of a student at each of its points."""
+    return SearchSettings(
+        points=points_of(axes),
+        stages=stages,
+        seed=axes.seed,
+        metric_for_best_model=questions.chosen_by(study, protocol, task_name),
+        version=VERSIONS["grid"],
+    )
+
+
+def teacher_head(study: Study, name: str, corpus_name: str) -> TeacherHeadSettings:
+    """Return the settings of a teacher that gets a new masked-LM head on a corpus."""
+    spec = study.teachers[name]
+    protocol = study.protocols[spec.protocol]
+    return TeacherHeadSettings(
+        model=model(study, spec.model),
+        corpus=corpus(study, corpus_name),
+        schedule=protocol.for_task(corpus_name),
+        seed=spec.seed,
+        precision=study.config.resolved_precision(),
+        versions=[VERSIONS["head"], spec.version, protocol.version],
+    )
+
+
+def activations(study: Study, name: str, task_name: str) -> ActivationSettings:
+    """Return the settings of a teacher's stored activations on a task.
+
+    The embeddings (layer 0) and every layer are stored, even if no student reads them. So the files depend on the
+    teacher alone, and a new student changes none of them.
+    """
+    layers = range(1, study.model_of(name).architecture.layers + 1)
+    return ActivationSettings(
+        teacher=teacher(study, name, task_name),
+        activations=[
+            ("logits", None),
+            ("hidden", 0),
+            *((activation, layer) for activation in STORED for layer in layers),
+        ],
+        stage=VERSIONS["activations"],
+    )
+
+
+def reads_teacher(student: Student) -> bool:
+    """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
+    objectives = catalogue.objectives()
+    terms = [term for stage in questions.stages_of(student) for term in stage.terms]
+    starts_from_teacher = student.initial_layers is not None and student.initialisation.of == "teacher"
+    return starts_from_teacher or any(objectives[term.objective].teacher_activations for term in terms)
+
+
+def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
+    """Return whether all teacher activations that a student reads on a task are stored.
+
+    Otherwise the teacher runs beside the student.
+    """
+    objectives, students = catalogue.objectives(), questions.tried(study.students[name])
+    stages = questions.stages_of(study.students[name])
+    if any(stage.training_rows for stage in stages):  # only activations of the task's own rows are stored
+        return False
+    if any(stage.teacher_dropout for stage in stages):  # with dropout, each pass gives other activations
+        return False
+    if study.students[name].pooler_relu:  # it changes the teacher's logits
+        return False
+    if any(questions.counts_padding(term) for stage in stages for term in stage.on(task_name)):
+        return False  # only activations of real tokens are stored
+    if any(stage.schedule.max_length for each in students for stage in _stages(study, each, task_name, {})):
+        return False  # the stored activations are of rows that were not cut to this length
+    read = {
+        activation
+        for stage in stages
+        for term in stage.on(task_name)
+        for activation_read in objectives[term.objective].teacher_activations
+        for activation in catalogue.BASIS.get(activation_read) or (activation_read,)
+    }
+    return read <= {"logits", *STORED}
+
+
+def _term(term: Term, student: Student, teacher_layers: int) -> TermSettings:
+    entry = catalogue.objectives()[term.objective]
+    return TermSettings(
+        objective=term.objective,
+        version=entry.version,
+        pairs=layer_pairs(term, student.architecture.layers, teacher_layers, student.initial_layers),
+        weight=term.weight,
+        options={**entry.options, **term.options},
+    )
+
+
+def _stages(study: Study, student: Student, task_name: str, point: Changes) -> list[StageSettings]:
+    """Return the settings of all stages of a student at a point of its grid; an empty point changes nothing."""
+    changes = PointSettings(**point).of_schedule
+    changed = questions.at_point(student, point)
+    return [_stage(study, changed, stage, task_name, changes) for stage in changed.stages]
+
+
+def _stage(study: Study, student: Student, stage: Stage, task_name: str, changes: Changes) -> StageSettings:
+    """Return the settings of a stage; `task_name` is empty for a stage on a corpus.
+
+    Args:
+        study: the study.
+        student: the student.
+        stage: one of its stages.
+        task_name: the task.
+        changes: fields of the protocol's schedule that change; the stage's own changes win over them.
+    """
+    teacher_layers = study.model_of(student.teacher).architecture.layers
+    protocol = study.protocols[student.protocol]
+    data = task_name if stage.data == "task" else stage.data
+    schedule = protocol.for_task(data, changes, *stage.changes(task_name))
+    return StageSettings(
+        data=stage.data,
+        terms=[_term(term, student, teacher_layers) for term in stage.on(task_name)],
+        schedule=schedule.scaled(stage.steps_factor),
+        teacher_dropout=stage.teacher_dropout,
+        metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
+        training_rows=stage.training_rows,
+    )
+
+
+def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettings | None:
+    """Return the settings of the student or published model that a student starts from; None if there is none."""
+    start = study.students[name].initialisation
+    if start.checkpoint:
+        return model(study, start.checkpoint)
+    return corpus_distillation(study, start.student) if start.student else None
+
+
+def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
+    """Return the settings that task-specific and task-agnostic distillation have in common."""
+    student = study.students[name]
+    start = {**taken_over(student.initialisation, InitialisationSettings), "layers": student.initial_layers}
+    return {
+        "architecture": student.architecture,
+        "initialisation": InitialisationSettings(**start),
+        "stages": _stages(study, student, task_name, {}),
+        "precision": study.config.resolved_precision(),
+        "versions": [VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
+        "parent": _parent(study, name),
+        "pooler_relu": student.pooler_relu,
+    }
+
+
+def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillationSettings:
+    """Return the settings of a task-specific distillation: of the student, its teacher, the task and its parent."""
+    student, axes = study.students[name], questions.grid_of(study, name, task_name)
+    read = reads_teacher(student)
+    published = model(study, study.teachers[student.teacher].model)
+    stages = [_stages(study, student, task_name, point) for point in axes.points()] if axes else []
+    return TaskDistillationSettings(
+        **_distillation(study, name, task_name),
+        grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
+        teacher=teacher(study, student.teacher, task_name)
+        if read
+        else UnreadTeacherSettings(model=published, task=task(study, task_name)),
+        training_rows={each: row_set(study, each, task_name) for each in questions.training_rows_of(student)},
+    )
+
+
+def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
+    """Return the settings of a task-agnostic distillation: those of the student, its corpora, teacher and parent."""
+    student = study.students[name]
+    fitted = questions.fitted_on(study, name)
+    published = model(study, study.teachers[student.teacher].model)
+    return CorpusDistillationSettings(
+        **_distillation(study, name, ""),
+        seed=_seed(study, name),
+        corpora={stage.data: corpus(study, stage.data) for stage in student.stages},
+        teacher=teacher_head(study, student.teacher, fitted)
+        if fitted
+        else PublishedTeacherSettings(
+            model=published, head="published" if questions.reads_published_head(study, name) else None
+        ),
+    )
+
+
+def _seed(study: Study, name: str) -> int:
+    """Return the seed of a student's task-agnostic distillation, which is run once for all its seeds."""
+    protocol = study.protocols[study.students[name].protocol]
+    return protocol.grid.seed if protocol.grid else protocol.seeds[0]
+
+
+def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSettings | None = None) -> GridSettings:
+    """Return the settings of a grid search: the student, resolved here if it is not given, task, schedule, points."""
+    protocol, axes = questions.protocol_of(study, name), questions.grid_of(study, name, task_name)
+    return GridSettings(
+        student=student or corpus_distillation(study, name),
+        task=task(study, task_name),
+        schedule=protocol.for_task(task_name),
+        points=points_of(axes),
+        seed=axes.seed if axes else _seed(study, name),
+        metric_for_best_model=questions.chosen_by(study, protocol, task_name),
+        precision=study.config.resolved_precision(),
+        versions=[VERSIONS["grid"], protocol.version],
+    )
+
+
+def finetuned(searched: GridSettings) -> FinetuneSettings:
+    """Return the settings of a fine-tuned student's score: those of its grid, and the version of the fine-tuning."""
+    return FinetuneSettings(**dict(searched), stage=VERSIONS["finetune"])
+
+
+def score(study: Study, name: str, task_name: str) -> ScoreSettings:
+    """Return the settings that the score file of a student or teacher on a task must hold."""
+    if name in study.teachers:
+        return teacher(study, name, task_name)
+    if study.students[name].distilled_on == "task":
+        return task_distillation(study, name, task_name)
+    return finetuned(grid(study, name, task_name))
+
+
+def profile(study: Study, name: str) -> ProfileSettings:
+    """Return the settings of a model's profile: its architecture, and how its latency is measured."""
+    student, miniature = study.students.get(name), study.scale.miniature
+    published = study.model_of(study.teacher_of(name))
+    return ProfileSettings(
+        architecture=student.architecture if student else published.architecture,
+        vocabulary=published.vocabulary,
+        batch=printed.ROWS,
+        length=printed.TOKENS,
+        further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
+        runs=5,
+        passes=miniature.passes if miniature else printed.PASSES,
+        threads=1,
+        stage=VERSIONS["profile"],
+    )

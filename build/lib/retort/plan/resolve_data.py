@@ -1,0 +1,243 @@
+"""Resolve the settings of data from the study: sources, pre-trained models, encoded tasks, packed corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from retort.checksums import content_of, digest_of
+from retort.settings.inputs import (
+    CorpusSettings,
+    FetchSettings,
+    FolderContent,
+    GeneratorSettings,
+    MadeContent,
+    ModelSettings,
+    RowSetSettings,
+    SourceSettings,
+    SplitFile,
+    SplitSettings,
+    TaskSettings,
+    TokenizedCorpusSettings,
+    TokenizedRowSetSettings,
+    TokenizedTaskSettings,
+)
+from retort.specs import catalogue
+from retort.specs.model import Made
+from retort.specs.source import Folder, HubRepository
+from retort.specs.task import Task
+from retort.specs.task_files import Generator
+from retort.study.questions import files_at, files_of, submitted_sources
+from retort.study.study import Study
+
+# The version of the code of each type of job, which belongs to the job's settings. Raise it when a change of the code
+# changes the meaning of a number.
+VERSIONS = {
+    "corpus": 2,
+    "encode": 3,
+    "rows": 1,
+    "teacher": 2,
+    "head": 3,
+    "activations": 1,
+    "distill": 3,
+    "grid": 2,
+    "finetune": 1,
+    "predict": 1,
+    "profile": 2,
+    "verdicts": 5,
+}
+
+
+def taken_over(spec: BaseModel, settings: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a spec that settings have, too; those of another meaning are overridden by the caller."""
+    return {name: getattr(spec, name) for name in settings.model_fields if name in type(spec).model_fields}
+
+
+def source(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source in use: an archive with its checksum, a commit of the hub, or a digest."""
+    return _identify(study.sources[name].in_use(study.config).fetched, name)
+
+
+def fetched_content(study: Study, name: str) -> SourceSettings:
+    """Return the settings of what is fetched of a source: as `fetched`, but a digest for a folder or made data."""
+    return _identify(fetched(study, name), name)
+
+
+def _identify(fetched: FetchSettings, name: str) -> SourceSettings:
+    """Return settings that identify the content of a source.
+
+    The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
+    """
+    if isinstance(fetched, Folder):
+        return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+    if isinstance(fetched, Made):
+        return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
+    return fetched
+
+
+def tokenizer(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
+    return source(study, study.models[study.tokenizer_of(name)].source)
+
+
+def fetched(study: Study, name: str) -> FetchSettings:
+    """Return what is needed to fetch the source in use: an archive, a commit of the hub or a part of it, or a path.
+
+    A part is enough for a data set of the hub that only corpora read, if each corpus says how many blocks it needs.
+    The number of characters is no setting of the corpora: they read the first texts in both cases.
+    """
+    settings = study.sources[name].in_use(study.config).fetched
+    corpora = [corpus for corpus in study.corpora.values() if name in corpus.sources]
+    of_tasks = {source for task in study.tasks.values() for source in (*task.sources, *submitted_sources(task))}
+    of_tasks |= {source for rows in study.training_rows.values() for source in rows.sources}
+    if not isinstance(settings, HubRepository) or settings.hub.repo_type != "dataset":
+        return settings
+    if not corpora or name in of_tasks:
+        return settings
+    parts = [corpus.first_rows(name) for corpus in corpora]
+    if None in parts or len({(*part.files, part.column) for part in parts if part}) > 1:
+        return settings
+    return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
+
+
+def model(study: Study, name: str) -> ModelSettings:
+    """Return the settings of a pre-trained model: the sources of its files and its architecture."""
+    spec = study.models[name]
+    own = {"source": source(study, spec.source), "tokenizer": tokenizer(study, name) if spec.tokenizer else None}
+    return ModelSettings(**{**taken_over(spec, ModelSettings), **own})
+
+
+def split(study: Study, task: Task, name: str) -> SplitSettings:
+    """Return how the files of a split are read.
+
+    Raises:
+        RetortError: the task names no file of this split where its source is.
+    """
+    spec, files = task.splits[name], files_of(study, task, name)
+    change = files.of(name)
+
+    def file_of(subset: str | None) -> SplitFile:
+        return SplitFile(
+            file=files.files[name].replace("{subset}", subset or ""),
+            rows=spec.expected(subset),
+            subset=subset,
+            name=change.name and change.name.replace("{subset}", subset or ""),
+        )
+
+    return SplitSettings(
+        source=spec.source or task.source,
+        format=files.format,
+        options=change.options,
+        columns=change.columns,
+        label_names=files.label_names,
+        exclude_labels=files.exclude_labels,
+        labelled=spec.labelled,
+        unlabelled_sample=spec.unlabelled_sample or None,
+        broken=files.broken.get(name, 0),
+        empty=files.empty.get(name, 0),
+        files={key: file_of(subset) for key, (of, subset) in task.encoded_splits.items() if of == name},
+    )
+
+
+def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettings:
+    """Return the settings of a task: how its splits are made or read, and the sources of their files.
+
+    Args:
+        study: the study.
+        name: the task.
+        splits: the splits that are read; None for those that training and scoring use.
+
+    Raises:
+        RetortError: the task names no file of one of the splits where its source is.
+    """
+    spec = study.tasks[name]
+    read = {each: split(study, spec, each) for each in splits or spec.used} if spec.splits else None
+    others = sorted({files.source for files in (read or {}).values()} - {spec.source})
+    own = {
+        "splits": read,
+        "sample": study.config.may_be_sample(name) if spec.splits else None,
+        "task_type_version": catalogue.task_types()[spec.task_type].version,
+        "source": source(study, spec.source),
+        "further_sources": {other: source(study, other) for other in others},
+        "encode": VERSIONS["encode"],
+    }
+    return TaskSettings(**{**taken_over(spec, TaskSettings), **own})
+
+
+def tokenized_task(study: Study, model_name: str, name: str, splits: list[str] | None = None) -> TokenizedTaskSettings:
+    """Return the settings of a task that is encoded with the tokenizer of a model; for `splits` see `task`."""
+    return TokenizedTaskSettings(task=task(study, name, splits), tokenizer=tokenizer(study, model_name))
+
+
+def row_set(study: Study, name: str, task_name: str) -> RowSetSettings:
+    """Return the settings of a set of training rows for a task: how its file is read, or what makes its rows.
+
+    Raises:
+        RetortError: the task does not say how files are read where the source of the set is.
+    """
+    spec, of = study.training_rows[name], study.tasks[task_name]
+    shared = RowSetSettings(
+        sources={each: source(study, each) for each in spec.sources}, version=spec.version, stage=VERSIONS["rows"]
+    )
+    if spec.generator:
+        return shared.model_copy(update={"generator": _generator(study, spec.generator)})
+    file = spec.files[task_name]
+    if of.reader:
+        reader = of.reader.model_copy(update={"options": {**of.reader.options, "file": file.file}})
+        return shared.model_copy(update={"reader": reader, "rows": file.rows})
+    assert spec.source is not None, "files have a source"
+    files = files_at(study, of, spec.source)
+    read = files.of(of.train_split)
+    own = SplitSettings(
+        source=spec.source,
+        format=files.format,
+        options=read.options,
+        columns=read.columns,
+        label_names=files.label_names,
+        exclude_labels=files.exclude_labels,
+        labelled=True,
+        broken=0,
+        empty=0,
+        files={of.train_split: SplitFile(file=file.file, rows=[file.rows])},
+    )
+    return shared.model_copy(update={"split": own})
+
+
+def _generator(study: Study, spec: Generator) -> GeneratorSettings:
+    entry = catalogue.generators()[spec.name]
+    own = {
+        "version": entry.version,
+        "options": {**entry.options, **spec.options},
+        "model": model(study, spec.model) if spec.model else None,
+        "vectors": spec.word_vectors and spec.word_vectors.file,
+    }
+    return GeneratorSettings(**{**taken_over(spec, GeneratorSettings), **own})
+
+
+def tokenized_row_set(study: Study, name: str, task_name: str, model_name: str) -> TokenizedRowSetSettings:
+    """Return the settings of a set of training rows for a task, encoded with the tokenizer of a model."""
+    of = study.tasks[task_name]
+    return TokenizedRowSetSettings(
+        rows=row_set(study, name, task_name),
+        task=task(study, task_name, [of.train_split]),
+        tokenizer=tokenizer(study, model_name),
+    )
+
+
+def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:
+    """Return the settings of a corpus that is packed with the tokenizer of a model."""
+    return TokenizedCorpusSettings(corpus=corpus(study, name), tokenizer=tokenizer(study, model_name))
+
+
+def corpus(study: Study, name: str) -> CorpusSettings:
+    """Return the settings of a corpus, with those of its sources."""
+    sources = {each: source(study, each) for each in corpus_sources(study, name)}
+    shared = taken_over(study.corpora[name], CorpusSettings)
+    return CorpusSettings(**{**shared, "sources": sources, "stage": VERSIONS["corpus"]})
+
+
+def corpus_sources(study: Study, name: str) -> list[str]:
+    """Return the sources of a corpus's components, each once, sorted by name."""
+    return sorted({component.source for component in study.corpora[name].components})

@@ -1,0 +1,277 @@
+"""Where the values of a student's job come from: the line of a YAML file, a default, or the scale."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from retort.plan import resolve
+from retort.plan.plan import relative_to_here
+from retort.specs import catalogue
+from retort.specs.loading import Problems
+from retort.specs.protocol import OF_ROWS
+from retort.specs.student import Stage, Student, Term
+from retort.specs.yaml_reader import read_yaml
+from retort.study import questions
+from retort.study.cells import of_folder
+from retort.study.families import student_entries, with_sizes
+from retort.study.questions import fitted_on, layer_pairs
+from retort.study.study import Study
+
+KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from
+DEFAULT = "default of"  # the beginning of the origin of a value that no file gives
+Step = str | int  # a key of a mapping, or the index of a list's entry
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a job and its origin.
+
+    Args:
+        key: dotted keys, such as 'stages.1.terms.1.weight'; entries of lists count from 1.
+        value: the value as the job uses it.
+        origin: 'file:line', 'default of ...' or the scale.
+    """
+
+    key: str
+    value: Any
+    origin: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether no file gives the value."""
+        return self.origin.startswith(DEFAULT)
+
+    def is_named(self, pattern: str) -> bool:
+        """Return whether a deviation's pattern of keys means the value, or what it is a part of."""
+        return fnmatchcase(self.key, pattern) or fnmatchcase(self.key, f"{pattern}.*")
+
+
+@dataclass(frozen=True)
+class YamlContent:
+    """The content of a YAML file, or of one entry of it; each key knows its line."""
+
+    path: Path
+    content: Any
+
+    @functools.cached_property
+    def shown_path(self) -> str:
+        """The path as it is printed."""
+        return str(relative_to_here(self.path))
+
+    def line(self, *steps: Step) -> str:
+        """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
+        content, line = self.content, 0
+        for step in steps:
+            if isinstance(content, dict) and step in content:
+                line = next(getattr(key, "line", line) for key in content if key == step)
+            elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
+                return ""
+            content = content[step]
+        return f"{self.shown_path}:{line}"
+
+    def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
+        """Return a value that the file gives under these steps, or that is a default."""
+        key = key or dotted(*steps)
+        return Value(key, value, self.line(*steps) or f"{DEFAULT} '{key.rpartition('.')[2]}'")
+
+
+def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield every value of nested mappings, and of lists of mappings, with the steps that lead to it."""
+    if isinstance(content, dict) and content:
+        for key, value in content.items():
+            yield from leaves(value, *steps, key)
+    elif isinstance(content, list) and any(isinstance(entry, dict) for entry in content):
+        for index, entry in enumerate(content):
+            yield from leaves(entry, *steps, index)
+    else:
+        yield steps, content
+
+
+def dotted(*steps: Step) -> str:
+    """Return steps as dotted keys; entries of lists count from 1."""
+    return ".".join(str(step + 1) if isinstance(step, int) else step for step in steps)
+
+
+class WrittenFiles:
+    """The YAML files of a study, each read once.
+
+    Args:
+        study: the study as its files have it.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._contents: dict[tuple[str, str], YamlContent] = {}
+        self._entries: dict[Path, dict[str, tuple[str, Any]]] = {}
+
+    def entry(self, student: str) -> YamlContent:
+        """Return a student's entry in its students.yaml, families expanded."""
+        path = self.study.files["students", student]
+        if path not in self._entries:
+            self._entries[path] = student_entries(path, Problems(self.study.folder), marked=True)
+        entry = self._entries[path][student.removeprefix(f"{path.parent.name}-")][1]
+        return YamlContent(path, with_sizes(entry, self.study.models))
+
+    def file(self, folder: str, name: str) -> YamlContent:
+        """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher.
+
+        Of a protocol that stands in a paper.yaml, this is its entry there.
+        """
+        path = self.study.files[folder, name]
+        if (folder, name) not in self._contents:
+            content = read_yaml(path, marked=True)
+            inside = path.name == "paper.yaml" and folder == "protocols"
+            self._contents[folder, name] = YamlContent(path, content[folder][name] if inside else content)
+        return self._contents[folder, name]
+
+
+class Origins:
+    """The values of the jobs of one student, with their origins.
+
+    Args:
+        files: the files of the study.
+        name: the full name of a student.
+        task: the task; empty for the settings that hold on every task.
+    """
+
+    def __init__(self, files: WrittenFiles, name: str, task: str) -> None:
+        self.name, self.task, self.file, self.entry = name, task, files.file, files.entry(name)
+
+    def values(self, study: Study) -> Iterator[Value]:
+        """Yield every value of the student's jobs, with its origin in the study as written.
+
+        Args:
+            study: the study that the values are taken from, as written or after its scale was applied.
+        """
+        student = study.students[self.name]
+        protocol, protocol_file = study.protocols[student.protocol], self.file("protocols", student.protocol)
+        fields = {"teacher", "protocol", "architecture", "initialisation", "pooler_relu", "version"}
+        for steps, value in leaves(student.model_dump(include=fields)):
+            copies = student.initial_layers is not None or steps != ("initialisation", "of")
+            if value not in (None, False) and copies:
+                yield self.entry.value(steps, value)
+        for index, stage in enumerate(student.stages):
+            yield from self._stage(study, student, stage, ("stages", index))
+        if student.distilled_on == "corpus":
+            yield from self._schedule(study, "finetuning", student.protocol, self.task)
+        yield from self._grid(study, student)
+        yield Value("seeds", protocol.seeds, protocol_file.line("seeds"))
+        yield from self._teacher(study, student)
+        for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
+            yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
+        for rows in questions.training_rows_of(student):
+            yield from self._file_values("training_rows", rows, study.training_rows[rows])
+        needed = questions.of_student(study, self.name)
+        if self.task:
+            skipped = ("read", "reader", "splits", "submission")
+            yield from self._file_values("tasks", self.task, study.tasks[self.task], *skipped)
+            needed |= questions.of_task(study, self.task)
+        for name in sorted(of_folder("sources", needed)):
+            source, written = study.sources[name], self.file("sources", name)
+            is_local = source.location(study.config) == "local"
+            origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
+            yield Value(f"sources.{name}", source.place(study.config), origin)
+
+    def _grid(self, study: Study, student: Student) -> Iterator[Value]:
+        """Yield the axes of the grid over which the student is tuned: its own, or its protocol's."""
+        protocol = study.protocols[student.protocol]
+        grid, at = questions.grid_of(study, self.name, self.task), ("grids", self.task)
+        file, steps = self.file("protocols", student.protocol), at if self.task in protocol.grids else ("grid",)
+        if student.grid:
+            file, steps = self.entry, ("grid",)
+        prefix = "finetuning." * (student.distilled_on == "corpus")
+        for key, values in {**grid.axes, "seed": grid.seed}.items() if grid else ():
+            yield file.value((*steps, key), values, f"{prefix}grid.{key}")
+
+    def _stage(self, study: Study, student: Student, stage: Stage, at: tuple[Step, ...]) -> Iterator[Value]:
+        yield self.entry.value((*at, "data"), stage.data)
+        if stage.training_rows:
+            yield self.entry.value((*at, "training_rows"), stage.training_rows)
+        for number, term in enumerate(stage.terms):
+            if self.task not in term.not_on:
+                yield from self._term(study, student, term, (*at, "terms", number))
+        data = self.task if stage.data == "task" else stage.data
+        where = f"{dotted(*at)}.schedule"
+        yield from self._schedule(study, where, student.protocol, data, stage, at)
+        for field in ("steps_factor", "teacher_dropout"):
+            yield self.entry.value((*at, field), getattr(stage, field))
+
+    def _term(self, study: Study, student: Student, term: Term, at: tuple[Step, ...]) -> Iterator[Value]:
+        objective = catalogue.objectives()[term.objective]
+        yield self.entry.value((*at, "objective"), term.objective)
+        yield Value(dotted(*at, "version"), objective.version, f"code of objective '{term.objective}'")
+        if term.mapping is not None:
+            depth = study.model_of(student.teacher).architecture.layers
+            pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
+            yield Value(dotted(*at, "pairs"), [list(pair) for pair in pairs], self.entry.line(*at, "mapping"))
+        yield self.entry.value((*at, "weight"), term.weight)
+        for option, value in {**objective.options, **term.options}.items():
+            origin = self.entry.line(*at, "options", option) or f"default of objective '{term.objective}'"
+            yield Value(dotted(*at, "options", option), value, origin)
+
+    def _schedule(
+        self, study: Study, where: str, name: str, data: str, stage: Stage | None = None, at: tuple[Step, ...] = ()
+    ) -> Iterator[Value]:
+        """Yield the fields of a schedule; the origin of each is the last change that sets it.
+
+        Args:
+            study: the study that the values are taken from.
+            where: the dotted keys of the schedule.
+            name: the name of the protocol.
+            data: the task or corpus; empty for neither.
+            stage: the stage that changes the schedule and may multiply its length; None for fine-tuning.
+            at: the steps that lead to the stage in the student's entry.
+        """
+        file, factor = self.file("protocols", name), stage.steps_factor if stage else 1.0
+        changes = stage.changes(self.task) if stage else ()
+        for field, value in study.protocols[name].for_task(data, *changes):
+            if (value is None and field in ("steps", "epochs")) or (data in study.corpora and field in OF_ROWS):
+                continue
+            origins = [file.line("schedule", field), file.line("tasks", data, field)]
+            if stage:
+                origins += [self.entry.line(*at, *keys, field) for keys in (("schedule",), ("tasks", self.task))]
+            last = ([origin for origin in origins if origin] or [f"default of '{field}'"])[-1]
+            if factor != 1 and field in ("steps", "epochs"):
+                value = max(1, round(value * factor)) if field == "steps" else value * factor
+                last += f", times {factor:g}"
+            yield Value(f"{where}.{field}", value, last)
+
+    def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
+        teacher, file = study.teachers[student.teacher], self.file("teachers", student.teacher)
+        entry = file.content["teachers"][student.teacher.removeprefix(f"{file.path.parent.name}-")]
+        for field in ("model", "protocol", "seed", "version"):
+            yield YamlContent(file.path, entry).value((field,), getattr(teacher, field), f"teacher.{field}")
+        on_task = student.distilled_on == "task"
+        trained_on = None if on_task else fitted_on(study, self.name)  # the corpus of a new masked-LM head
+        if trained_on or (on_task and resolve.reads_teacher(student)):
+            yield from self._schedule(study, "teacher.schedule", teacher.protocol, trained_on or self.task)
+        yield from self._file_values("models", teacher.model, study.models[teacher.model])
+
+    def _file_values(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
+        """Yield the values in the file of a task, corpus or model, except title, sample and the skipped fields."""
+        file = self.file(folder, name)
+        for steps, value in leaves(spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)):
+            yield file.value(steps, value, f"{folder}.{name}.{dotted(*steps)}")
+
+
+def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
+    """Return the values of a student's jobs.
+
+    Args:
+        written: the study as its files have it.
+        study: the same study after its scale was applied.
+        name: the full name of a student.
+        task: the task; empty for the settings that hold on every task.
+    """
+    origins = Origins(WrittenFiles(written), name, task)
+    as_written = {value.key: value.value for value in origins.values(written)}
+    scale = f"scale '{study.config.scale}'"
+    return [
+        value if value.value == as_written.get(value.key) else Value(value.key, value.value, scale)
+        for value in origins.values(study)
+    ]

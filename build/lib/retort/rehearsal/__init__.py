@@ -1,0 +1,1 @@
+"""The rehearsal: the papers' whole plan in miniature, in one process."""

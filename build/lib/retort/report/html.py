@@ -1,0 +1,154 @@
+"""The HTML of the report's pages: templates, rendered tables and claims, figures."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from retort.atomic import write_text
+from retort.errors import RetortError
+from retort.figures.style import empty_figure_text
+from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
+from retort.report.ranking import Plot, ranking
+from retort.results.tidy import read
+from retort.results.verification import VERIFIED
+from retort.study.study import Study
+from retort.tables import render
+from retort.tables.claims import OURS, PRINT, SMALLER, counts_in_words
+from retort.tables.layout import label_of
+from retort.tables.recordings import OUTDATED, as_recorded, recording_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+# in place of what a run failed to make
+NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
+PARTS = (cell_parts, claim_parts, recorded_parts)  # templates call them for the parts of bars
+
+
+@dataclass(frozen=True)
+class PageExhibit:
+    """One table or figure on a page: its anchor, its heading, and its markup or picture.
+
+    Args:
+        body: the markup of a table; None for a figure.
+        picture: a figure as a `data:` URL; empty for a table.
+        wide: whether a figure is wider than 400 points.
+        alternative: what a figure shows, as text.
+    """
+
+    anchor: str
+    label: str
+    title: str
+    question: str = ""
+    caption: str = ""
+    body: str | None = None
+    picture: str = ""
+    wide: bool = False
+    alternative: str = ""
+
+
+def article(path: Path) -> Markup:
+    """Return the `<article>` of a rendered table or of claims, whose text is escaped already.
+
+    Raises:
+        RetortError: the file has no `<article>`.
+    """
+    text = path.read_text(encoding="utf-8")
+    start, end = text.find("<article"), text.rfind("</article>")
+    if start < 0 or end < start:
+        raise RetortError(f"{path} holds no table", "delete it, the next run makes it again")
+    return Markup(text[start : end + len("</article>")])
+
+
+def picture(path: Path) -> str:
+    """Return a figure as a `data:` URL, so that ids inside its SVG cannot clash with those of other figures."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _width(path: Path) -> float:
+    """Return the width of an SVG in points; 0 if it gives none."""
+    match = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
+    return float(match[1]) if match else 0.0
+
+
+def _alternative_text(path: Path) -> str:
+    """Return the alternative text of a figure: a phrase for each of at most 40 points, of this run or a recorded one.
+
+    If the figure has no point, the text says why.
+    """
+    every = read(path)
+    values = [line.mean for line in every]
+    if not any(value is not None for value in values):
+        values = [line.published for line in every]
+    both = zip(every, values, strict=True)
+    lines = [(line, value) for line, value in both if value is not None and line.metric != "difference"]
+    if not lines:
+        return empty_figure_text(every)
+    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in lines[:40]]
+    return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
+
+
+def heading(study: Study, paper: str, name: str) -> PageExhibit:
+    """Return a table or figure without its content, for a list of contents."""
+    return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
+
+
+def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
+    """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
+    spec, top = study.exhibits[paper, name], heading(study, paper, name)
+    printed, drawn = files.printed(paper, name), files.drawn(paper, name)
+    if name.startswith("table"):
+        return replace(top, body=_with_plot(study, paper, name, files) if printed.is_file() else NOT_MADE)
+    if not drawn.is_file():
+        return replace(top, body=NOT_MADE)
+    return replace(
+        top,
+        question=spec.question,
+        caption=spec.caption,
+        picture=picture(drawn),
+        wide=_width(drawn) > 400,
+        alternative=_alternative_text(files.tidy(paper, name)),
+    )
+
+
+def _with_plot(study: Study, paper: str, name: str, files: Files) -> Markup:
+    """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
+    lines = read(files.tidy(paper, name)) if files.tidy(paper, name).is_file() else []
+    shown = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
+    recording, record = recording_of(shown, paper), study.record_of(paper)
+    titles = {
+        "print": f"the record of {record.run['date']}" if record else "as printed",
+        "recorded": f"recorded at scale {shown.config.scale}",
+        "ours": f"this run, scale {study.config.scale}",
+    }
+    plot = ranking(study.exhibits[paper, name], lines, titles, recording.runs if recording else 0)
+    return Markup(str(article(files.printed(paper, name))).replace("<!--plot-->", _drawn(plot) if plot else "", 1))
+
+
+def _drawn(plot: Plot) -> str:
+    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
+    return str(macros.rank(plot))
+
+
+def write_page(to: str, template: str, **values: object) -> int:
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
+    jinja = render.environment(TEMPLATES)
+    jinja.globals |= {function.__name__: function for function in PARTS}
+    jinja.globals |= {
+        "outdated": OUTDATED,
+        "print": PRINT,
+        "ours": OURS,
+        "smaller": SMALLER,
+        "in_words": counts_in_words,
+    }
+    jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
+    jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
+    page = jinja.get_template(template).render(**values)
+    write_text(to, page)
+    return len(page) // 1024

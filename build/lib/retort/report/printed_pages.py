@@ -1,0 +1,107 @@
+"""Write the pages of papers that the scale does not run: printed tables, recorded runs, claims, and predicted cost.
+
+Nothing of these papers is run, so one process makes all tables, figures and pages.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from retort.atomic import write_text
+from retort.cost.jobs import Jobs
+from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
+from retort.cost.speed import speed_of_device
+from retort.engine.job import Job
+from retort.figures.base import figure_of
+from retort.plan.exhibits import unrun_papers
+from retort.plan.plan import Plan
+from retort.report.index import ENTRIES, entry_of
+from retort.report.outcome import Files, openings
+from retort.report.page import Planned, settings_of, write_paper
+from retort.results.tidy import Line, read, write
+from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.tables.base import Inputs, table_of
+from retort.tables.claims import print_claims
+from retort.tables.layout import published_alone, recorded_apart
+from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
+from retort.tables.render import formats
+
+ASSUMED = "One device at {flops:.3g} FLOP/s: {origin}. `retort cost --scale paper {paper}` says what else is assumed."
+
+
+def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entries: str) -> None:
+    """Write the pages of the printed papers that the scale does not run, and their entries of the index.
+
+    Args:
+        job: the running job.
+        config: the configuration.
+        to: the paths of the pages, each in the folder of its paper.
+        entries: the path of the JSON file with the entries of the index.
+    """
+    papers = unrun_papers(open_study(read_config(config)))
+    study = open_study(read_config({**config, "papers": papers}))
+    plan = Plan(read_config({**config, "papers": papers, "scale": "paper"}))
+    jobs, kept = Jobs(plan), {}
+    with tempfile.TemporaryDirectory() as folder:
+        files = Files(Path(folder))
+        for path in to:
+            paper = Path(path).parent.name
+            _print_exhibits(study, paper, files)
+            found = openings(study, paper, files)
+            size = write_paper(
+                study, paper, found, path, files=files,
+                settings=settings_of(plan.study, paper, []), **_plan_and_cost(plan, jobs, paper),
+            )  # fmt: skip
+            kept[paper] = entry_of(study, paper, found, files)
+            job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")
+    write_text(entries, ENTRIES.dump_json(kept, indent=1).decode())
+
+
+def _print_exhibits(study: Study, paper: str, files: Files) -> None:
+    """Write the tidy CSV of each table and figure of a paper, its HTML or SVG, and the claims."""
+    tables: dict[str, list[Line]] = {}
+    names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].drawn_tables()), name))
+    for name in names:
+        inputs = Inputs(study, paper, name, tables=tables)
+        make = _print_table if name.startswith("table") else _draw
+        tables[name] = make(inputs, files)
+    if study.claims.get(paper):
+        print_claims(study, paper, tables, {"html": str(files.printed(paper, "claims"))})
+
+
+def _print_table(inputs: Inputs, files: Files) -> list[Line]:
+    spec, path = table_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
+    recorded = as_recorded(inputs.study, inputs.paper, inputs.name)
+    write(path, with_recorded(recorded, spec.collect(inputs)))
+    lines = read(path)
+    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
+    sheet = replace(sheet, remarks=[*sheet.remarks, *remark_on_recording(recorded, inputs.paper, inputs.name)])
+    write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
+    return lines
+
+
+def _draw(inputs: Inputs, files: Files) -> list[Line]:
+    spec, path = figure_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
+    write(path, spec.collect(inputs))
+    lines = read(path)
+    spec.render(inputs, lines, {"svg": str(files.drawn(inputs.paper, inputs.name))})
+    return lines
+
+
+def _plan_and_cost(plan: Plan, jobs: Jobs, paper: str) -> dict[str, Any]:
+    """Return what the paper would take if it were run as printed: `planned` and `assumption` of its page."""
+    speed = speed_of_device(None, gpu=True, config=plan.config)
+    targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
+    planned = []
+    for bill in bills_of(jobs, targets)[:-1]:  # without the total
+        own, shared = with_models(bill.own), with_models(bill.shared)
+        if own or shared:
+            table = bill.name.partition("/")[2]
+            planned.append(Planned(table, len(bill.own), hours_of(own, speed), hours_of(shared, speed)))
+    return {"planned": planned, "assumption": ASSUMED.format(flops=speed.flops, origin=speed.origin, paper=paper)}

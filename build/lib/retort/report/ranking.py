@@ -1,0 +1,223 @@
+"""Dot plots that rank the rows of a table of scores: print, a recorded run and this run, each in a panel of its own.
+
+The pages draw them as inline SVG (`rank` in macros.html): places are in percent of a panel, so text keeps its size.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retort.formatters import number
+from retort.judgement.difference import Part, welch
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line
+from retort.specs.exhibit import Exhibit
+from retort.specs.rows import CellSpec
+
+LEAST_ROWS = 3  # of a plot: two rows are ranked by reading their table
+PLACES = 0.04  # free part of a panel at either end
+NEARLY = 0.9  # of the rows
+
+
+Cell = tuple[float, float | None, int]  # mean, standard deviation, number of runs
+
+
+@dataclass(frozen=True)
+class Score:
+    """A mean with what is known of its spread: variances of the mean, each with its degrees of freedom."""
+
+    value: float
+    parts: tuple[Part, ...] | None = None
+
+    @classmethod
+    def of(cls, cell: Cell) -> Score:
+        """Return the score of a cell."""
+        value, std, runs = cell
+        return cls(value, (Part(std**2 / runs, runs - 1),) if std is not None and runs > 1 else None)
+
+    @classmethod
+    def mean(cls, scores: Sequence[Score]) -> Score:
+        """Return the mean of one score or more, whose runs are independent."""
+        each = [(score.parts or ()) for score in scores]
+        parts = tuple(Part(part.variance / len(scores) ** 2, part.freedom) for of_one in each for part in of_one)
+        return cls(statistics.mean(score.value for score in scores), parts if all(each) else None)
+
+    def less(self, other: Score) -> Score:
+        """Return the difference of two scores whose runs are independent."""
+        known = self.parts is not None and other.parts is not None
+        return Score(self.value - other.value, (*(self.parts or ()), *(other.parts or ())) if known else None)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval; None if the spread is not known."""
+        if self.parts is None or not sum(part.variance for part in self.parts):
+            return None
+        low, high = welch(self.value, self.parts).interval()
+        return float(low), float(high)
+
+    @property
+    def text(self) -> str:
+        """The mean, with its interval if it has one."""
+        ends = self.interval
+        return number(self.value, 1) + (f" ({number(ends[0], 1)} to {number(ends[1], 1)})" if ends else "")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One point of a panel.
+
+    Args:
+        look: its class in page.css.
+        text: its number, and what it is of.
+        x: its place in percent of the panel.
+        ends: the places of the ends of its interval; None without one.
+    """
+
+    look: str
+    text: str
+    x: float
+    ends: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its title, the (place, label) of each tick, and row -> its points."""
+
+    look: str
+    title: str
+    ticks: list[tuple[float, str]]
+    dots: Mapping[str, list[Dot]]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A dot plot: rows from top to bottom, and panels from left to right."""
+
+    rows: list[str]
+    panels: list[Panel]
+
+    @property
+    def alternative(self) -> str:
+        """The plot as text: the rows of each panel in the order of the plot."""
+        return ". ".join(
+            f"{panel.title}: {'; '.join(f'{row} {dot.text}' for row in self.rows for dot in panel.dots.get(row, []))}"
+            for panel in self.panels
+        )
+
+
+Points = Mapping[str, list[tuple[str, str, Score]]]  # row -> look, words before the number, and score of each point
+
+
+def panel_of(look: str, title: str, points: Points, zero: bool = False) -> Panel:
+    """Return a panel on an axis that holds all of its points and intervals, and zero if asked."""
+    from matplotlib.ticker import MaxNLocator
+
+    scores = [score for row in points.values() for _, _, score in row]
+    reached = [end for score in scores for end in (score.value, *(score.interval or ()))] + [0.0] * zero
+    low, high = min(reached), max(reached)
+    ticks = [float(tick) for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
+    ticks = [tick for tick in ticks if low - (high - low) * PLACES <= tick <= high + (high - low) * PLACES]
+    wide = (high - low or 1.0) / (1 - 2 * PLACES)
+    decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]))) if ticks[1:] else 1
+
+    def place(value: float) -> float:
+        return float(round(100 * (PLACES + (value - low) / wide), 1))
+
+    def dot(look: str, words: str, score: Score) -> Dot:
+        ends = score.interval
+        return Dot(look, f"{words}{score.text}", place(score.value), (place(ends[0]), place(ends[1])) if ends else None)
+
+    dots = {row: [dot(*each) for each in of_row] for row, of_row in points.items()}
+    return Panel(look, title, [(place(tick), number(tick, decimals)) for tick in ticks], dots)
+
+
+# --- the ranking of a table
+
+
+Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
+
+
+def _sides(lines: list[Line], runs: int) -> dict[str, Cells]:
+    """Return the cells of print, of the recorded run and of this run, without those that have no number."""
+    sides: dict[str, Cells] = {"print": {}, "recorded": {}, "ours": {}}
+    for line in lines:
+        mean = line.mean if line.status in HAS_VALUE else None
+        given = {
+            "print": (line.published, line.published_std, line.published_n),
+            "recorded": (line.recorded, line.recorded_std, runs),
+            "ours": (mean, line.std, line.n),
+        }
+        for side, (value, std, count) in given.items():
+            if value is not None:
+                sides[side].setdefault(line.row, {})[line.column] = (value, std, count)
+    return sides
+
+
+def _averaged(exhibit: Exhibit) -> tuple[str, list[str]]:
+    """Return the name of the column of means, and the columns behind it; no name and no columns if there is not one."""
+    specs = [cell.spec for cell in exhibit.cells()]
+    counted = list(dict.fromkeys(spec.name for spec in specs if spec.average))
+    means = dict.fromkeys((spec.name, *spec.mean_of) for spec in specs if spec.mean_of) or {(AVERAGE, *counted): None}
+    mean, *behind = next(iter(means))
+    return (mean, behind) if len(means) == 1 and behind else ("", [])
+
+
+def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict[str, Score]]:
+    """Return the columns behind the score of each row, and row -> score: the mean that is printed, or that of columns.
+
+    Without a column of means, the columns are those that nearly all rows have.
+    """
+    counts = Counter(column for of_row in cells.values() for column in of_row)
+    if counts[mean]:
+        kept = [column for column in behind if counts[column]]
+        rows = {row: of_row for row, of_row in cells.items() if mean in of_row}
+    else:
+        kept = [column for column, count in counts.items() if count >= NEARLY * max(counts.values())]
+        rows = {row: of_row for row, of_row in cells.items() if all(column in of_row for column in kept)}
+    scores = {}
+    for row, of_row in rows.items():
+        over = Score.mean([Score.of(of_row[column]) for column in kept if column in of_row] or [Score.of(of_row[mean])])
+        own = Score.of(of_row[mean]) if mean in of_row else over
+        scores[row] = own if own.parts else Score(own.value, over.parts)
+    return kept, scores
+
+
+def _comparable(lines: list[Line], specs: Mapping[tuple[str, str], CellSpec]) -> bool:
+    """Return whether all rows measure the same in each column."""
+    measured: dict[str, set[Any]] = {}
+    for line in lines:
+        spec = specs.get((line.row, line.column))
+        if spec and spec.student:
+            measured.setdefault(line.column, set()).add((spec.task, spec.metric, *spec.tasks.items()))
+    return all(len(each) == 1 for each in measured.values())
+
+
+def ranking(exhibit: Exhibit, lines: list[Line], titles: Mapping[str, str], runs: int = 0) -> Plot | None:
+    """Return the dot plot of a table of scores, best row first; None for a table that ranks nothing.
+
+    Args:
+        exhibit: the table.
+        lines: its tidy lines.
+        titles: the name of each side: 'print', 'recorded' and 'ours'.
+        runs: the number of runs behind a recorded mean.
+    """
+    if not exhibit.compared_rows():
+        return None
+    specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
+    scored = [line for line in lines if line.unit == "x100"]
+    if not _comparable(scored, specs):
+        return None
+    averaged = _averaged(exhibit)
+    panels, order = [], dict[str, float]()
+    for side, cells in _sides(scored, runs).items():
+        kept, scores = _ranked(cells, *averaged) if cells else ([], {})
+        if len(scores) >= LEAST_ROWS and len({score.value for score in scores.values()}) > 1:
+            over = f"mean of {len(kept)} columns" if len(kept) > 3 else ", ".join(kept)
+            points = {row: [(side, "", score)] for row, score in scores.items()}
+            panels.append(panel_of(side, f"{titles[side]}: {over}", points))
+            order |= {row: score.value for row, score in scores.items() if row not in order}
+    return Plot(sorted(order, key=lambda row: -order[row]), panels) if panels else None

@@ -1,0 +1,272 @@
+"""Read score and profile files and measure cells by them; a file made with other settings is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from retort.errors import RetortError
+from retort.plan import resolve
+from retort.results.score_files import Record, check_score, read_record
+from retort.results.tidy import AGAIN, INCOMPLETE, Status
+from retort.settings.inputs import difference
+from retort.study import questions
+from retort.study.cells import score_address
+from retort.study.questions import runs, runs_at_scale, seeds_of
+from retort.study.study import Study
+
+Scores = dict[tuple[str, str, int], Record]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _read(path: Path | str, expected: Any, address: Record) -> Record:
+    """Read a result file; check its checksum, and that its address and settings are those of the study.
+
+    Raises:
+        RetortError: the file is damaged, belongs to another address, or was made with other settings.
+    """
+    record = read_record(path)
+    for key, value in address.items():
+        if record.get(key) != value:
+            raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
+    if differs := difference(record["settings"], expected):
+        where, recorded, required = differs
+        raise RetortError(
+            f"{path} was made with other settings: {where} is {_short(recorded)} in it "
+            f"and {_short(required)} in the study",
+            AGAIN,
+        )
+    return record
+
+
+def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
+    """Read score files and return them by (student, task, seed).
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, does not belong at its address, or does not
+            follow from the answers beside it.
+    """
+    scores: Scores = {}
+    expected: dict[tuple[str, str], Any] = {}
+    for path in map(Path, paths):
+        student, task = path.parent.parent.name, path.parent.name
+        number, known = path.stem.removeprefix("seed-"), student in study.students or student in study.teachers
+        if not (known and task in study.tasks and number.isdecimal()):
+            raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
+        seed = int(number)
+        if (student, task) not in expected:
+            settings = resolve.score(study, student, task)
+            expected[student, task] = settings.as_json(), settings.task
+        score_settings, task_settings = expected[student, task]
+        record = _read(path, score_settings, {"student": student, "task": task, "seed": seed})
+        check_score(path, record, task_settings)
+        scores[student, task, seed] = record
+    return scores
+
+
+def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record]:
+    """Read profile files and return them by student.
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, or does not belong at its address.
+    """
+    profiles = {}
+    for path in map(Path, paths):
+        if path.stem not in study.students and path.stem not in study.teachers:
+            raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
+        profiles[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
+    return profiles
+
+
+def summary(values: list[float]) -> dict[str, Any]:
+    """Return `mean` (None without values), sample `std` (None below two values) and number `n` of some values."""
+    return {
+        "mean": statistics.mean(values) if values else None,
+        "std": statistics.stdev(values) if len(values) > 1 else None,
+        "n": len(values),
+    }
+
+
+def value_of(record: Record, metric: str) -> float | None:
+    """Return a score times 100; None if training diverged, the metric is not defined, or the rows have no labels.
+
+    Raises:
+        RetortError: the score has no such metric.
+    """
+    if record["status"] != Status.OK:
+        return None
+    if metric not in record["metrics"]:
+        if record.get("unlabelled"):
+            return None
+        name = score_address(record["student"], record["task"], record["seed"])
+        raise RetortError(f"{name} has no metric '{metric}'", AGAIN)
+    value = 100 * float(record["metrics"][metric])
+    return value if math.isfinite(value) else None
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+
+
+def failures(study: Study, paths: Iterable[str]) -> list[str]:
+    """Return the reason for each of some results that a job of this run failed to make."""
+    failed = study.config.run_sources.failed
+    return [failed[path] for path in paths if path in failed]
+
+
+def sample_note(records: Iterable[Record]) -> str:
+    """Return a note with the rows of each sample that scores were measured on; empty if all data was used."""
+    rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
+    counts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
+    return f"measured on a sample: {counts}" if rows else ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured for a cell.
+
+    Args:
+        fields: the fields of its tidy line: mean, std, n, status, reason, ...
+        by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
+        rerun: if the value is the best of a grid: what was measured of its point, trained again.
+        chosen: the student of the value, if it was chosen among several; else empty.
+    """
+
+    fields: dict[str, Any]
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    rerun: Measured | None = None
+    chosen: str = ""
+
+    @property
+    def status(self) -> Status:
+        """The status of the line."""
+        return Status(self.fields["status"])
+
+    def but(self, **fields: Any) -> Measured:
+        """Return the same with some other fields."""
+        return replace(self, fields={**self.fields, **fields})
+
+
+def without_value(status: Status, reason: str = "") -> Measured:
+    """Return what stands for a cell without a value of ours."""
+    return Measured({**summary([]), "status": status, "reason": reason})
+
+
+BEST = 0  # in the place of a seed: of a best of a grid
+ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
+OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
+
+
+def best_beside(score: float, point: str, rerun: Measured) -> Measured:
+    """Return the best of a grid, with what was measured of its point, trained again, beside it."""
+    again = {"rerun": rerun.fields["mean"], "rerun_std": rerun.fields["std"], "rerun_n": rerun.fields["n"]}
+    best = rerun.but(**summary([score]), **again, best_of=ON_BOTH_SIDES, best_point=point)
+    return replace(best, by_seed={BEST: score}, rerun=rerun)
+
+
+def not_run(study: Study, student: str, *tasks: str) -> Measured:
+    """Return a cell whose student this scale does not run, with the reason, or a budget does not, with the price."""
+    budget = study.config.budget
+    if budget and any(runs_at_scale(study, student, task) for task in tasks):
+        hours = budget.left_out.get(student)
+        return without_value(Status.LEFT_OUT, "" if hours is None else f"{student} takes {hours:,.3g} hours more")
+    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
+
+
+def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
+    """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
+    if not runs(study, student, task):
+        return not_run(study, student, task)
+    if why := questions.missing_for(study, student, task):
+        return without_value(Status.MISSING, why)
+    seeds = seeds_of(study, student)
+    records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
+    values = {seed: value_of(record, metric) for seed, record in records.items()}
+    good = {seed: value for seed, value in values.items() if value is not None}
+    fields = {**summary(list(good.values())), "note": sample_note(records.values())}
+    if len(good) == len(seeds):
+        return Measured({**fields, "status": Status.OK}, good)
+    steps = sorted(record["step"] for record in records.values() if record["status"] == Status.DIVERGED)
+    absent = [seed for seed in seeds if seed not in records]
+    undefined = [seed for seed in records if seed not in good]
+    if steps:
+        some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
+        status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
+    elif failed := failures(study, (score_address(student, task, seed) for seed in absent)):
+        status, reason = Status.FAILED, failed[0]
+    elif absent:
+        status, reason = Status.MISSING, f"{_seeds(absent)} of {len(seeds)}"
+    elif any(records[seed].get("unlabelled") for seed in undefined):
+        status, reason = Status.MISSING, "the rows have no labels"
+    else:
+        status, reason = Status.MISSING, f"not defined for {_seeds(undefined)}"
+    return Measured({**fields, "status": status, "reason": reason, "mean": None, "std": None})
+
+
+def mean_of(cells: Iterable[Measured]) -> Measured:
+    """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
+
+    Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
+    mislead. A mean is the best of grids if each of its cells is; else what was trained again counts.
+    """
+    cells = list(cells)
+    if any(cell.rerun for cell in cells):
+        again = mean_of([cell.rerun or cell for cell in cells])
+        if again.status is not Status.OK or not all(cell.rerun for cell in cells):
+            return again
+        return best_beside(statistics.mean(cell.by_seed[BEST] for cell in cells), "the mean of such points", again)
+    if not cells or any(cell.fields["mean"] is None for cell in cells):
+        return without_value(Status.MISSING, INCOMPLETE)
+    seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
+    if not seeds:
+        return without_value(Status.MISSING, "its cells have no seed in common")
+    by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
+    note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
+    said = {cell.fields.get("best_of", "") for cell in cells}
+    best_of = said.pop() if len(said) == 1 else OF_ONE.format(why="not all cells of its row are")
+    fields = {**summary(list(by_seed.values())), "status": Status.OK, "note": note, "best_of": best_of}
+    return Measured(fields, by_seed)
+
+
+Named = list[tuple[str, Measured]]  # the cells of a mean, each with the name of its task or column
+
+
+def _those_run(study: Study, cells: Named) -> Named:
+    """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
+    run = [(name, cell) for name, cell in cells if cell.status is not Status.NOT_RUN]
+    return (run if study.scale.replacements else cells) or cells
+
+
+def mean_of_those_run(study: Study, cells: Named, noun: str) -> Measured:
+    """Return the mean of the cells that the scale runs; a note names their tasks or columns if these are not all."""
+    run = _those_run(study, cells)
+    mean = mean_of(cell for _, cell in run)
+    if mean.status is not Status.OK or len(run) == len(cells):
+        return mean
+    note = f"the mean of {', '.join(dict.fromkeys(name for name, _ in run))}: this scale runs no other {noun} of it"
+    return mean.but(note="; ".join(filter(None, (note, mean.fields["note"]))))
+
+
+def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
+    """Return what was measured for a cell of scores: the mean over its tasks, which may be one.
+
+    Args:
+        study: the study.
+        scores: the scores that have been run.
+        student: the student or teacher.
+        scored: the (task, metric) pairs of the cell.
+    """
+    cells = [(task, measure_score(study, scores, student, task, metric)) for task, metric in scored]
+    first = next((cell for _, cell in _those_run(study, cells)), None)
+    if first and (len(cells) == 1 or first.status in (Status.NOT_RUN, Status.LEFT_OUT)):
+        return first
+    return mean_of_those_run(study, cells, "task")

@@ -1,0 +1,174 @@
+"""Collect the origin of printed numbers: the distinct commits, code, versions and devices of the result files."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retort.results.score_files import read_record
+from retort.study.cells import expand, profile_address, profiled, score_address
+from retort.study.study import Study
+
+NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name in the warning, if it differs
+
+
+@dataclass(frozen=True)
+class Run:
+    """One result file and the paper that reads it."""
+
+    paper: str
+    path: str
+    record: dict[str, Any]
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the result is a score; else it is a profile."""
+        return "task" in self.record
+
+
+@dataclass(frozen=True)
+class Environments:
+    """The distinct commits, code, versions and devices of some result files; each list is sorted.
+
+    Args:
+        commits: commits that made the results, and the results that these were made from.
+        codes: digests of the package's files, for the same results.
+        first: time of the oldest result.
+        newest: time of the newest result.
+        seconds: summed time of all jobs.
+        mixed: names of the fields that should have one value in all files, but have several.
+    """
+
+    files: int = 0
+    commits: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
+    precisions: list[str] = field(default_factory=list)
+    seeds: list[str] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)
+    versions: list[str] = field(default_factory=list)
+    first: str = ""
+    newest: str = ""
+    seconds: float = 0.0
+    mixed: list[str] = field(default_factory=list)
+
+    @property
+    def warning(self) -> str:
+        """A sentence that names the `mixed` fields; empty if there are none."""
+        return f"Mixed results: different {', '.join(self.mixed)} stand behind these numbers." if self.mixed else ""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The cost of one table or figure: the result files that it reads, and the time of those that exist.
+
+    Args:
+        results: number of results that no earlier table or figure reads.
+        existing: how many of `results` exist.
+        shared: number of results that an earlier table or figure reads too.
+        seconds: summed time of the existing results.
+    """
+
+    name: str
+    results: int
+    existing: int
+    shared: int
+    seconds: float
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration as '1 h 23 min', '2 min 5 s' or '45 s'."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def _required(study: Study) -> dict[tuple[str, str], set[str]]:
+    """Return (paper, name) of each table and figure -> the paths of the results that it reads."""
+    results = {key: set(map(profile_address, profiled(study, exhibit))) for key, exhibit in study.exhibits.items()}
+    for cell in expand(study):
+        results[cell.paper, cell.table].add(score_address(cell.student, cell.task, cell.seed))
+    return results
+
+
+def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[Run]:
+    """Return every existing score and profile that the study's tables and figures read.
+
+    Args:
+        study: the study.
+        exhibits: (paper, name) of the tables and figures that count; None for all.
+
+    Raises:
+        RetortError: a score or profile is damaged.
+    """
+    required = {
+        (key[0], path)
+        for key, paths in _required(study).items()
+        if exhibits is None or key in exhibits
+        for path in paths
+    }
+    return [Run(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
+
+
+def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
+    """Return the cost of each table and figure of a paper that reads results.
+
+    A result that several of them read counts only in the first.
+    """
+    seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
+    required, seen, costs = _required(study), set[str](), []
+    for name in study.exhibits_of(paper):
+        paths = required[paper, name]
+        own = paths - seen
+        existing = [seconds[path] for path in sorted(own) if path in seconds]
+        if paths:
+            costs.append(Spent(name, len(own), len(existing), len(paths) - len(own), sum(existing)))
+        seen |= paths
+    return costs
+
+
+def _distinct(values: Iterable[object]) -> list[str]:
+    return sorted({str(value) for value in values if value is not None}, key=lambda text: (len(text), text))
+
+
+def _makers(record: dict[str, Any], key: str) -> Iterator[str | None]:
+    """Yield the `key` ('commit' or 'code') of a result, of its ancestors, and of the runs that it was resumed from."""
+    yield record.get(key)
+    for maker in (*record.get("ancestors", []), *record.get("resumed_from", [])):
+        yield maker[key]
+
+
+def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
+    """Return the warning on mixed results behind some tables or figures; empty if nothing is mixed."""
+    return environments_of(collect_runs(study, {(paper, name) for name in names})).warning
+
+
+def environments_of(runs: Iterable[Run]) -> Environments:
+    """Return the distinct environments in which some result files were made; each file counts once."""
+    records = {run.path: run for run in runs}
+    every = [run.record for run in records.values()]
+    scores = [run.record for run in records.values() if run.is_score]
+    dates = sorted(str(record["at"]) for record in every if "at" in record)
+    versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
+    distinct = {
+        "commits": _distinct(commit for record in every for commit in _makers(record, "commit")),
+        "codes": _distinct(code for record in every for code in _makers(record, "code")),
+        "devices": _distinct(record.get("device") for record in every),
+        "precisions": _distinct(record["settings"].get("precision") for record in scores),
+    }
+    mixed = [NAMES.get(name, name) for name, values in distinct.items() if len(values) > 1]
+    if len(versions) > len({name for name, _ in versions}):
+        mixed.append("versions")
+    return Environments(
+        files=len(records),
+        **distinct,
+        seeds=_distinct(record.get("seed") for record in scores),
+        threads=_distinct(record.get("threads") for record in every),
+        versions=[f"{name} {version}" for name, version in sorted(versions)],
+        first=dates[0] if dates else "",
+        newest=dates[-1] if dates else "",
+        seconds=sum(float(record.get("seconds", 0)) for record in every),
+        mixed=mixed,
+    )

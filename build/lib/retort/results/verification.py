@@ -1,0 +1,101 @@
+"""Compare results with the checksums that were taken when they were made, and with what they were made from."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from retort import checksums
+from retort.atomic import write_json
+from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, files_of, is_place
+from retort.errors import RetortError
+from retort.results.lineage import Difference, damage, differences_of_parents
+
+NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user's folders: no results of jobs
+EVERYTHING = [*(RESULTS / kind for kind in KINDS), REPORTS]
+VERIFIED = RESULTS / "verified.json"  # when and how results were verified last
+SHOWN = 10  # lines, at the start of a run
+
+
+def verify(paths: Iterable[Path], thorough: bool = True) -> tuple[dict[Path, Checksums], list[Difference]]:
+    """Return the results with checksums at some paths, and how they differ from these and from their parents.
+
+    Args:
+        paths: files and folders of results.
+        thorough: whether every file is read.
+    """
+    paths = list(paths)
+    results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
+    with ThreadPoolExecutor(max_workers=4) as pool:  # hashing releases the GIL
+        compared = dict(zip(results, pool.map(lambda path: compare(path, thorough), results), strict=True))
+    known = {path: taken for path, (taken, _) in compared.items() if taken and path.exists()}
+    found = [difference for _, differences in compared.values() for difference in differences]
+    covered = {str(path) for result in results for _, path in files_of(result)}
+    found += [
+        damage(f"{path} has no checksum: no job has made it; {REMEDY}", path) for path in uncovered(paths, covered)
+    ]
+    return known, [*found, *differences_of_parents(known)]
+
+
+def note(how: str, results: int, differences: int) -> None:
+    """Note when and how results were verified, for the foot of pages."""
+    about = {"when": time.strftime("%Y-%m-%d %H:%M"), "how": how, "results": results, "differences": differences}
+    write_json(VERIFIED, about)
+
+
+def verify_at_start() -> None:
+    """Verify sizes, seals and parents of all results before a run, and print how they differ.
+
+    A run that was stopped leaves such results, too, and the next one makes them anew; so they stop no run.
+    """
+    known, found = verify(EVERYTHING, thorough=False)
+    lines = list(dict.fromkeys(difference.line.removesuffix(f"; {REMEDY}") for difference in found))
+    if known:
+        note("sizes, small files and parents, at the start of a run", len(known), len(lines))
+    if lines:
+        lines[SHOWN:] = [f"and {len(lines) - SHOWN:,} more, see `retort verify`"] if len(lines) > SHOWN else []
+        what = "results are not as they were made; what this run does not make anew, `retort verify --repair` deletes:"
+        print(what, *(f"  {line}" for line in lines), sep="\n", file=sys.stderr, flush=True)
+
+
+def results_below(path: Path) -> Iterator[Path]:
+    """Yield each result with checksums that is at a path, below it, or above it."""
+    if path.is_dir():
+        yield from (checksums.result_of(place) for place in sorted(path.rglob(f"*{checksums.NAME}")) if is_place(place))
+    for above in (path, *path.parents):
+        if checksums.place_of(above).is_file():
+            yield above
+
+
+def compare(path: Path, thorough: bool = True) -> tuple[Checksums | None, list[Difference]]:
+    """Return the checksums of a result, and its differences from them; a file that was added later is one.
+
+    Args:
+        path: the result.
+        thorough: True to read every file; False to read large ones only if their size or time has changed.
+    """
+    if not path.exists():
+        return None, [damage(f"{path} is missing; {REMEDY}", path)]
+    try:
+        known = checksums.read(path)
+    except RetortError as error:
+        return None, [damage(str(error), path)]
+    if known is None:
+        return None, [damage(f"{path} is a folder, and a file belongs there; {REMEDY}", path)]
+    changed = [damage(f"{line}; {REMEDY}", path) for line in checksums.differences(path, known, thorough)]
+    added = [file for name, file in files_of(path) if path.is_dir() and name not in known.files]
+    return known, changed + [damage(f"{file} was added after {path} was made; {REMEDY}", file) for file in added]
+
+
+def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
+    """Return the files of results that no checksum covers."""
+    places = [path for path in paths if path.exists() and not path.is_relative_to(REPORTS)]
+    files = (file for path in places for _, file in files_of(path))
+    return [
+        file
+        for file in files
+        if not (str(file) in covered or is_place(file) or file.name.endswith(".part") or file.parent in NOTES)
+    ]

@@ -1,0 +1,330 @@
+"""The settings of jobs that train, run or measure a model; they contain those of what the jobs read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from retort.settings.inputs import (
+    CorpusSettings,
+    ModelSettings,
+    RowSetSettings,
+    Settings,
+    TaskSettings,
+    left_out_if_none,
+)
+from retort.specs.base import Options
+from retort.specs.base import Settings as Changes
+from retort.specs.model import Architecture
+from retort.specs.protocol import STAGES, Grid, Schedule
+
+
+class InitialisationSettings(Settings):
+    """Where the initial weights of a student come from.
+
+    Args:
+        layers: the layers, counted from 1, that are copied; None if none are.
+        of: the model whose layers are copied: the teacher, or the published model behind it.
+        student: the student that this one starts from; None if it starts from none.
+        checkpoint: the published model that it starts from; None if it starts from none.
+        random: whether the weights are drawn at random.
+        new_heads: whether pooler and heads are drawn at random where layers are copied.
+    """
+
+    layers: list[int] | None
+    of: Literal["teacher", "model"]
+    student: str | None
+    checkpoint: str | None = left_out_if_none()
+    random: bool
+    new_heads: bool = Field(default=False, exclude_if=lambda value: not value)
+
+
+class TermSettings(Settings):
+    """One term of a loss.
+
+    Args:
+        objective: the registered name of the objective.
+        version: the version of the objective.
+        pairs: the (student layer, teacher layer) pairs; empty for an objective without layers.
+        weight: the factor of the sum over the pairs.
+        options: the options of the objective, defaults included.
+    """
+
+    objective: str
+    version: int
+    pairs: list[tuple[int, int]]
+    weight: float
+    options: Options
+
+
+class StageSettings(Settings):
+    """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
+
+    `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
+    None where those of the last step are taken. `training_rows` is the name of the set of rows that it is trained on;
+    None for the training split of the task.
+    """
+
+    data: str
+    terms: list[TermSettings]
+    schedule: Schedule
+    teacher_dropout: bool
+    metric_for_best_model: str | None = left_out_if_none()
+    training_rows: str | None = left_out_if_none()
+
+
+class PointSettings(Settings):
+    """A point of a grid: the values of its axes, by key; none where there is no grid."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def of_schedule(self) -> Changes:
+        """The fields of the schedule that it changes."""
+        return {key: value for key, value in self if not key.startswith(STAGES)}
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return the schedule with the values of this point."""
+        changes = self.of_schedule
+        return schedule.changed(changes) if changes else schedule
+
+
+def points_of(grid: Grid | None) -> list[PointSettings]:
+    """Return the points of a grid, in order; one that changes nothing where there is no grid."""
+    return [PointSettings(**point) for point in grid.points()] if grid else [PointSettings()]
+
+
+class SearchSettings(Settings):
+    """A grid over which a teacher or a task-specific student is tuned on its task.
+
+    Args:
+        points: the points of the grid, in order.
+        stages: the stages of the student at each point; empty for a teacher.
+        seed: the seed of every point.
+        metric_for_best_model: the metric, on the validation split, by which the best point is chosen.
+        version: that of the code.
+    """
+
+    points: list[PointSettings]
+    stages: list[list[StageSettings]] = Field(default=[], exclude_if=lambda stages: not stages)
+    seed: int
+    metric_for_best_model: str
+    version: int
+
+
+class TeacherSettings(Settings):
+    """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol.
+
+    `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
+    None where those of the last step are taken. `grid` is None where the schedule is taken as it is.
+    """
+
+    model: ModelSettings
+    task: TaskSettings
+    schedule: Schedule
+    seed: int
+    precision: str
+    versions: list[int]
+    metric_for_best_model: str | None = left_out_if_none()
+    grid: SearchSettings | None = left_out_if_none()
+
+    def at(self, point: PointSettings) -> TeacherSettings:
+        """Return the settings of the teacher at a point of its grid."""
+        return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
+
+
+class UnreadTeacherSettings(Settings):
+    """The teacher of a task-specific student that reads nothing of it but the vocabulary of its model."""
+
+    model: ModelSettings
+    task: TaskSettings
+
+
+class TeacherHeadSettings(Settings):
+    """A teacher that gets a masked-LM head on a corpus; `versions` are those of the code, the teacher, its protocol."""
+
+    model: ModelSettings
+    corpus: CorpusSettings
+    schedule: Schedule
+    seed: int
+    precision: str
+    versions: list[int]
+
+    @property
+    def has_masked_lm(self) -> bool:
+        """Whether students read the teacher's output through a masked-LM head: True."""
+        return True
+
+
+class PublishedTeacherSettings(Settings):
+    """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
+
+    model: ModelSettings
+    head: Literal["published"] | None = left_out_if_none()
+
+    @property
+    def has_masked_lm(self) -> bool:
+        """Whether students read the teacher's output through a masked-LM head."""
+        return self.head is not None
+
+
+class ActivationSettings(Settings):
+    """The stored activations of a teacher on a task: its settings, and (activation, layer) of each array."""
+
+    teacher: TeacherSettings
+    activations: list[tuple[str, int | None]]
+    stage: int
+
+
+class DistillationSettings(Settings):
+    """The settings that task-specific and task-agnostic distillation have in common.
+
+    Args:
+        architecture: the student's sizes.
+        initialisation: where its initial weights come from.
+        stages: its stages, in order.
+        precision: 'bfloat16', 'tf32' or 'float32'.
+        versions: the versions of the code, the student and its protocol.
+        parent: the student or published model that it starts from; None if it starts from none.
+        pooler_relu: whether a ReLU stands between pooler and classifier of both models.
+    """
+
+    architecture: Architecture
+    initialisation: InitialisationSettings
+    stages: list[StageSettings]
+    precision: str
+    versions: list[int]
+    parent: CorpusDistillationSettings | ModelSettings | None = left_out_if_none()
+    pooler_relu: bool = Field(default=False, exclude_if=lambda value: not value)
+
+
+class TaskDistillationSettings(DistillationSettings):
+    """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one.
+
+    `training_rows` holds the sets of rows that stages are trained on in place of the task's own, by name.
+    """
+
+    teacher: TeacherSettings | UnreadTeacherSettings
+    training_rows: dict[str, RowSetSettings] = Field(default={}, exclude_if=lambda sets: not sets)
+    grid: SearchSettings | None = left_out_if_none()
+
+    def at(self, point: PointSettings) -> TaskDistillationSettings:
+        """Return the settings of the student at a point of its grid."""
+        if self.grid is None:
+            return self
+        return self.model_copy(update={"stages": self.grid.stages[self.grid.points.index(point)]})
+
+    @property
+    def task(self) -> TaskSettings:
+        """The task, which is also the teacher's."""
+        return self.teacher.task
+
+
+class CorpusDistillationSettings(DistillationSettings):
+    """Task-agnostic distillation: a student distilled on corpora, once for all its seeds."""
+
+    seed: int
+    corpora: dict[str, CorpusSettings]
+    teacher: TeacherHeadSettings | PublishedTeacherSettings
+
+
+class GridSettings(Settings):
+    """A grid search of a task-agnostic student on a task.
+
+    Args:
+        student: the distillation of the student.
+        task: the task.
+        schedule: the schedule that each point changes.
+        points: the points of the grid, in order; one point without changes where there is no grid.
+        seed: the seed of every point.
+        metric_for_best_model: the metric, on the validation split, by which the best point is chosen, and its best
+            epoch if the schedule asks for it.
+        precision: 'bfloat16', 'tf32' or 'float32'.
+        versions: those of the code and the protocol.
+    """
+
+    student: CorpusDistillationSettings
+    task: TaskSettings
+    schedule: Schedule
+    points: list[PointSettings]
+    seed: int
+    metric_for_best_model: str
+    precision: str
+    versions: list[int]
+
+
+class FinetuneSettings(GridSettings):
+    """Fine-tuning of a student at the best point of a grid: the grid's settings, and the version of the code."""
+
+    stage: int
+
+
+ScoreSettings = TeacherSettings | TaskDistillationSettings | FinetuneSettings  # what a score file holds
+
+
+class PredictionSettings(Settings):
+    """The predictions of a fine-tuned model on a task's test sets."""
+
+    task: TaskSettings
+    precision: str
+    stage: int
+
+
+class SubmittedTask(Settings):
+    """The files of one task in a submission.
+
+    Args:
+        files: encoded split -> name of the file in the zip.
+        label_names: the label names as the server spells them; empty for a regression.
+        bounds: the least and the greatest number that the server takes; None without bounds.
+    """
+
+    files: dict[str, str]
+    label_names: list[str]
+    bounds: tuple[float, float] | None
+
+
+class SubmissionSettings(Settings):
+    """A zip for the GLUE server: the tasks by name, and the names of all files that the server takes."""
+
+    tasks: dict[str, SubmittedTask]
+    server_files: list[str]
+
+
+class TimingSettings(Settings):
+    """A further latency measurement: rows, tokens per row, the device (None for that of the job), and its values.
+
+    `values` is 'batches' where each batch has a value; None where each run has one, the median of its batches.
+    """
+
+    batch: int
+    length: int
+    device: str | None = left_out_if_none()
+    values: Literal["batches"] | None = left_out_if_none()
+
+
+class ProfileSettings(Settings):
+    """The profile of a model: its architecture, and how its latency is measured.
+
+    Args:
+        architecture: the sizes of the model.
+        vocabulary: the number of tokens in the vocabulary.
+        batch: rows per pass.
+        length: tokens per row.
+        further: further measurements; None where no table asks for one.
+        runs: the number of runs, each of which gives one value.
+        passes: forward passes per run.
+        threads: CPU threads.
+        stage: the version of the code.
+    """
+
+    architecture: Architecture
+    vocabulary: int
+    batch: int
+    length: int
+    further: list[TimingSettings] | None = left_out_if_none()
+    runs: int
+    passes: int
+    threads: int
+    stage: int

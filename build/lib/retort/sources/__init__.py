@@ -1,0 +1,1 @@
+"""Sources: where files come from (a package, the hub, a folder of the user), fetched and checked."""

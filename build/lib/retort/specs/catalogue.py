@@ -1,0 +1,350 @@
+"""What is registered in code: names, summaries, versions, options, and what objectives require of the sizes of models.
+
+Importing an objective imports torch, which takes seconds. `retort check`, `retort list` and the planning of the
+workflow only ask which objectives exist, which options they have and what they read. Their classes declare this with
+literals and annotations, which are read here from the source, in milliseconds:
+
+    @objectives.register("soft-labels")
+    class SoftLabels:
+        version = 1
+        limits = {"temperature": {"ge": 0.001, "le": 1000}}  # in the words of pydantic's `Field`
+
+        def __init__(self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True) -> None: ...
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, Field, ValidationError, create_model
+
+from retort.errors import RetortError
+from retort.specs.base import Settings, Spec
+from retort.specs.loading import readable
+
+# Activations that are computed from others -> those that must be recorded in the model for that.
+BASIS = {
+    "scores": ("queries", "keys"),
+    "cls": ("hidden",),
+    "embeddings": ("hidden",),
+    "undropped-context": ("queries", "keys", "values"),
+    "words": (),  # computed from the input ids
+}
+AFTER_ATTENTION = ("context", "hidden", "ffn")  # what a layer computes from its attention, at every position
+PACKAGE = Path(__file__).resolve().parent.parent
+SEED = {"ge": 0, "lt": 2**32}  # the limits of every option that is called 'seed'
+
+
+def at_all_positions(activations: Iterable[str]) -> bool:
+    """Return whether some activations of a layer are computed after its attention, at every position of a row."""
+    needed = {name for each in activations if each != "cls" for name in BASIS.get(each, (each,))}
+    return not needed.isdisjoint(AFTER_ATTENTION)
+
+
+# The types that annotations of options may name. They are as strict as the fields of YAML files: true is no number.
+
+
+def _codec(name: str) -> str:
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):  # also of codecs that are no encodings of text
+        raise ValueError(f"give an encoding such as utf-8 or latin-1, not {name!r}") from None
+    return name
+
+
+def _texts_once(values: list[Any]) -> list[Any]:
+    twice = [value for number, value in enumerate(values) if isinstance(value, str) and value in values[:number]]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is listed twice")
+    return values
+
+
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], Field(min_length=1), AfterValidator(_texts_once)]
+
+
+def _types(option: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types that the annotation of an option may name; its limits are those of its numbers or texts."""
+    limited = Field(**(SEED if option == "seed" else limits))
+    text = Annotated[str, AfterValidator(_codec)] if option == "encoding" else Annotated[str, limited]
+    numbers = {kind.__name__: Annotated[kind, Field(strict=True), limited] for kind in (int, float)}
+    return {**numbers, "bool": Annotated[bool, Field(strict=True)], "str": text, "list": Listed, "Literal": Literal}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered class or function, as its source declares it.
+
+    Args:
+        name: the registered name.
+        summary: the first line of its docstring.
+        facts: what its class assigns in its body, or its `register` gets as keywords, where the value is a literal.
+        options: option -> default; None for an option that must be given.
+        required: the options that must be given.
+        annotations: option -> its annotation.
+        aliases: the names that annotations may use for Literal types -> those types.
+    """
+
+    name: str
+    summary: str
+    facts: dict[str, Any]
+    options: dict[str, Any]
+    required: frozenset[str]
+    annotations: dict[str, str]
+    aliases: dict[str, Any]
+
+    @property
+    def version(self) -> int:
+        """Its version, 1 where it declares none."""
+        return int(self.facts.get("version", 1))
+
+    @property
+    def level(self) -> str:
+        """What an objective compares.
+
+        'layer': a pair of layers; 'layers': all pairs of its mapping at once; 'input': the embeddings; 'output': the
+        logits.
+        """
+        return str(self.facts.get("level", "layer"))
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """The names of the student activations that an objective reads."""
+        return tuple(self.facts.get("activations", ()))
+
+    @property
+    def teacher_activations(self) -> tuple[str, ...]:
+        """The names of the teacher activations that an objective reads: those of the student where it names none."""
+        return tuple(self.facts.get("teacher_activations", self.activations))
+
+    @functools.cached_property
+    def types(self) -> dict[str, Any]:
+        """Option -> its type, with its limits."""
+        limits = self.facts.get("limits", {})
+        types = {option: _types(option, limits.get(option, {})) for option in self.options}
+        return {option: eval(text, types[option], self.aliases) for option, text in self.annotations.items()}
+
+    @functools.cached_property
+    def schema(self) -> type[Spec]:
+        """The model of the options that a YAML file may give."""
+        default = {**self.options, **dict.fromkeys(self.required, ...)}
+        fields: dict[str, Any] = {name: (kind, default[name]) for name, kind in self.types.items()}
+        return create_model(self.name, __base__=Spec, **fields)
+
+
+def wrong_options(entry: Entry, options: Settings, where: str) -> list[str]:
+    """Return what is wrong with the options that a YAML file gives to an entry, one line each.
+
+    Args:
+        entry: the entry.
+        options: option -> value.
+        where: the key of the options in the file.
+    """
+    try:
+        entry.schema.model_validate(options)
+    except ValidationError as error:
+        return readable(error, options, where)
+    return []
+
+
+# Reading the sources.
+
+
+def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each name to which a line of a module or a class assigns something, and what."""
+    for line in body:
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value:
+            yield ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line.target), line.value
+
+
+def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, Any]:
+    """Return the values that are literals, by name."""
+    values = {}
+    for name, value in named:
+        if name and value:
+            with contextlib.suppress(ValueError):
+                values[name] = ast.literal_eval(value)
+    return values
+
+
+def _entry(file: str, node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Entry:
+    """Return what a class or function declares that the decorator `call` registers."""
+    name, docstring = ast.literal_eval(call.args[0]), ast.get_docstring(node)
+    if not docstring:
+        hint = "write what it does in the first line: `retort list` shows it"
+        raise RetortError(f"{file}: '{name}' has no docstring", hint)
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
+    function = functions.get("__init__" if body else node.name)
+    options = list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)) if function else []
+    return Entry(
+        name=name,
+        summary=docstring.splitlines()[0],
+        facts=_literals([*_assigned(body), *((fact.arg, fact.value) for fact in call.keywords)]),
+        options={each.arg: None for each, _ in options} | _literals((each.arg, default) for each, default in options),
+        required=frozenset(each.arg for each, default in options if default is None),
+        annotations={each.arg: ast.unparse(each.annotation) for each, _ in options if each.annotation},
+        aliases=aliases,
+    )
+
+
+@functools.cache
+def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
+    """Return every entry of one registry by name.
+
+    Args:
+        registry: the name of the registry's variable, such as 'objectives'.
+        *paths: files or folders, relative to the package, whose source is read.
+
+    Raises:
+        RetortError: two entries have the same name, or one has no docstring.
+    """
+    entries: dict[str, Entry] = {}
+    files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
+    trees = {file.name: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
+    aliases = {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
+    for file, tree in trees.items():
+        for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
+            for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
+                if ast.unparse(call.func) == f"{registry}.register":
+                    entry = _entry(file, node, call, aliases)
+                    if entry.name in entries:
+                        raise RetortError(f"two {registry} are called '{entry.name}'", f"rename the one in {file}")
+                    entries[entry.name] = entry
+    return dict(sorted(entries.items()))
+
+
+objectives = functools.partial(catalogue, "objectives", "objectives")
+mappings = functools.partial(catalogue, "mappings", "specs/mappings.py")  # of layers
+task_types = functools.partial(catalogue, "task_types", "tasks")
+readers = functools.partial(catalogue, "readers", "data/formats.py")  # of source files
+formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a split's files
+text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
+packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
+generators = functools.partial(catalogue, "generators", "data/generators")  # of rows for training
+comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
+
+
+# What an objective requires of the sizes of both models.
+#
+# An objective declares its requirements as literals on its class. The checks of the YAML files read them from the
+# source, without importing torch; the loss of a stage reads them from the class. Both call `Requirements.unmet`. So a
+# student that does not fit an objective is refused before anything runs.
+
+
+# True: always; False: never; {"map": ["never"]}: only if the option 'map' has one of the listed values
+Condition = bool | dict[str, list[Any]]
+
+
+class ModelSize(NamedTuple):
+    """The sizes of one model that a requirement may depend on: its width and its number of attention heads."""
+
+    width: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A requirement that two models do not meet.
+
+    Args:
+        option: the option that sets the requirement; empty if no option does.
+        message: what does not fit.
+        hint: what would fit.
+    """
+
+    option: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The requirements of an objective; each field is an attribute of its class.
+
+    Args:
+        equal_heads: both models have the same number of attention heads.
+        equal_widths: both models have the same width.
+        divides_widths: sources of a number that must divide both widths: the name of an option, or 'student' or
+            'teacher' for the attention heads of that model. The first source that is not None counts.
+        divides_teacher_heads: the same number divides the teacher's attention heads, too.
+        equal_lengths: the names of options that are lists of equal length; an option that is None does not count.
+        reads_padding: the objective reads activations at padding, which stored activations do not have.
+    """
+
+    equal_heads: Condition = False
+    equal_widths: Condition = False
+    divides_widths: tuple[str, ...] = ()
+    divides_teacher_heads: Condition = False
+    equal_lengths: tuple[str, ...] = ()
+    reads_padding: Condition = False
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Requirements:
+        """Return the requirements that are among the attributes of an objective's class."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: facts[name] for name in names if name in facts})
+
+    def unmet(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
+        """Yield the requirements that two models do not meet.
+
+        Args:
+            options: the value of every option, defaults included.
+            student: the sizes of the student.
+            teacher: the sizes of the teacher.
+        """
+        if student.heads != teacher.heads and _holds(self.equal_heads, options):
+            message = f"the student has {student.heads} attention heads and its teacher {teacher.heads}"
+            hint = "attention is compared head by head; 'relations' has no such limit"
+            yield Misfit(_option(self.equal_heads), message, hint)
+        if student.width != teacher.width and _holds(self.equal_widths, options):
+            option = _option(self.equal_widths)
+            hint = f"choose another '{option}'" if option else "choose an objective that learns one"
+            yield Misfit(option, f"widths {student.width} and {teacher.width} cannot be compared without a map", hint)
+        yield from self._indivisible(options, student, teacher)
+        lengths = {name: len(options[name]) for name in self.equal_lengths if isinstance(options[name], list)}
+        if len(set(lengths.values())) > 1:
+            counts = " and ".join(f"{count} '{name}'" for name, count in lengths.items())
+            yield Misfit(self.equal_lengths[-1], f"there are {counts}", "give as many of each")
+
+    def counts_padding(self, options: Mapping[str, Any]) -> bool:
+        """Return whether the objective reads activations at padding; `options` includes the defaults."""
+        return _holds(self.reads_padding, options)
+
+    def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
+        """Yield the first width or number of heads that the number in `divides_widths` does not divide."""
+        numbers = {**options, "student": student.heads, "teacher": teacher.heads}
+        name = next((name for name in self.divides_widths if numbers[name] is not None), None)
+        if name is None or not isinstance(number := numbers[name], int):
+            return
+        option = self.divides_widths[0] if self.divides_widths[0] in options else ""
+        cut = f"cannot be cut into {number} {option or 'heads'}"
+        for side, width in (("student", student.width), ("teacher", teacher.width)):
+            if number < 1 or width % number:
+                hint = "both widths must be multiples of the number" + f"; set '{option}'" * (option != "")
+                yield Misfit(option, f"the {side}'s width {width} {cut}", hint)
+                return
+        if _holds(self.divides_teacher_heads, options) and teacher.heads % number:
+            message = f"the teacher's {teacher.heads} heads cannot be divided among {number} {option or 'heads'}"
+            hint = f"take a number that divides them, or another '{_option(self.divides_teacher_heads)}'"
+            yield Misfit(option, message, hint)
+
+
+def _holds(condition: Condition, options: Mapping[str, Any]) -> bool:
+    """Return whether a condition is true with these options."""
+    if isinstance(condition, bool):
+        return condition
+    return any(options[name] in values for name, values in condition.items())
+
+
+def _option(condition: Condition) -> str:
+    """Return the option on which a condition depends; empty if none."""
+    return "" if isinstance(condition, bool) else next(iter(condition))

@@ -1,0 +1,291 @@
+"""The configuration, config.yaml: papers, scale, precision, and how jobs run."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+
+from retort.errors import RetortError, StudyError
+from retort.machine import default_workers
+from retort.specs.base import Distinct, Flag, Name, Real, Spec, Whole
+from retort.specs.loading import Problems
+from retort.specs.yaml_reader import read_yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+GPUS = {
+    "pocket": 0,
+    "starts": 0,
+    "rehearsal": 0,
+    "reduced": 1,
+    "reduced-360": 1,
+    "paper": 1,
+}  # GPUs that a training job asks for at each scale
+BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
+
+
+class RunSources(Spec):
+    """What a run decided about its sources when it began, so that all of its jobs agree."""
+
+    folders: dict[str, bool] = Field(default={}, description="folder of data_dir or models_dir -> is it there?")
+    commits: dict[str, str] = Field(default={}, description="source -> its commit, where its file names none")
+    missing: dict[str, str] = Field(
+        default={}, description="what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why"
+    )
+    failed: dict[str, str] = Field(
+        default={}, description="results that jobs of this run failed to make -> the job's log, and why"
+    )
+
+    @property
+    def failures(self) -> list[str]:
+        """Why jobs failed, each once: log and last line."""
+        return sorted(set(self.failed.values()))
+
+
+class Chosen(Spec):
+    """What a budget runs of a student or teacher: its tasks, and under how many seeds."""
+
+    tasks: Distinct[Name] = Field(min_length=1, description="entries of workflow/tasks")
+    seeds: Whole = Field(ge=1, le=100, description="the first of its protocol, and the next numbers after these")
+
+
+class Budget(Spec):
+    """What runs for some hours; nothing else is trained."""
+
+    hours: Real = Field(gt=0, description="on one device")
+    runs: dict[Name, Chosen] = Field(default={}, description="student or teacher -> what is run of it")
+    left_out: dict[Name, Real] = Field(
+        default={}, description="student or teacher -> the hours that the tables would need of it beside the others"
+    )
+
+
+class Config(Spec):
+    """The keys of config.yaml; unknown keys are rejected."""
+
+    papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
+    scale: Literal["pocket", "starts", "rehearsal", "reduced", "reduced-360", "paper"] = Field(
+        default="pocket", description="an entry of workflow/scales"
+    )
+    device: Literal["auto", "cpu"] = Field(
+        default="auto", description="auto: GPUs at the scales that are for them; cpu: none, whatever the scale"
+    )
+    precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
+        default="auto",
+        description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "
+        "tf32: float32, but matrix products of a GPU keep 10 bits of each factor",
+    )
+    study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
+    keep_weights: Flag = Field(default=False, description="keep the weights of every fine-tuned student")
+    keep_activations: Flag = Field(
+        default=False, description="keep what was recorded of teachers after a run that succeeded"
+    )
+    checkpoint_seconds: Real = Field(
+        default=20, gt=0, le=1_000_000, description="time between two checkpoints of a training"
+    )
+    dataloader_num_workers: Whole | None = Field(
+        default=None,
+        ge=0,
+        le=64,
+        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most 64, "
+        "because each takes memory, and a few keep up with a GPU",
+    )
+    students_together: Whole = Field(
+        default=4,
+        ge=1,
+        le=64,
+        description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
+    )
+    hours_together: Real | None = Field(
+        default=None,
+        gt=0,
+        description="hours on one device that a job of students side by side may be predicted to take; null: any",
+    )
+    hours_of_seeds: Real | None = Field(
+        default=None,
+        gt=0,
+        description="hours on one device that all seeds of a student on a task may be predicted to take; if they take "
+        "longer, several jobs share them; null: any",
+    )
+    data_dir: str | None = Field(
+        default=None, description="data sets in their original formats; a folder that is there wins over the hub"
+    )
+    models_dir: str | None = Field(
+        default=None, description="a folder a model; a folder that is there wins over the hub"
+    )
+    sample: Flag | Distinct[Name] = Field(
+        default=False,
+        description="tasks whose data may have fewer rows than they expect, true for all; every score says so",
+    )
+    budget: Budget | None = Field(
+        default=None, description="what runs of the tables, as `retort budget` writes it; null: everything"
+    )
+    cluster: str | None = Field(
+        default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
+    )
+    micro_batch: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="rows of a batch that go through a device at once; null: all, or what fits a GPU",
+    )
+    run_sources: RunSources = Field(
+        default=RunSources(), description="the workflow hands this to its jobs; not for you"
+    )
+    companions: dict[str, Distinct[Name]] | None = Field(
+        default=None,
+        description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
+    )
+    seeds_divided: dict[Name, int] | None = Field(
+        default=None,
+        description="student -> number of jobs of its seeds; the workflow hands it to its jobs; not for you",
+    )
+    _file: str = PrivateAttr(default="config.yaml")
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _folders: dict[str, bool] = PrivateAttr(default_factory=dict)
+
+    @field_validator("data_dir", "models_dir")
+    @classmethod
+    def _there(cls, path: str | None) -> str | None:
+        if path is not None and (not path or not Path(path).expanduser().is_dir()):
+            shown = path if path.strip() else repr(path)
+            raise ValueError(f"there is no folder {shown}; null takes data and models from the hub")
+        return path
+
+    @field_validator("cluster")
+    @classmethod
+    def _is_file(cls, path: str | None) -> str | None:
+        if path is not None and not Path(path).is_file():
+            raise ValueError(f"there is no file {path!r}; null limits nothing")
+        return path
+
+    @field_validator("precision")
+    @classmethod
+    def _of_a_gpu(cls, precision: str, info: ValidationInfo) -> str:
+        if precision == "tf32" and info.data.get("device") == "cpu":
+            raise ValueError("tf32 is for GPUs, and device is 'cpu'; write float32")
+        if precision == "tf32" and not GPUS.get(info.data.get("scale", ""), 1):
+            raise ValueError(f"tf32 is for GPUs, and scale '{info.data['scale']}' trains on CPUs; write float32")
+        return precision
+
+    @property
+    def file(self) -> str:
+        """The name of the file that holds the configuration, for messages."""
+        return self._file
+
+    def origin(self, key: str) -> str:
+        """Return where a key was given: config.yaml, another file, or an option of the command line."""
+        return self._origins.get(key, self._file)
+
+    @property
+    def folder(self) -> Path:
+        """The study's folder; a relative path starts at the root of the repository."""
+        return ROOT / self.study
+
+    def may_be_sample(self, task: str) -> bool:
+        """Return whether the data of a task may have fewer rows than the task expects."""
+        return self.sample is True or task in self.sampled
+
+    @property
+    def sampled(self) -> list[str]:
+        """The tasks that `sample` names; empty where it says true or false for all of them."""
+        return [] if isinstance(self.sample, bool) else self.sample
+
+    def holds(self, folder: Path) -> bool:
+        """Return whether a folder of the user's data exists: as the run decided, else as it was at the first call."""
+        decided = self.run_sources.folders.get(str(folder))
+        return self._folders.setdefault(str(folder), folder.is_dir() if decided is None else decided)
+
+    @property
+    def folders(self) -> dict[str, bool]:
+        """Folder -> whether it exists, for the folders that `holds` was asked for."""
+        return dict(self._folders)
+
+    @property
+    def gpus(self) -> int:
+        """The number of GPUs that a training job asks for."""
+        return 0 if self.device == "cpu" else GPUS[self.scale]
+
+    def workers(self, gpu: bool) -> int:
+        """Return the number of processes that prepare batches beside a training on a GPU, or on a CPU."""
+        return default_workers(gpu) if self.dataloader_num_workers is None else self.dataloader_num_workers
+
+    def resolved_precision(self) -> str:
+        """Return the precision of training: 'bfloat16', 'tf32' or 'float32'.
+
+        With 'auto' this is 'bfloat16' on GPUs, and on a CPU that has bfloat16 instructions.
+        """
+        if self.precision != "auto":
+            return self.precision
+        if self.gpus:
+            return "bfloat16"
+        return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"
+
+
+@functools.cache
+def cpu_flags() -> set[str]:
+    """Return the feature flags of this machine's CPU; empty if the system does not list them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
+
+
+def read_config(content: dict[str, Any], file: str = "config.yaml", origins: Mapping[str, str] | None = None) -> Config:
+    """Check the content of a configuration and return the configuration.
+
+    Args:
+        content: the keys and values.
+        file: the name of the file that holds them, for messages.
+        origins: key -> where it was given, for keys that come from elsewhere, such as another file.
+
+    Raises:
+        StudyError: a key is unknown or a value is out of range.
+    """
+    problems = Problems(ROOT)
+    config: Config | None = problems.validate(file, "", Config, content)
+    if config is None:
+        raise StudyError([_with_origin(line, file, origins or {}) for line in problems.lines])
+    config._file, config._origins = file, dict(origins or {})
+    return config
+
+
+def _with_origin(line: str, file: str, origins: Mapping[str, str]) -> str:
+    """Return a message about a key of the configuration, beginning with where the key was given."""
+    what = line.removeprefix(f"{file}: ")
+    return f"{origins.get(re.split('[.:]', what)[0], file)}: {what}"
+
+
+def content_of(path: Path) -> Any:
+    """Return the content of a configuration's file; an empty one holds no keys.
+
+    Raises:
+        RetortError: the file cannot be read; the message begins with its name.
+    """
+    try:
+        content = read_yaml(path)
+    except RetortError as error:
+        raise RetortError(f"{path.name}: {error}") from error
+    return {} if content is None else content
+
+
+def origins_of(files: list[str], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return key of the configuration -> the file or option that sets it, after a strict look at each file.
+
+    Snakemake keeps the last of two equal keys and reads 010 as 8.
+
+    Args:
+        files: the files of the configuration, the last wins.
+        given: the keys that the command line sets.
+
+    Raises:
+        RetortError: a file cannot be read; the message begins with its name.
+    """
+    origins = dict[str, str]()
+    for path in filter(Path.exists, map(Path, files)):
+        content = content_of(path)
+        origins |= dict.fromkeys(content if isinstance(content, dict) else (), path.name)
+    return origins | dict.fromkeys(given, "--config")

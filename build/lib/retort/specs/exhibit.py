@@ -1,0 +1,284 @@
+"""Exhibits: what the YAML file of a table or figure says, what it answers about itself, and the registries of kinds.
+
+A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of `retort/figures`. Its class reads the
+YAML file, answers the questions of `Answers`, collects the tidy lines, and prints or draws them. No other code of the
+package depends on the kind of an exhibit.
+
+Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages import
+this one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
+
+from pydantic import Field
+
+from retort.errors import RetortError
+from retort.registry import Registry, unknown
+from retort.specs.base import Label, Spec, Text
+from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
+from retort.specs.rows import CellSpec, Judging, Row
+
+MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all students of a paper together
+
+
+@dataclass(frozen=True)
+class SettingsCell:
+    """A cell that shows a setting of ours: whose, under which keys, and how the paper prints the value.
+
+    Args:
+        row: the name of its row.
+        column: the name of its column.
+        student: whose settings are read; empty for those of all students of the paper together.
+        task: the task on which the settings are read; empty for those of a task-agnostic distillation.
+        reads: the dotted keys of the setting.
+        formatter: the name of the formatter; empty for 'plain'.
+        printed_as: value -> how the paper prints it.
+    """
+
+    row: str
+    column: str
+    student: str
+    task: str
+    reads: str
+    formatter: str
+    printed_as: dict[str, str]
+
+
+class StudyNames(Protocol):
+    """The names in a study that an exhibit may use."""
+
+    @property
+    def exhibits(self) -> Mapping[tuple[str, str], Exhibit]:
+        """The tables and figures by paper and name."""
+
+    @property
+    def files(self) -> Mapping[tuple[str, str], object]:
+        """The file of each entry, also of one that cannot be read.
+
+        The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
+        """
+
+    def trained_on(self, name: str) -> str:
+        """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
+
+
+class Answers:
+    """The answers of a table or figure. Most follow from `cells`; a kind that shows something else overrides them."""
+
+    # --- what it shows of our students and teachers
+
+    def cells(self) -> list[CellSpec]:
+        """Return every cell or point that shows a model, row by row."""
+        return []
+
+    def students(self) -> list[str]:
+        """Return the students and teachers that it names, each once."""
+        return list(dict.fromkeys(student for cell in self.cells() for student in cell.students))
+
+    def metrics(self) -> list[tuple[str, str]]:
+        """Return the (task, metric) pairs of its scores, each once."""
+        return list(dict.fromkeys(pair for cell in self.cells() for pair in cell.scored))
+
+    def metrics_of(self, student: str) -> list[tuple[str, str]]:
+        """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
+        return [pair for cell in self.cells() if student in cell.students for pair in cell.scored]
+
+    @property
+    def first(self) -> str:
+        """The student or teacher that speed-ups are relative to; empty if no cell is timed."""
+        return next((cell.student for cell in self.cells() if cell.is_timed), "")
+
+    @cached_property
+    def timed(self) -> dict[str, set[Timing]]:
+        """The latency measurements that it requires: student or teacher -> measurements."""
+        timed: dict[str, set[Timing]] = {}
+        first = self.first
+        for cell in self.cells():
+            for name in (cell.student, first) if cell.is_timed else ():
+                timed.setdefault(name, set()).add(cell.measurement)
+        return timed
+
+    def timed_without_gpu(self) -> Self:
+        """Return the exhibit with each latency on a GPU measured on the device of the job instead."""
+        return self
+
+    def profiled(self) -> list[str]:
+        """Return the students and teachers whose profile it reads, each once."""
+        students = [cell.student for cell in self.cells() if cell.student and cell.profiled]
+        return list(dict.fromkeys([*students, *self.timed]))
+
+    def rows_and_columns(self) -> dict[str, list[str]]:
+        """Return the rows by name, each with the names of its columns, as statements may name them."""
+        rows: dict[str, list[str]] = {}
+        for cell in self.cells():
+            rows.setdefault(cell.row, []).append(cell.column)
+        return rows
+
+    def depths(self) -> dict[str, int]:
+        """Return student -> teacher layer, for students that each show one layer."""
+        return {}
+
+    def settings_cells(self) -> list[SettingsCell]:
+        """Return the cells that show a setting of ours."""
+        return []
+
+    def trainings(self) -> list[tuple[str, str]]:
+        """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
+        return []
+
+    def judging(self, column: str) -> list[Judging]:
+        """Return the levels below the paper that can set a column's margin and assumed deviation, nearest first."""
+        return []
+
+    # --- how it depends on other exhibits
+
+    def compared_rows(self) -> dict[str, Row]:
+        """Return its rows of scores by name; empty if paired tests cannot compare them."""
+        return {}
+
+    def compares(self) -> list[str]:
+        """Return the tables of its paper whose scores it compares, instead of reading scores of its own."""
+        return []
+
+    def drawn_tables(self) -> list[str]:
+        """Return the tables of its paper whose tidy lines it reads."""
+        return []
+
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each mistake that only the rest of the study reveals.
+
+        Students, teachers, tasks and metrics of `cells` are checked elsewhere.
+
+        Args:
+            study: the study.
+            paper: the paper to which it belongs.
+        """
+        yield from ()
+
+    # --- what the paper prints, or a recorded run of ours published
+
+    def headings(self) -> list[Heading]:
+        """Return the columns of the printed cells; empty if the paper prints no cells."""
+        return []
+
+    def lines(self) -> list[TextRow]:
+        """Return the rows of the printed cells."""
+        return []
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The text of each printed cell, row by row; empty if the paper prints no cells."""
+        return []
+
+    def printed_cells(self) -> list[PublishedCell]:
+        """Return every cell as the paper prints it."""
+        return []
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+        return self.printed_cells()
+
+    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return (row, column) -> (task, split) for each cell that holds a number of rows of a data set."""
+        return {}
+
+    @property
+    def published_runs(self) -> int:
+        """The number of runs behind a published mean; 0 if it is not known."""
+        return 0
+
+    @property
+    def digits(self) -> int:
+        """The decimals of our values in print."""
+        return 1
+
+    def as_stated(self, number: Number) -> Number:
+        """Return a published number with the text that statements give it."""
+        return number
+
+
+class Exhibit(Answers, Spec):
+    """A table or figure of a paper: what every file of one says, and the answers that follow."""
+
+    kind: str
+    title: Label = Field(description="what it is, in one line")
+    question: Text = Field(description="what it answers, in one sentence")
+    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
+
+
+def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
+    """Return the names of all tables and figures of a paper, and name -> exhibit for those that can be read."""
+    files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
+    names = [name for slug, _, name in files if slug == paper]
+    return names, {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
+
+
+def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Yield a line for each name that is not known.
+
+    Args:
+        key: the key of the file that gives the names.
+        noun: what the names are names of, such as 'table'.
+        names: the names.
+        known: the names that exist.
+    """
+    yield from (f"{key}: {unknown(noun, name, known)}" for name in names if name not in known)
+
+
+# --- kinds
+
+table_kinds: Registry[type[Exhibit]] = Registry("kind of table")
+figure_kinds: Registry[type[Exhibit]] = Registry("kind of figure")
+KINDS = {"table": (table_kinds, "retort.tables.kinds"), "figure": (figure_kinds, "retort.figures")}
+Kind = TypeVar("Kind", bound=Exhibit)
+
+
+def _register(registry: Registry[type[Exhibit]], cls: type[Kind]) -> type[Kind]:
+    """Register a class under the value of its field `kind`.
+
+    Raises:
+        RetortError: the class lacks a method that its base class requires, has a field with the name of an answer, or
+            another class has this name.
+    """
+    (name,) = get_args(cls.model_fields["kind"].annotation)
+    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise RetortError(f"{registry.noun} '{name}' lacks {', '.join(lacking)}", f"give them to {cls.__name__}")
+    if hidden := sorted(field for field in cls.model_fields if hasattr(Answers, field)):
+        hint = f"every {registry.noun.removeprefix('kind of ')} answers {hidden[0]}(): give the field another name"
+        raise RetortError(f"{registry.noun} '{name}' has a field '{hidden[0]}'", hint)
+    registry.register(name)(cls)
+    return cls
+
+
+def table_kind(cls: type[Kind]) -> type[Kind]:
+    """Register a kind of table: a class decorator."""
+    return _register(table_kinds, cls)
+
+
+def figure_kind(cls: type[Kind]) -> type[Kind]:
+    """Register a kind of figure: a class decorator."""
+    return _register(figure_kinds, cls)
+
+
+def exhibit_type(noun: str) -> Any:
+    """Return the type by which pydantic reads a table or figure: the union of all kinds, discriminated by `kind`.
+
+    Args:
+        noun: 'table' or 'figure'.
+
+    Raises:
+        RetortError: a kind is not complete, or two have the same name.
+    """
+    registry, folder = KINDS[noun]
+    for file in pkgutil.iter_modules(importlib.import_module(folder).__path__):
+        importlib.import_module(f"{folder}.{file.name}")
+    kinds: Any = reduce(or_, (registry[name] for name in registry))
+    return Annotated[kinds, Field(discriminator="kind")]

@@ -1,0 +1,234 @@
+"""The specs of a pre-trained model, and of made data: rows, texts and models that a seed makes in place of a source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+from retort.errors import RetortError, first_line
+from retort.specs.base import Flag, Label, Name, Options, Real, Spec, Text, Version, Whole
+from retort.specs.source import InOnePlace, Relative
+from retort.specs.task_files import Columns
+
+
+class Architecture(Spec):
+    """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding."""
+
+    layers: Whole = Field(gt=0, le=48, description="transformer layers")
+    heads: Whole = Field(gt=0, le=1024, description="attention heads of a layer")
+    hidden: Whole = Field(gt=0, le=65_536, description="width of the hidden states")
+    intermediate: Whole = Field(gt=0, le=1_000_000, description="width of the feed-forward networks")
+    embedding: Whole | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda width: width is None,  # so that the settings of models without it do not change
+        description="width of the token embeddings, where it is smaller than hidden; a projection stands between",
+    )
+
+    @model_validator(mode="after")
+    def _divides(self) -> Architecture:
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden ({self.hidden}) is not a multiple of heads ({self.heads})")
+        if self.embedding is not None and self.embedding >= self.hidden:
+            raise ValueError(f"embedding ({self.embedding}) is not smaller than hidden ({self.hidden}); leave it out")
+        return self
+
+    @property
+    def weights_after_attention(self) -> int:
+        """The weights of a layer's matrices after its attention: the output projection and the two of the FFN."""
+        return self.hidden**2 + 2 * self.hidden * self.intermediate
+
+    @property
+    def layer_weights(self) -> int:
+        """The weights of a layer's matrices: the projections to queries, keys and values, and those after attention."""
+        return 3 * self.hidden**2 + self.weights_after_attention
+
+    @property
+    def widths(self) -> tuple[int, int, int]:
+        """The (hidden, intermediate, embedding) widths; layers can be copied only between models with equal widths."""
+        return self.hidden, self.intermediate, self.embedding or self.hidden
+
+
+@dataclass(frozen=True)
+class OrLike:
+    """An annotation of an architecture, for its JSON schema: a file may give the name of a model that has it.
+
+    It may also name the model under `like`, beside the sizes that differ. The sizes stand in its place when the file is
+    loaded (`study/families.py`).
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return a schema that accepts all sizes, the name of a model, or the name and sizes that differ."""
+        name = {"type": "string", "description": "an entry of workflow/models"}
+        sizes = handler.resolve_ref_schema(handler(schema))
+        changed = {"type": "object", "properties": {"like": name, **sizes["properties"]}, "required": ["like"]}
+        return {"anyOf": [handler(schema), name, {**changed, "additionalProperties": False}]}
+
+
+class TokensPerWord(Spec):
+    """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read."""
+
+    value: Real = Field(gt=0, le=100, description="tokens divided by words, as spaces separate them")
+    origin: Text = Field(description="on which texts it was measured")
+
+
+class Model(Spec):
+    """A pre-trained model: one YAML file of workflow/models."""
+
+    # a file may leave out what config.json says, see `described`
+    model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
+
+    title: Label = Field(description="what it is, in one line")
+    source: Name = Field(description="an entry of workflow/sources")
+    architecture: Architecture = Field(description="as in config.json, which is read if the source is your folder")
+    vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary; as the architecture")
+    positions: Whole = Field(
+        default=512, gt=2, le=8192, description="the longest text that it takes, in tokens; as the architecture"
+    )
+    tokenizer: Name | None = Field(
+        default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
+    )
+    tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
+    masked_lm: Flag = Field(default=False, description="its files hold the head of its pre-training, read as it is")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+
+# a size -> its key in config.json: that of most families, and that of DistilBERT
+SIZES = {
+    "layers": ("num_hidden_layers", "n_layers"),
+    "heads": ("num_attention_heads", "n_heads"),
+    "hidden": ("hidden_size", "dim"),
+    "intermediate": ("intermediate_size", "hidden_dim"),
+    "embedding": ("embedding_size",),  # in ELECTRA's config alone
+}
+# the position id of a text's first token, where it is not 0: RoBERTa starts after the id of its padding token
+FIRST_POSITION = {"roberta": 2, "xlm-roberta": 2}
+
+
+def described(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the content of a config.json says of a model, by the keys of `Model`."""
+    found = {size: config[key] for size, keys in SIZES.items() for key in keys if key in config}
+    if found.get("embedding") == found.get("hidden"):
+        found.pop("embedding", None)
+    sizes = {"architecture": found} if found else {}
+    longest, first = config.get("max_position_embeddings"), FIRST_POSITION.get(str(config.get("model_type")), 0)
+    positions = {"positions": longest - first} if isinstance(longest, int) else {}
+    return sizes | positions | ({"vocabulary": config["vocab_size"]} if "vocab_size" in config else {})
+
+
+def described_in(folder: Path) -> dict[str, Any]:
+    """Return what the config.json of a folder says of a model, as `described`; nothing if there is none.
+
+    Raises:
+        RetortError: it cannot be read.
+    """
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return described(content)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise RetortError(f"{path} cannot be read ({first_line(error)})", "it is no config.json of a model") from None
+
+
+class MadeRows(Spec):
+    """A file of rows in its original format; their labels follow from their words, so that they can be learnt.
+
+    Args:
+        file: its path in the folder of the source.
+        format: its format.
+        options: options of the format.
+        columns: what a row needs -> the column of the file, or its number from 1.
+        task_type: the task type, which decides what a row is.
+        labels: the labels as the file spells them; empty where they are not classes.
+        bounds: the least and the greatest score of a regression.
+        labelled: whether the rows have labels.
+        language: of the texts.
+        count: how many rows there are.
+        long: tokens of a long context, one in every six; the others have a quarter of them.
+    """
+
+    file: Relative
+    format: Name
+    options: Options = {}
+    columns: Columns
+    task_type: Name
+    labels: list[Text] = []
+    bounds: tuple[float, float] | None = None
+    labelled: Flag = True
+    language: Text = "en"
+    count: int = Field(gt=0)
+    long: int = Field(default=0, ge=0)
+
+
+class MadeTexts(Spec):
+    """A file of documents in its original format.
+
+    Args:
+        file: its path in the folder of the source.
+        format: a text format.
+        language: of the documents.
+        documents: how many there are.
+    """
+
+    file: Relative
+    format: Name
+    language: Text
+    documents: int = Field(gt=0)
+
+
+class MadeModel(Spec):
+    """A model with random weights: config.json, model.safetensors and, if it has its own, tokenizer.json.
+
+    Args:
+        family: its family, as transformers names it.
+        architecture: its sizes.
+        vocabulary: tokens of its vocabulary.
+        positions: the longest text that it takes, in tokens.
+        masked_lm: whether the head of its pre-training is among the weights.
+        tokenizer: whether the tokenizer is among the files.
+    """
+
+    family: Text
+    architecture: Architecture
+    vocabulary: int
+    positions: int
+    masked_lm: Flag
+    tokenizer: Flag
+
+
+class Made(Spec):
+    """All that is made for a source: files of rows, files of texts, a model."""
+
+    seed: int
+    rows: list[MadeRows] = []
+    texts: list[MadeTexts] = []
+    model: MadeModel | None = None
+    version: int = Field(default=1, description="raised when the same settings would make other files")
+
+
+class MadeSource(InOnePlace, Spec):
+    """A source of a study in miniature; no YAML file describes it: it follows from what reads the source."""
+
+    where: ClassVar[str] = "made"  # in the formats of local folders
+
+    title: Label
+    made: Made
+    licence: Text = "made up"
+
+    @property
+    def fetched(self) -> Made:
+        """What is made."""
+        return self.made
+
+    def place(self, config: object) -> str:
+        """Return where the files come from, in words."""
+        return f"made from seed {self.made.seed}"

@@ -1,0 +1,233 @@
+"""A paper: title, teachers, order; statements of its text as tests over cells; recorded runs; facts; shared questions.
+
+A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
+how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
+with the printed paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.printed import read_number
+from retort.specs.protocol import Protocol
+from retort.specs.rows import Judging
+from retort.specs.student import Teacher
+
+
+class Facts(Spec):
+    """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
+
+    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(
+        min_length=1, description="split -> rows"
+    )
+    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = Field(
+        default={}, description="metric -> per cent, on dev"
+    )
+    source: Text = Field(description="where the sizes are from")
+
+
+class Cells(Spec):
+    """The cells where the given rows and columns of one table or figure meet, row by row."""
+
+    table: Name = Field(description="a table or figure of the paper")
+    rows: Distinct[Text] = Field(min_length=1, description="names of rows")
+    columns: Distinct[Text] = Field(min_length=1, description="names of columns")
+
+    @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """The (table, row, column) of each cell."""
+        return [(self.table, row, column) for row in self.rows for column in self.columns]
+
+
+def _as_printed(number: str) -> str:
+    if number and read_number(number) is None:
+        raise ValueError(f"'{number}' is not a number as papers print it")
+    return number
+
+
+class Reading(Spec):
+    """Another way to read a claim: what it takes the claim to say, and what it compares in place of the claim's own."""
+
+    says: Text = Field(description="how the claim is read, as a part of a sentence")
+    compare: Name = Field(default="", description="the comparison, if it is not the claim's")
+    number: Annotated[str, AfterValidator(_as_printed)] = Field(
+        default="", description="the number in the text, if it is not the claim's"
+    )
+    within: Real | None = Field(default=None, ge=0, le=1000, description="how far the number may be off")
+    cells: list[Cells] = Field(default=[], description="the cells, if they are not the claim's")
+    than: list[Cells] = Field(default=[], description="the cells that they are compared with, if not the claim's")
+
+
+class Statement(Spec):
+    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
+
+    says: Text = Field(description="the statement, in our words")
+    where: Text = Field(description="where in the paper it stands, such as a section")
+    contrary: str = Field(
+        default="", description="a study of ours: what was learnt if the numbers show that the statement is false"
+    )
+    compare: Name = Field(default="", description="the comparison that the cells are put to")
+    number: str = Field(default="", description="the number in the text, as printed")
+    within: Real | None = Field(
+        default=None, ge=0, le=1000, description="how far the number may be off; else its last digit"
+    )
+    cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
+    than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
+    other: str = Field(default="", description="the number that the paper gives elsewhere in its text")
+    why: str = Field(default="", description="what may explain a difference")
+    reading: str = Field(
+        default="", description="where the sentence has several readings: which one was taken, and why"
+    )
+    other_readings: dict[Name, Reading] = Field(
+        default={}, description="claims.yaml: name -> another reading; the audit lists those that the print contradicts"
+    )
+    test_alone: Flag = Field(
+        default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
+    )
+    undecided: str = Field(
+        default="", description="what would decide the statement, if neither the paper nor the study has numbers of it"
+    )
+
+    but: str = Field(
+        default="",
+        description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
+    )
+    built: Literal["", "differently"] = Field(
+        default="",
+        description="audit.yaml: 'differently' if other papers build the models of 'cells' in another way, though the "
+        "settings here are equal",
+    )
+    because: str = Field(default="", description="audit.yaml: in what they are built differently")
+
+    @model_validator(mode="after")
+    def _something(self) -> Statement:
+        if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
+            raise ValueError(
+                "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
+                "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
+            )
+        if bool(self.compare) == bool(self.undecided or self.but or self.built):
+            raise ValueError(
+                "a statement names the comparison in 'compare', unless it has 'undecided', 'but' or 'built'"
+            )
+        if bool(self.built) != bool(self.because):
+            raise ValueError("'built: differently' and 'because' belong together")
+        if self.cells:
+            _as_printed(self.number)
+        elif self.other_readings:
+            raise ValueError("'other_readings' are of a claim that has 'cells'")
+        return self
+
+    def read_as(self, reading: Reading) -> Statement:
+        """Return the statement in another reading: what the reading gives replaces what the statement has."""
+        own = {name: getattr(reading, name) for name in reading.model_fields_set}
+        says = f"{self.says.removesuffix('.')}; read as: {reading.says}."
+        return self.model_copy(update={**own, "says": says, "other_readings": {}})
+
+    @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """The (table, row, column) of each cell, of those that are compared with others first."""
+        return [key for group in (*self.cells, *self.than) for key in group.keys]
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables and figures with which the statement is compared."""
+        return list(dict.fromkeys(cells.table for cells in (*self.cells, *self.than)))
+
+
+Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
+Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_length=2)]
+
+
+class Recording(Spec):
+    """One file of a paper's folder `recorded`: a run of ours, with its scores by seed.
+
+    Of a printed paper, the file is named as the scale. Its numbers stand beside those of whoever runs this scale, and
+    never among the published ones. Of a study of ours, it is named as the precision, and its numbers are the published
+    ones of whoever runs the study in this precision.
+    """
+
+    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the run")
+    replacements: Settings = Field(
+        default={}, description="what the scale put in place of what the papers print; {} for a study of ours"
+    )
+    runs: Whole = Field(ge=1, description="over how many runs a mean with a deviation is")
+    samples: dict[Name, dict[Name, Sample]] | None = Field(
+        default=None,
+        description="task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was",
+    )
+    tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
+        min_length=1,
+        description="table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as "
+        "in 'published' of the table",
+    )
+    by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = Field(
+        default={}, description="table -> row -> column -> seed -> score; older recordings lack it"
+    )
+    causes: dict[Name, Text] = Field(
+        default={}, description="claim -> the known cause of its outcome in this run, as a sentence; kept by `record`"
+    )
+
+
+class Choice(Spec):
+    """An entry of a deviations.yaml: what was chosen where the paper is silent, or differs, and for which students."""
+
+    students: Distinct[Text] = Field(
+        min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
+    )
+    excluded: list[Text] = Field(default=[], alias="except", description="names of students to leave out again")
+    texts: list[Deviation] = Field(min_length=1, description="what was chosen, and why")
+
+    def concerns(self, student: str) -> bool:
+        """Return whether the choice was made for a student, given by its short name."""
+        included, excluded = (
+            any(fnmatchcase(student, pattern) for pattern in patterns) for patterns in (self.students, self.excluded)
+        )
+        return included and not excluded
+
+
+class Paper(Judging):
+    """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
+
+    title: Label = Field(description="what it is, in one line")
+    reference: Text = Field(description="authors, year, where it was published")
+    not_at: dict[Name, Text] = Field(default={}, description="scale at which nothing of the paper runs -> why")
+    ours: Flag = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
+    teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
+    tables: dict[Name, Any] = Field(
+        default={}, description="tables without a file of their own: name -> what the file would hold"
+    )
+    figures: dict[Name, Any] = Field(
+        default={}, description="figures without a file of their own: name -> what the file would hold"
+    )
+    protocols: dict[Name, Protocol] = Field(default={}, description="protocols beside those of workflow/protocols")
+    claims: dict[Name, Statement] = Field(default={}, description="claims beside those of claims.yaml, if it exists")
+    show: Distinct[Name] = Field(
+        default=[], description="tables and figures that the report begins with, in order; the others follow by name"
+    )
+
+
+# --- the table across papers
+
+
+class Compared(Spec):
+    """Rows of one table, each compared with the same row of it."""
+
+    paper: Name = Field(description="a folder of workflow/papers")
+    table: Name = Field(description="one of its tables of scores")
+    about: Label = Field(description="what its students share and are compared with, in a few words")
+    over: Distinct[Text] = Field(min_length=1, description="the columns whose mean is compared")
+    baseline: Text = Field(description="the row that the others are compared with")
+    rows: dict[Label, Text] = Field(min_length=1, description="row of the table across papers -> row of this table")
+
+
+class Across(Spec):
+    """One question, and the rows of each paper that answer it."""
+
+    title: Label = Field(description="what is varied, and against what")
+    compared: list[Compared] = Field(min_length=1, description="from left to right")

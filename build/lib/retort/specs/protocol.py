@@ -1,0 +1,201 @@
+"""The specs of a training protocol: optimiser, schedule, grid, seeds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from retort.registry import unknown
+from retort.specs.base import Distinct, FieldsOf, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
+
+Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
+Epochs = Annotated[Real, Field(gt=0, le=10_000)]
+BatchSize = Annotated[Whole, Field(gt=0, le=1_000_000)]
+LearningRate = Annotated[Real, Field(ge=1e-9, lt=1)]  # a step of 1e-9 is lost when a weight of 0.02 is rounded
+Beta = Annotated[Real, Field(ge=0, lt=1)]
+
+STAGES = "stages."  # the beginning of a key of a student's stages
+
+
+def steps_per_epoch(rows: int, batch_size: int) -> int:
+    """Return the number of batches of an epoch over all rows: ceil(rows / batch_size)."""
+    return -(-rows // batch_size)
+
+
+class Schedule(Spec):
+    """The hyperparameters of one training run; a change to any field makes it a different run."""
+
+    steps: Steps | None = Field(
+        default=None, exclude_if=lambda steps: steps is None, description="optimiser steps; give these or epochs"
+    )
+    epochs: Epochs | None = Field(
+        default=None,
+        exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
+        description="instead of steps: passes over rows or blocks",
+    )
+    batch_size: BatchSize = Field(description="rows a step, at most")
+    learning_rate: LearningRate = Field(description="at its peak; below 1e-9, weights of a usual size never change")
+    warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
+    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = Field(
+        default="linear",
+        exclude_if=lambda value: value == "linear",  # so that settings without it do not change
+        description="the learning rate after warm-up: falls to zero at the end, or stays",
+    )
+    decay_steps: Steps | None = Field(
+        default=None,
+        exclude_if=lambda steps: steps is None,
+        description="the steps after which a falling rate would be zero, instead of those of the training; not fewer",
+    )
+    load_best_model_at_end: Flag = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="score the model on the validation split after each epoch, and keep the best weights; for tasks",
+    )
+    weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
+    epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1, description="of Adam")
+    max_grad_norm: Real = Field(
+        default=1.0, ge=0, le=1_000_000, description="largest norm of the gradient; 0 leaves it alone"
+    )
+    freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
+    dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
+    group_by_length: Flag = Field(
+        default=True,
+        description="batches of rows of like length, which need less padding; false: of random rows, for losses that "
+        "compare the examples of a batch with each other; for tasks",
+    )
+    max_length: Whole | None = Field(
+        default=None,
+        gt=2,
+        le=512,
+        exclude_if=lambda length: length is None,  # so that settings without it do not change
+        description="tokens of a training row, instead of the task's where it is shorter; for single texts",
+    )
+    pad_to_max_length: Flag = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="pad every row to the maximum length, and not to the longest row of its batch; for tasks",
+    )
+
+    @model_validator(mode="after")
+    def _length(self) -> Schedule:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("give 'steps' or 'epochs', one of the two")
+        if self.decay_steps is not None and self.lr_scheduler_type != "linear":
+            raise ValueError(f"decay_steps: with '{self.lr_scheduler_type}' the rate does not fall; leave it out")
+        if self.decay_steps is not None and self.decay_steps < (self.steps or 0):
+            raise ValueError(f"decay_steps: {self.decay_steps} is below the {self.steps} steps of the training")
+        return self
+
+    def changed(self, *changes: Settings) -> Schedule:
+        """Return the schedule with these changes; later changes override earlier ones.
+
+        Raises:
+            pydantic.ValidationError: a change names an unknown field or a value out of range.
+        """
+        merged: Settings = dict(self)
+        for change in changes:
+            merged |= {"steps": None, "epochs": None} if {"steps", "epochs"} & set(change) else {}
+            merged |= change
+        return Schedule.model_validate(merged)
+
+    def steps_on(self, rows: int) -> int:
+        """Return the number of steps on a data set: for epochs ceil(epochs * steps per epoch), and at least 1."""
+        if self.epochs is None:
+            assert self.steps is not None
+            return self.steps
+        steps = self.epochs * steps_per_epoch(rows, self.batch_size)
+        return max(1, math.ceil(round(steps, 6)))  # 0.1 epochs of 30 steps are 3, and not 3.0000000000000004, steps
+
+    def padded_to(self, max_length: int) -> int | None:
+        """Return the length of every batch of a task with this maximum length; None for that of its longest row."""
+        return min(self.max_length or max_length, max_length) if self.pad_to_max_length else None
+
+    def scaled(self, factor: float) -> Schedule:
+        """Return the schedule with its steps or its epochs times a factor."""
+        decay = {} if self.decay_steps is None else {"decay_steps": max(1, round(self.decay_steps * factor))}
+        if self.epochs is not None:
+            return self.model_copy(update={"epochs": self.epochs * factor, **decay})
+        assert self.steps is not None
+        return self.model_copy(update={"steps": max(1, round(self.steps * factor)), **decay})
+
+
+OF_ROWS = ("group_by_length", "pad_to_max_length")  # for the rows of tasks alone, whose lengths differ
+ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
+
+
+class Grid(Spec):
+    """A grid of settings: each point is scored on the validation split, the best one trained again per seed.
+
+    An axis is a field of the schedule. In a student's own grid it may be any setting of its stages, by dotted key, such
+    as `stages.1.terms.2.options.temperature`; stages and terms count from 1.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[Distinct[Any], Field(min_length=1)]]
+
+    learning_rate: Distinct[LearningRate] = Field(default=[], min_length=1, description="values that are tried")
+    batch_size: Distinct[BatchSize] = Field(default=[], min_length=1, description="values that are tried")
+    epochs: Distinct[Epochs] = Field(default=[], min_length=1, description="values that are tried")
+    seed: Seed = Field(default=1, description="of the trials")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_axes(cls, content: Any) -> Any:
+        if isinstance(content, dict) and not set(content) - {"seed"}:
+            raise ValueError("no values are tried; give some, such as 'learning_rate: [2.0e-5, 5.0e-5]'")
+        return content
+
+    @model_validator(mode="after")
+    def _known_axes(self) -> Grid:
+        for key in self.axes:
+            if key not in Schedule.model_fields and not key.startswith(STAGES):
+                raise ValueError(str(unknown("key", key, Schedule.model_fields)))
+        return self
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The values that are tried, by key; those of the schedule's length and rate come first."""
+        return {key: values for key, values in self if key != "seed" and values}
+
+    def points(self) -> list[Settings]:
+        """Return every combination of values, in the order of the file; the last axis changes fastest."""
+        return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
+
+    def with_axes(self, axes: dict[str, list[Any]]) -> Grid | None:
+        """Return the grid with other axes; None without any."""
+        return Grid.model_validate({**axes, "seed": self.seed}) if axes else None
+
+
+class Protocol(Spec):
+    """A training protocol: one YAML file of workflow/protocols."""
+
+    title: Label = Field(description="what it is, in one line")
+    schedule: Schedule = Field(description="of one training run")
+    tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
+    grid: Grid | None = Field(
+        default=None,
+        description="settings that are tried on each task: when a teacher or a task-agnostic student is fine-tuned, or "
+        "a task-specific student is distilled; left out: the schedule as it is",
+    )
+    grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
+    metric_for_best_model: dict[Name, Text] = Field(
+        default={}, description="task -> the metric by which a point of the grid is chosen; else the task's own"
+    )
+    seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+    def grid_of(self, task: str) -> Grid | None:
+        """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""
+        return self.grids.get(task, self.grid)
+
+    def for_task(self, task: str, *changes: Settings) -> Schedule:
+        """Return the schedule for one task with these changes; later changes override earlier ones.
+
+        Raises:
+            pydantic.ValidationError: a change names an unknown field or a value out of range.
+        """
+        return self.schedule.changed(self.tasks.get(task, {}), *changes)

@@ -1,0 +1,207 @@
+"""Tables of models: what a column and a row say, which margins verdicts on them use, and the cell where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import Distinct, Flag, Label, Name, OrName, Real, Spec, StudentName, Text
+from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
+
+# Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
+# paper's, and the paper's over these defaults, which `retort/judgement/README.md` explains.
+
+
+class Points(Spec):
+    """A number of points, and why it is this number."""
+
+    points: Real = Field(gt=0, le=100, description="scores are times 100")
+    because: Text = Field(description="why this number")
+
+
+MARGIN = Points(
+    points=1.0,
+    because="four runs a side with the median of the deviations that the papers print, 0.4, can show it with a power "
+    "of 80 %",
+)
+ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
+# Degrees of freedom of an assumed deviation: how well it is known. Deviations differ from cell to cell. If a true
+# variance is 0.6^2 f / chi^2_f, a printed one over n runs is 0.6^2 F(n - 1, f); the 280 printed ones are most likely at
+# f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
+# freedom. So an assumption tells as much as the deviation over five runs would.
+ASSUMED_FREEDOM = 4
+
+
+class Judging(Spec):
+    """The keys of a paper, a table or a column that verdicts on scores use."""
+
+    margin: Points | None = Field(
+        default=None, description="two means within it count as equal; else the one of the table, then of the paper, 1"
+    )
+    assumed_std: Points | None = Field(
+        default=None,
+        description="the standard deviation over runs where no cell of the column has one; beside those it counts as "
+        "one more; else the one of the table, then of the paper, 0.6",
+    )
+
+
+def margin_of(levels: Iterable[Judging]) -> Points:
+    """Return the margin of the first of some levels that gives one, else the default."""
+    return next((level.margin for level in levels if level.margin), MARGIN)
+
+
+def assumed_std_of(levels: Iterable[Judging]) -> Points:
+    """Return the assumed standard deviation of the first of some levels that gives one, else the default."""
+    return next((level.assumed_std for level in levels if level.assumed_std), ASSUMED_STD)
+
+
+class Column(Judging, Measure, Heading):
+    """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
+
+    average: Flag = Field(default=False, description="counts in the row's average")
+    mean_of: Distinct[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
+    change_from: str = Field(default="", description="the column from which the column before it is a change, in %")
+    variant: Name = Field(default="", description="joined by a dash to the name of the row's student")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Column:
+        if bool(self.metric) + bool(self.mean_of) + bool(self.tasks) + bool(self.change_from) > 1:
+            raise ValueError("only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds")
+        return self
+
+
+Columns = Annotated[list[Column], Field(min_length=1, description="from left to right")]  # of papers/columns.yaml
+NamedColumns = Annotated[Columns, OrName("workflow/papers/columns.yaml")]  # of a table
+
+
+class Row(Measure, TextRow):
+    """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
+
+    student: StudentName = Field(default="", description="the student or teacher that is run")
+    students: dict[Name, StudentName] = Field(
+        default={}, description="a column's variant -> the student or teacher that is run; none in the other columns"
+    )
+    best_of: Distinct[StudentName] = Field(
+        default=[],
+        description="further students: each column shows the one of them and of `student` whose mean on dev is best",
+    )
+    planned: StudentName = Field(
+        default="", description="the name that the row's student will have; nothing is run yet"
+    )
+    quoted: str = Field(
+        default="", description="whose number it is, as the paper cites it; with a student, ours stands beside it"
+    )
+    model: Name = Field(default="", description="one name for what a quoted row shows, in whatever table")
+    differs: Label | Literal[""] = Field(
+        default="",
+        description="in what the student that is run is not what the row prints, such as: without augmentation; its "
+        "cells then get no verdict",
+    )
+    baseline: Flag = Field(default=False, description="no distillation objective: left out of the paired tests")
+
+    @model_validator(mode="after")
+    def _one_state(self) -> Row:
+        ways = sum(map(bool, (self.student, self.students, self.planned)))
+        if ways > 1 or not (ways or self.quoted):
+            raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
+        if self.model and not self.quoted:
+            raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
+        if self.best_of and (not self.student or self.student in self.best_of):
+            raise ValueError(f"row '{self.label}': 'best_of' names students beside the one of 'student'")
+        if self.differs and not ways:
+            raise ValueError(f"row '{self.label}': 'differs' is of a row that is run")
+        return self
+
+    @property
+    def identity(self) -> str:
+        """The name of the row's model, whether it is run or not; empty if a quoted row gives none."""
+        return self.model if self.quoted else self.student or self.planned
+
+    def student_at(self, variant: str) -> str:
+        """Return the student or teacher that is run in a column of this variant; empty if none is."""
+        return self.students.get(variant, "") if self.students else with_variant(self.student, variant)
+
+    @property
+    def tested(self) -> bool:
+        """Whether paired tests compare the row: it is one model, neither quoted nor a baseline."""
+        return not (self.quoted or self.baseline or self.best_of)
+
+
+def with_variant(name: str, variant: str) -> str:
+    """Return the name of a model in a column of this variant."""
+    return f"{name}-{variant}" if name and variant else name
+
+
+@dataclass(frozen=True)
+class CellSpec:
+    """One cell of a table, or one point of a figure: which model it shows and what it measures.
+
+    Args:
+        row: the name of its row.
+        column: the name of its column.
+        student: the student or teacher whose score or profile the cell shows; empty if none is run.
+        task: the task of a score; empty for a number of the model.
+        metric: what is measured.
+        spec: the column.
+        identity: the name of the model, whether it is run or not; empty if it has none.
+        subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
+        measurement: how a latency or a speed-up is measured.
+        split: the split of a score; empty for the task's evaluation split.
+        tasks: task -> metric, if the number is a mean over tasks; else empty.
+        quoted: whose number the paper quotes in this cell; empty for one of its own.
+        differs: in what the model that is run is not what the row prints; empty if it is.
+        best_of: 'grid' if the published number is the best of a grid on dev; else empty.
+        others: further students, if the cell shows the one that is best on dev.
+        before: the name of the column on the left; a cell with a relative change compares it with another column.
+    """
+
+    row: str
+    column: str
+    student: str
+    task: str
+    metric: str
+    spec: Column
+    identity: str = ""
+    subset: str = ""
+    measurement: Timing = field(default_factory=Timing)
+    split: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    quoted: str = ""
+    differs: str = ""
+    best_of: str = ""
+    others: tuple[str, ...] = ()
+    before: str = ""
+
+    @property
+    def students(self) -> tuple[str, ...]:
+        """The students or teachers whose scores the cell may show."""
+        return (self.student, *self.others) if self.student else ()
+
+    @property
+    def scored(self) -> list[tuple[str, str]]:
+        """The (task, metric) pairs of the scores in the cell; empty if it shows no score of a model that is run."""
+        if not self.student:
+            return []
+        if self.tasks:
+            return list(self.tasks.items())
+        if not self.task or self.metric in (*OF_A_MODEL, AVERAGE, CHANGE):
+            return []
+        return [(self.task, f"{self.metric}/{self.subset}" if self.subset else self.metric)]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the cell shows the latency or the speed-up of a model that is run."""
+        return bool(self.student) and self.metric in TIMED
+
+    @property
+    def of_shape(self) -> bool:
+        """Whether the number follows from the model's architecture alone (layers, hidden)."""
+        return self.metric in SHAPE
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the number comes from a profile of the model: its size or its speed."""
+        return self.metric in OF_A_MODEL and not self.of_shape

@@ -1,0 +1,192 @@
+"""The specs of students and teachers: architecture, initialisation, stages; the loss of a stage is a sum of terms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import (
+    Deviation,
+    Distinct,
+    Flag,
+    Label,
+    Name,
+    Real,
+    Seed,
+    Settings,
+    Spec,
+    StudentName,
+    Version,
+    Whole,
+)
+from retort.specs.model import Architecture, OrLike
+from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
+
+
+class Initialisation(Spec):
+    """Where the initial weights come from; exactly one of the fields is given, apart from `of` and `new_heads`."""
+
+    layers: Distinct[Whole] | None = Field(
+        default=None, description="listed layers, counted from 1; embeddings and heads come along"
+    )
+    truncated: Flag = Field(default=False, description="the first layers, as many as the student has")
+    of: Literal["teacher", "model"] = Field(
+        default="teacher",
+        description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
+    )
+    new_heads: Flag = Field(
+        default=False,
+        exclude_if=lambda value: not value,  # so that settings without it do not change
+        description="pooler and heads start at random, not as those of the model whose layers are copied",
+    )
+    student: StudentName | None = Field(default=None, description="another student's checkpoint")
+    checkpoint: Name | None = Field(
+        default=None,
+        exclude_if=lambda name: name is None,
+        description="a published model, an entry of workflow/models, of the student's architecture",
+    )
+    random: Flag = Field(default=False, description="random first weights")
+
+    @model_validator(mode="after")
+    def _one(self) -> Initialisation:
+        ways = {name: getattr(self, name) for name in ("layers", "truncated", "student", "checkpoint", "random")}
+        if sum(value not in (None, False) for value in ways.values()) != 1:
+            raise ValueError(f"give exactly one of {', '.join(ways)}")
+        if "of" in self.model_fields_set and self.layers is None and not self.truncated:
+            raise ValueError("of: only where layers are copied, with 'layers' or 'truncated'")
+        if self.new_heads and self.layers is None and not self.truncated:
+            raise ValueError("new_heads: only where layers are copied, with 'layers' or 'truncated'")
+        if self.layers is not None and (not self.layers or min(self.layers) < 1):
+            raise ValueError("'layers' counts teacher layers from 1")
+        if self.layers != (self.layers and sorted(self.layers)):
+            raise ValueError("'layers' falls; the layers of a student are in the order of the teacher's")
+        return self
+
+
+class Term(Spec):
+    """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options."""
+
+    objective: Name = Field(description="one of `retort list objectives`")
+    mapping: str | dict[str, dict[str, Any]] | None = Field(
+        default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
+    )
+    weight: Real = Field(
+        default=1.0,
+        ge=1e-9,
+        le=1_000_000,
+        description="times the objective's value; below 1e-9, the term would be lost in the rounding of the others",
+    )
+    options: Settings = Field(default={}, description="options of the objective")
+    not_on: Distinct[Name] = Field(default=[], description="tasks on which the term is left out")
+
+
+class Stage(Spec):
+    """One stage of a student's training: its loss terms, its data and its length."""
+
+    data: Name = Field(description="'task', or the name of a corpus")
+    terms: list[Term] = Field(min_length=1, description="the loss is their weighted sum")
+    steps_factor: Real = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
+    schedule: ScheduleChanges = Field(
+        default={}, description="fields of the protocol's schedule that this stage changes"
+    )
+    tasks: dict[Name, ScheduleChanges] = Field(
+        default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
+    )
+    teacher_dropout: Flag = Field(default=False, description="leave dropout on in the teacher while it teaches")
+    training_rows: Name | None = Field(
+        default=None, description="an entry of workflow/training_rows, in place of the task's own training rows"
+    )
+
+    @model_validator(mode="after")
+    def _of_tasks(self) -> Stage:
+        if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
+            raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
+        if self.data != "task" and self.training_rows:
+            raise ValueError("training_rows: for stages on the task; a corpus has its own texts")
+        for field in (field for field in OF_ROWS if self.data != "task" and field in self.schedule):
+            raise ValueError(f"schedule.{field}: the blocks of a corpus have one length; leave it out")
+        if self.data != "task" and "load_best_model_at_end" in self.schedule:
+            raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
+        for number, term in enumerate(self.terms, start=1):
+            if term in self.terms[: number - 1]:
+                raise ValueError(f"terms.{number}: the same term stands above; give one of them the weight of both")
+        everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
+        if everywhere:
+            raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")
+        return self
+
+    def on(self, task: str) -> list[Term]:
+        """Return the terms of the stage that are used on a task."""
+        return [term for term in self.terms if task not in term.not_on]
+
+    def changes(self, task: str) -> list[Settings]:
+        """Return the stage's changes to the protocol's schedule on a task; later ones override earlier ones."""
+        return [self.schedule, self.tasks.get(task, {})]
+
+
+class Student(Spec):
+    """A student: one entry of a paper's students.yaml."""
+
+    title: Label = Field(description="what it is, in one line")
+    teacher: StudentName = Field(description="an entry of `teachers` in a paper.yaml")
+    architecture: Annotated[Architecture, OrLike()] = Field(
+        description="its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}"
+    )
+    initialisation: Initialisation = Field(description="where its first weights come from")
+    stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
+    pooler_relu: Flag = Field(
+        default=False,
+        description="a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher "
+        "while it teaches; for BERT on a task",
+    )
+    protocol: Name = Field(description="an entry of workflow/protocols")
+    grid: Grid | None = Field(
+        default=None,
+        exclude_if=lambda grid: grid is None,  # so that students without it do not change
+        description="settings that are tried on each task, instead of the protocol's grid; also of stages on the task, "
+        "such as 'stages.1.terms.2.weight: [0.2, 0.5]'",
+    )
+    tasks: Distinct[Name] | None = Field(
+        default=None, min_length=1, description="only these tasks; all where it is left out"
+    )
+    deviations: list[Deviation] = Field(
+        default=[], description="what was chosen for this student where the paper is silent"
+    )
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+    @model_validator(mode="after")
+    def _one_road(self) -> Student:
+        if len({stage.data == "task" for stage in self.stages}) > 1:
+            raise ValueError("stages on the task and on a corpus are mixed; let a student start from a student instead")
+        if self.pooler_relu and self.distilled_on == "corpus":
+            raise ValueError("pooler_relu: only for students that are distilled on tasks")
+        layers = self.initialisation.layers
+        if layers is not None and len(layers) != self.architecture.layers:
+            raise ValueError(f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers")
+        return self
+
+    @property
+    def initial_layers(self) -> list[int] | None:
+        """The teacher layers, counted from 1, that the student starts from; None if it starts from something else."""
+        start = self.initialisation
+        return list(range(1, self.architecture.layers + 1)) if start.truncated else start.layers
+
+    @property
+    def distilled_on(self) -> Literal["task", "corpus"]:
+        """The type of distillation: 'task' for task-specific, 'corpus' for task-agnostic.
+
+        A task-specific student is distilled on the task itself. A task-agnostic one is distilled once, then fine-tuned
+        on each task with a grid search and several seeds.
+        """
+        return "task" if any(stage.data == "task" for stage in self.stages) else "corpus"
+
+
+class Teacher(Spec):
+    """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
+
+    title: Label = Field(description="what it is, in one line")
+    model: Name = Field(description="an entry of workflow/models")
+    protocol: Name = Field(description="an entry of workflow/protocols")
+    seed: Seed = Field(default=1, description="of its fine-tuning")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")

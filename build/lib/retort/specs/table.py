@@ -1,0 +1,293 @@
+"""The common schema of tables of models: models as rows, what is measured of them as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from retort.specs.base import BySeed, Real, StudentName, Text, Whole
+from retort.specs.exhibit import Exhibit, StudyNames, check_known
+from retort.specs.printed import (
+    AVERAGE,
+    CHANGE,
+    NOTHING,
+    OF_A_MODEL,
+    Heading,
+    Number,
+    PublishedCell,
+    TextRow,
+    Values,
+    check_no_repeats,
+    check_possible,
+    header,
+    read_block,
+    read_number,
+    recorded_cell,
+    row_names,
+    timing,
+)
+from retort.specs.rows import CellSpec, Column, Judging, NamedColumns, Row, with_variant
+
+UNREAD = 5  # the most cells that a message lists
+Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
+
+
+TimedPart = TypeVar("TimedPart", Column, Row)
+
+
+def _without_gpu(part: TimedPart) -> TimedPart:
+    """Return a column or row; one that is timed on a GPU is timed on the device of the job instead."""
+    return part.model_copy(update={"timing": ""}) if part.timing == "gpu" else part
+
+
+def _check_std(numbers: list[float]) -> list[float]:
+    if len(numbers) == 2 and numbers[1] < 0:
+        raise ValueError(f"a standard deviation is at least 0, not {numbers[1]:g}")
+    return numbers
+
+
+Printed = Annotated[
+    list[Real], AfterValidator(_check_std), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
+]
+
+
+class TextTable(Exhibit):
+    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
+
+    stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
+    numbers: Whole = Field(
+        default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not"
+    )
+    printed: str = Field(
+        default="",
+        description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
+    )
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
+        columns = [(column.heading, column.label) for column in self.headings()]
+        return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
+
+    def check_cells(self) -> None:
+        """Check that each row has one cell per column, names are unique, and no number is missing.
+
+        Raises:
+            ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
+                numbers is not `numbers`.
+        """
+        check_no_repeats("column", [column.name for column in self.headings()])
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
+        cells = self.printed_cells()
+        others = [cell for cell in cells if cell.number is None and cell.text not in ("", *NOTHING)]
+        if (count := len([cell for cell in cells if cell.number])) != self.numbers:
+            read = ", ".join(f"'{cell.text}' (row '{cell.row}', column '{cell.column}')" for cell in others[:UNREAD])
+            more = f" and {len(others) - UNREAD} others" if len(others) > UNREAD else ""
+            hint = f"; not read as numbers: {read}{more}" if read else ""
+            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}{hint}")
+
+    def printed_cells(self) -> list[PublishedCell]:
+        """Return every cell of every row as printed."""
+        return [
+            PublishedCell(name, column.name, text, read_number(text))
+            for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
+            for column, text in zip(self.headings(), texts, strict=False)
+        ]
+
+
+class MeasuredTable(Judging, TextTable):
+    """A table with models as rows and measurements as columns.
+
+    The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
+    """
+
+    columns: NamedColumns
+    rows: list[Row] = Field(min_length=1, description="from top to bottom")
+    split: Literal["", "dev", "test"] = Field(
+        default="", description="the split that a paper's scores are of; else the one that each task is scored on"
+    )
+    runs: Whole = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
+        "without a deviation is of one run",
+    )
+    best_of: Literal["", "grid"] = Field(
+        default="",
+        description="'grid': the paper's own numbers are the best of a grid of fine-tunings on dev, so that verdicts "
+        "compare them with the best of ours",
+    )
+    length: Whole | None = Field(
+        default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
+    )
+    spread: Values = Field(
+        default="runs",
+        description="what the mean and the deviation of a time are over: the medians of runs, or single batches",
+    )
+    against: StudentName = Field(
+        default="", description="the student or teacher whose speed is 1; else the first row's"
+    )
+    decimals: Decimals
+    published: dict[StudentName, dict[str, Printed]] = Field(
+        default={}, description="row's student -> column's label -> printed"
+    )
+    by_seed: dict[StudentName, dict[str, BySeed]] = Field(
+        default={}, description="row's student -> column's label -> the published score of each seed of a recorded run"
+    )
+
+    def headings(self) -> list[Heading]:
+        """Return the columns of the printed cells."""
+        return list(self.columns)
+
+    def lines(self) -> list[TextRow]:
+        """Return the rows."""
+        return list(self.rows)
+
+    @model_validator(mode="after")
+    def _whole(self) -> MeasuredTable:
+        self.check_cells()
+        if not self.numbers:
+            check_no_repeats("row", [row.student for row in self.rows if row.student])
+        elif self.published:
+            raise ValueError("the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them")
+        for cell in self.printed_cells():
+            if cell.number is None and cell.text not in NOTHING:
+                raise ValueError(f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number")
+        self._check_columns()
+        self._check_published()
+        return self
+
+    def _check_published(self) -> None:
+        metrics = {(cell.row, cell.column): cell.metric for cell in self.cells()}
+        names = {row.student: name for name, row in self.named_rows().items()}
+        for student, numbers in self.published.items():
+            for column, (mean, *std) in numbers.items():
+                if metric := metrics.get((names.get(student, ""), column)):
+                    try:
+                        check_possible(metric, mean, std[0] if std else None)
+                    except ValueError as error:
+                        raise ValueError(f"published.{student}.{column}: {error}") from None
+
+    def _check_columns(self) -> None:
+        names = [column.name for column in self.columns]
+        for column in self.columns:
+            for name in (*column.mean_of, *filter(None, [column.change_from])):
+                if name not in names:
+                    raise ValueError(f"column '{column.name}' names a column '{name}' that does not exist")
+                if name == column.name:
+                    raise ValueError(f"column '{column.name}' would be computed from itself")
+        for cell in self.cells():
+            if not cell.metric:
+                raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")
+            if not (cell.task or cell.tasks or cell.metric in (*OF_A_MODEL, AVERAGE, CHANGE)):
+                raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'task', in neither of them")
+
+    def cells(self) -> list[CellSpec]:
+        """Return every cell with what it measures, row by row."""
+        return list(self.measured)
+
+    @cached_property
+    def measured(self) -> list[CellSpec]:
+        """Every cell with what it measures, made once: checks and jobs ask for the cells of a table many times."""
+        before = ["", *(column.name for column in self.columns)]
+        return [
+            self._cell(name, row, column, previous)
+            for name, row in self.named_rows().items()
+            for column, previous in zip(self.columns, before, strict=False)
+        ]
+
+    def _cell(self, name: str, row: Row, column: Column, before: str) -> CellSpec:
+        """Return the cell at a row and a column; the fields of the row override those of the column."""
+        tasks = row.tasks or column.tasks
+        derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
+        student = row.student_at(column.variant)
+        return CellSpec(
+            row=name,
+            column=column.name,
+            student=student,
+            identity=with_variant(row.identity, column.variant) or student,
+            task=row.task or column.task,
+            subset=row.subset or column.subset,
+            measurement=timing(row.timing or column.timing, self.length, self.spread),
+            metric=derived or row.metric or column.metric,
+            split=row.split or column.split or self.split,
+            tasks=tasks,
+            quoted=row.quoted,
+            differs=row.differs,
+            best_of="" if row.quoted else self.best_of,
+            others=tuple(with_variant(name, column.variant) for name in row.best_of),
+            before=before,
+            spec=column,
+        )
+
+    def timed_without_gpu(self) -> MeasuredTable:
+        """Return the table with each latency on a GPU measured on the device of the job instead."""
+        if not any(timing.device == "gpu" for timings in self.timed.values() for timing in timings):
+            return self
+        content = {name: getattr(self, name) for name in self.model_fields_set}
+        content |= {"columns": list(map(_without_gpu, self.columns)), "rows": list(map(_without_gpu, self.rows))}
+        return type(self).model_validate(content)  # `model_copy` would keep the cells of this one
+
+    def judging(self, column: str) -> list[Judging]:
+        """Return the levels that can set a column's margin and assumed deviation: the column, then the table."""
+        return [*(one for one in self.columns if one.name == column), self]
+
+    def named_rows(self) -> dict[str, Row]:
+        """Return the rows by their full names."""
+        return dict(zip(row_names(self.rows), self.rows, strict=True))
+
+    def students(self) -> list[str]:
+        """Return the students and teachers that it names, each once."""
+        return list(dict.fromkeys([*super().students(), *filter(None, [self.against])]))
+
+    @property
+    def first(self) -> str:
+        """The student or teacher that speed-ups are relative to; empty if no cell is timed and `against` is empty."""
+        return self.against or super().first
+
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each published number that belongs to no row or column."""
+        yield from check_known("published", "row", self.published, [row.student for row in self.rows])
+        for student, numbers in self.published.items():
+            yield from check_known(f"published.{student}", "column", numbers, [column.name for column in self.columns])
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+        rows = self.named_rows()
+        if self.numbers:
+            return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.printed_cells()]
+        names = {row.student: name for name, row in rows.items()}
+        return [
+            replace(
+                recorded_cell(names[student], column, values, self.runs),
+                by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
+            )
+            for student, published in self.published.items()
+            for column, values in published.items()
+            if student in names
+        ]
+
+    @property
+    def published_runs(self) -> int:
+        """The number of runs behind a published mean; 0 if it is not known."""
+        return self.runs
+
+    @property
+    def digits(self) -> int:
+        """The decimals of our values in print."""
+        return self.decimals
+
+    def as_stated(self, number: Number) -> Number:
+        """Return a published number with the text that statements give it.
+
+        A recorded number has more digits than the table prints; its text has as many, its value stays exact.
+        """
+        if self.numbers:
+            return number
+        std = "" if number.std is None else f"{number.std:.{self.decimals}f}"
+        return Number(f"{number.value:.{self.decimals}f}", number.value, std)

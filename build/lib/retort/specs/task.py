@@ -1,0 +1,327 @@
+"""The specs of a task: texts, labels, splits, metrics.
+
+A task either draws its splits at random with a given seed (`reader` and `split`) or names the files of each split
+(`splits` and `read`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetJsonSchemaHandler, StringConstraints, field_validator, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
+from retort.specs.printed import check_no_repeats
+from retort.specs.source import FolderSource, HubSource, PackageSource, check_relative
+from retort.specs.task_files import LARGEST, Count, Files, FileSplit
+
+ALL = "all"  # stands for all subsets of a split together
+Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
+
+
+@dataclass(frozen=True)
+class OrSource:
+    """An annotation of a task's source for JSON schemas: the file may give a source where its name is expected.
+
+    Such a source is entered under the task's name when the files are loaded, so that all else sees a name.
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema of a name or of a source."""
+        sources = [handler(model.__pydantic_core_schema__) for model in (PackageSource, FolderSource, HubSource)]
+        return {"anyOf": [handler(schema), *sources]}
+
+
+class Split(Spec):
+    """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
+
+    seed: Seed = Field(description="of the draw")
+    test: Count = Field(description="rows whose score is reported")
+    dev: Count = Field(description="rows on which a grid point is chosen")
+
+
+class Reader(Spec):
+    """The reader that turns the source's files into examples, with its options."""
+
+    name: Name = Field(description="one of the readers of retort/data")
+    options: Options = Field(default={}, description="options of the reader")
+
+    @field_validator("options")
+    @classmethod
+    def _inside(cls, options: Options) -> Options:
+        if isinstance(file := options.get("file"), str):
+            check_relative(file)
+        return options
+
+    @model_validator(mode="after")
+    def _of_a_file(self) -> Reader:
+        known = catalogue.readers().get(self.name)
+        if known is None or not self.options.keys() <= known.options.keys():
+            return self  # reported elsewhere
+        if "file" in known.options and not self.options.get("file", ""):
+            raise ValueError("options.file: name the file of the source that is read")
+        return self
+
+
+class Submission(Spec):
+    """The files in the zip for the GLUE server that are made from this task's predictions."""
+
+    files: dict[Name, FileName] = Field(min_length=1, description="split, or split-subset -> name of the file")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the server spells the labels, in the order of `labels`"
+    )
+
+
+class Windows(Spec):
+    """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD."""
+
+    overlap: Whole = Field(default=128, ge=0, description="tokens that a window has in common with the next")
+    question: Whole = Field(default=64, gt=0, description="tokens of the question that are kept in each")
+
+
+class Jobs(Spec):
+    """How the work is divided into jobs; this changes no result and is not in the settings."""
+
+    grid_parts: Whole | None = Field(
+        default=None, ge=1, le=1000, description="jobs that a grid's points are divided into; left out: by the work"
+    )
+
+
+TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
+
+
+def check_sample(
+    sample: Sequence[dict[str, Any]],
+    required: Sequence[str],
+    optional: Sequence[str],
+    labels: Sequence[str],
+    bounds: tuple[float, float] | None = None,
+) -> None:
+    """Raise an error for the first record that the task cannot read.
+
+    Args:
+        sample: the records.
+        required: the fields that a record must have; an `id` may be left out.
+        optional: the fields that it may have beside them.
+        labels: the names of the labels; empty where the task has none.
+        bounds: the least and the greatest label, where labels are numbers; else None.
+
+    Raises:
+        ValueError: a record has an unknown field, lacks a field, has a field that must be a text and is not, or has a
+            label that the task does not have.
+    """
+    for number, record in enumerate(sample, start=1):
+        check_names(f"sample.{number}", "field", record, (*required, *optional))
+        lacking = [field for field in required if field not in record and field != "id"]
+        if lacking:
+            raise ValueError(f"sample.{number}: '{lacking[0]}' is missing")
+        for field in TEXTS & record.keys():
+            if not isinstance(record[field], str) or not record[field].strip():
+                raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
+        label = record.get("label", "")
+        if len(labels) > 1:
+            check_names(f"sample.{number}.label", "label", [label], labels)
+        is_number = isinstance(label, int | float) and not isinstance(label, bool)
+        least, greatest = bounds or (0.0, 0.0)
+        if least < greatest and not (is_number and least <= label <= greatest):  # wrong bounds are reported elsewhere
+            raise ValueError(
+                f"sample.{number}.label: give a number from {least:.10g} to {greatest:.10g}, not {label!r}"
+            )
+
+
+class Task(Spec):
+    """A task: one YAML file of workflow/tasks."""
+
+    title: Label = Field(description="what it is, in one line")
+    source: Annotated[Name, OrSource()] = Field(
+        description="an entry of workflow/sources; or the keys of one, if no other file uses it"
+    )
+    task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
+    labels: Distinct[Label] = Field(default=[], description="names of the labels, in the order of their numbers")
+    bounds: tuple[Rating, Rating] | None = Field(
+        default=None, description=f"least and greatest score of a regression; else -{LARGEST} and {LARGEST}"
+    )
+    metrics: Distinct[str] = Field(min_length=1, description="what is reported")
+    reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
+    split: Split | None = Field(default=None, description="how the splits are drawn")
+    splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
+    subsets: Distinct[Name] = Field(default=[], description="of a split that is scored subset by subset")
+    read: dict[Literal["local", "hub"], Files] = Field(default={}, description="where the source is -> its files")
+    train_split: Name = Field(default="train", description="what is trained on")
+    validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
+    metric_for_best_model: Text | None = Field(
+        default=None, description="the first metric, on all subsets, where it is left out"
+    )
+    evaluation_split: Name = Field(default="test", description="whose score is reported")
+    submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
+    max_length: Whole = Field(gt=2, le=512, description="tokens")
+    windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
+    version: Version = Field(description="raised when a score would change")
+    jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
+    sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """What the task type declares."""
+        return catalogue.task_types()[self.task_type].facts
+
+    @model_validator(mode="after")
+    def _task_type(self) -> Task:
+        if self.task_type not in catalogue.task_types():
+            raise ValueError(str(unknown("task type", self.task_type, catalogue.task_types())))
+        facts = self._facts
+        wrong = [name for name in self.metrics if name not in facts["metrics"]]
+        if wrong:
+            raise ValueError(f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}")
+        binary = [name for name in self.metrics if name in facts.get("binary", ())]
+        if binary and len(self.labels) > 2:
+            raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
+        if facts["has_label_names"] != (len(self.labels) > 1):
+            how = "two or more names" if facts["has_label_names"] else "none"
+            raise ValueError(f"'labels' takes {how} for {self.task_type}")
+        if facts["has_windows"] and not self.windows:
+            example = "{overlap: 128, question: 64}"
+            raise ValueError(f"'windows' is missing: {self.task_type} cuts long contexts, as {example}")
+        if self.windows and not facts["has_windows"]:
+            raise ValueError(f"'windows' is of no use for {self.task_type}")
+        if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
+            raise ValueError("windows: overlap and question together leave no room in max_length")
+        check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
+        return self
+
+    @model_validator(mode="after")
+    def _splits(self) -> Task:
+        drawn, filed = [self.reader, self.split], [self.splits, self.read]
+        if not ((all(drawn) and not any(filed)) or (all(filed) and not any(drawn))):
+            raise ValueError(
+                "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
+            )
+        for use in ("train_split", "validation_split", "evaluation_split"):
+            name = getattr(self, use)
+            check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
+            if use != "train_split" and name == self.train_split:
+                raise ValueError(f"{use}: '{name}' is what is trained on; its score would say nothing")
+            split = self.splits.get(name)
+            if split and not split.labelled:
+                raise ValueError(f"{use}: split '{name}' has no labels")
+            if split and split.unlabelled_sample and use != "evaluation_split":
+                needed = f"a training needs the labels of {use}; leave it out here"
+                raise ValueError(f"splits.{name}.unlabelled_sample: {needed}")
+        chosen = [self.metric_for_best_model] if self.metric_for_best_model else []
+        check_names("metric_for_best_model", "metric", chosen, self.measures(self.validation_split))
+        return self
+
+    @model_validator(mode="after")
+    def _subsets(self) -> Task:
+        if self.subsets and not any(split.subsets for split in self.splits.values()):
+            raise ValueError("subsets: no split has any; write 'subsets: true' in one of 'splits', or leave them out")
+        for name, split in self.splits.items():
+            if split.subsets and not self.subsets:
+                raise ValueError(f"splits.{name}.subsets: the task names no subsets")
+            if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.subsets if split.subsets else []):
+                each = ", ".join(self.subsets) or "no subsets"
+                raise ValueError(f"splits.{name}.rows: give a number for each of {each}")
+        return self
+
+    @model_validator(mode="after")
+    def _files(self) -> Task:
+        for location, files in self.read.items():
+            for key in ("files", "broken", "empty", "changes"):
+                check_names(f"read.{location}.{key}", "split", getattr(files, key), self.splits)
+            for name, file in files.files.items():
+                if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
+                    why = "'{subset}' is for splits with subsets, and for them all"
+                    raise ValueError(f"read.{location}.files.{name}: {why}")
+            if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
+                raise ValueError(f"read.{location}.name: only data sets of the hub have configurations")
+            if files.label_names and len(files.label_names) != len(self.labels):
+                counts = f"{len(files.label_names)} names for {len(self.labels)} labels"
+                raise ValueError(f"read.{location}.label_names: {counts}")
+        return self
+
+    @model_validator(mode="after")
+    def _held_out(self) -> Task:
+        for location, files in self.read.items():
+            trained = self._rows_of(files, self.train_split)
+            for name in (self.validation_split, self.evaluation_split):
+                if name != self.train_split and trained and self._rows_of(files, name) == trained:
+                    why = f"'{files.files[name]}' is what is trained on, too; its score would say nothing"
+                    raise ValueError(f"read.{location}.files.{name}: {why}")
+        return self
+
+    def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
+        """Return what identifies the rows of a split: its source, file and reading options; None without a file."""
+        if split not in files.files or split not in self.splits:
+            return None
+        return self.splits[split].source or self.source, files.files[split], files.of(split)
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Task:
+        if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
+            raise ValueError(f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}")
+        return self
+
+    @model_validator(mode="after")
+    def _sampled(self) -> Task:
+        facts = self._facts
+        labels = self.labels if facts["has_label_names"] else []
+        bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
+        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels, bounds)
+        return self
+
+    @model_validator(mode="after")
+    def _submits(self) -> Task:
+        if self.submission:
+            check_no_repeats("submission.files: file", list(self.submission.files.values()))
+            check_names("submission.files", "split", self.submission.files, self.encoded_splits)
+            names = self.submission.label_names
+            if names and len(names) != len(self.labels):
+                raise ValueError(f"submission.label_names: {len(names)} names for {len(self.labels)} labels")
+        return self
+
+    @property
+    def of_single_texts(self) -> bool:
+        """Whether each row is one text, rather than a pair of texts or a question with its context."""
+        return not self.windows and not any("pair" in record for record in self.sample)
+
+    @property
+    def used(self) -> list[str]:
+        """The splits that training and scoring read."""
+        return list(dict.fromkeys((self.train_split, self.validation_split, self.evaluation_split)))
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources of the splits that are used, the task's own first."""
+        more = [self.splits[name].source for name in self.used if name in self.splits]
+        return list(dict.fromkeys([self.source, *(name for name in more if name)]))
+
+    @property
+    def encoded_splits(self) -> dict[str, tuple[str, str | None]]:
+        """The name of each split, or of each subset of a split -> (split, subset); None is the whole split."""
+        return {
+            f"{name}-{subset}" if subset else name: (name, subset)
+            for name, split in self.splits.items()
+            for subset in (self.subsets if split.subsets else [None])
+        }
+
+    def measures(self, split: str) -> list[str]:
+        """Return the metrics of a score on a split: 'accuracy', or with subsets 'accuracy/de' and 'accuracy/all'."""
+        subsets = [*self.subsets, ALL] if split in self.splits and self.splits[split].subsets else []
+        return [f"{metric}/{subset}" for subset in subsets for metric in self.metrics] or self.metrics
+
+    @property
+    def chosen_by(self) -> str:
+        """The metric, on the validation split, by which the best point of the grid is chosen."""
+        first = self.metrics[0]
+        return self.metric_for_best_model or (
+            first if first in self.measures(self.validation_split) else f"{first}/{ALL}"
+        )

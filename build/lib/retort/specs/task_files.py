@@ -1,0 +1,177 @@
+"""The specs of a task's files: the splits that have files of their own, how the rows stand in them, and ratings.
+
+Also of sets of rows on which a stage is trained in place of the task's own. A rating is a number that people gave to a
+text, such as a score of similarity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, model_validator
+
+from retort.specs.base import Distinct, Flag, Label, Name, Options, Seed, Spec, Text, Version, Whole
+from retort.specs.printed import check_no_repeats
+from retort.specs.source import Relative
+
+# Far above any scale that people rate on; float32, in which labels are stored, still has four decimals there.
+LARGEST = 1_000_000
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def rating(value: Any) -> float:
+    """Return a rating as a float, from a number or from its text in decimal digits.
+
+    Python's `float` would also read true as 1, '1_0' as 10, digits of other scripts, and 'nan'.
+
+    Raises:
+        ValueError: it is no number, or not between -LARGEST and LARGEST.
+    """
+    if isinstance(value, bool) or not _DECIMAL.fullmatch(str(value).strip()):
+        raise ValueError("not a number in decimal digits")
+    number = float(str(value))
+    if abs(number) > LARGEST:
+        raise ValueError(f"not a number from -{LARGEST} to {LARGEST}")
+    return number
+
+
+Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
+Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
+
+
+def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
+    check_no_repeats("column", [str(column) for column in columns.values()])
+    return columns
+
+
+Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
+
+
+UNKNOWN = 10_000  # rows of a split, or blocks of a corpus, that are assumed where only reading tells their number
+
+
+class FileSplit(Spec):
+    """A split that has its own files."""
+
+    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
+    labelled: Flag = Field(default=True, description="whether its rows have labels")
+    subsets: Flag = Field(default=False, description="one file for each of the task's subsets")
+    source: Name | None = Field(default=None, description="another source than the task's")
+    unlabelled_sample: Flag = Field(
+        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
+    )
+
+    def most(self, subsets: Sequence[str]) -> int:
+        """Return the largest number of rows that the split may have, with all of the task's subsets."""
+        each: list[str | None] = list(subsets) if self.subsets else [None]
+        return sum(max(self.expected(subset)) for subset in each)
+
+    def expected(self, subset: str | None) -> list[int]:
+        """Return the numbers of rows that the split, or one subset of it, may have.
+
+        Args:
+            subset: the subset; None for a split without subsets.
+        """
+        rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
+        return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
+
+
+class Change(Spec):
+    """The options and columns in which the files of one split differ from those of the others."""
+
+    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
+    options: Options = Field(default={}, description="options of the format")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+
+
+class Files(Spec):
+    """The files of each split at one location of the source, and how they are read."""
+
+    format: Name = Field(description="how the rows stand in the files")
+    options: Options = Field(default={}, description="options of the format")
+    name: Text | None = Field(
+        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
+    )
+    files: dict[Name, Relative] = Field(
+        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
+    )
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the file spells the labels, in the order of `labels`"
+    )
+    exclude_labels: Distinct[str] = Field(
+        default=[], description="labels of rows that are left out, such as SNLI's '-'"
+    )
+    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="lines without all fields that a split is known to have"
+    )
+    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="rows with an empty text that a split is known to have"
+    )
+    changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+
+    def of(self, split: str) -> Change:
+        """Return how the files of a split are read, with what differs for that split."""
+        change = self.changes.get(split, Change())
+        return Change(
+            name=change.name or self.name,
+            options={**self.options, **change.options},
+            columns={**self.columns, **change.columns},
+        )
+
+
+# Sets of rows on which a stage of a task-specific student may be trained in place of the task's own.
+
+
+class RowFile(Spec):
+    """A file of rows for one task, in the format of the task's training file."""
+
+    file: Relative = Field(description="its path in the folder of the source")
+    rows: Count = Field(description="how many there must be")
+
+
+class WordVectors(Spec):
+    """A text file of word vectors in the format of GloVe: a line for each word, with its numbers after it."""
+
+    source: Name = Field(description="an entry of workflow/sources")
+    file: Relative = Field(description="its path in the folder of the source")
+
+
+class Generator(Spec):
+    """How a set of rows is made from the training rows of any task: each row, and changed copies with its label."""
+
+    name: Name = Field(description="one of the generators of retort/data/generators")
+    options: Options = Field(default={}, description="options of the generator")
+    copies: Count = Field(description="changed copies of each row; the row itself comes before them")
+    seed: Seed = Field(description="of the changes")
+    model: Name | None = Field(
+        default=None, description="an entry of workflow/models with a masked-LM head, if the generator needs one"
+    )
+    word_vectors: WordVectors | None = Field(
+        default=None, description="where similar words are looked up; the model's own word embeddings if left out"
+    )
+
+
+class RowSet(Spec):
+    """Rows on which a stage is trained in place of the task's own: one YAML file of workflow/training_rows."""
+
+    title: Label = Field(description="what it is, in one line")
+    source: Name | None = Field(default=None, description="an entry of workflow/sources that holds the files")
+    files: dict[Name, RowFile] = Field(default={}, description="task -> its file")
+    generator: Generator | None = Field(default=None, description="what makes the rows, if they are not in files")
+    version: Version = Field(description="raised when the same settings would give other rows")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> RowSet:
+        if bool(self.source and self.files) == bool(self.generator) or bool(self.source) != bool(self.files):
+            raise ValueError("give 'source' and 'files' (rows that exist), or 'generator' (rows that are made)")
+        return self
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources of its files, or of the word vectors that its generator reads; empty without any."""
+        vectors = self.generator and self.generator.word_vectors
+        return [name for name in (self.source, vectors.source if vectors else None) if name]

@@ -1,0 +1,183 @@
+"""Expand tables and figures into cells, one per score file: from these the workflow knows which files it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retort.specs.exhibit import Exhibit
+from retort.specs.rows import CellSpec
+from retort.study import questions
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score file that a table or figure reads, and the row and column that show the score."""
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    student: str
+    task: str
+    metric: str
+    seed: int
+
+
+def score_address(student: str, task: str, seed: int) -> str:
+    """Return the path of a score file, the same for task-specific and task-agnostic distillation."""
+    return f"results/scores/{student}/{task}/seed-{seed}.json"
+
+
+def profile_address(student: str) -> str:
+    """Return the path of the profile of a student or teacher."""
+    return f"results/profiles/{student}.json"
+
+
+def answers_address(score: str) -> str:
+    """Return the path of the predictions that a score was computed from, a file beside the score file."""
+    return score.removesuffix(".json") + ".answers.json"
+
+
+def held_back(study: Study, cell: CellSpec) -> list[str]:
+    """Return the tasks of a cell whose test labels only a server has."""
+    if cell.split != "test":
+        return []
+    splits = {task: study.tasks[task].splits.get("test") for task, _ in cell.scored if task in study.tasks}
+    return [task for task, split in splits.items() if split and not split.labelled]
+
+
+def sent_tasks(study: Study, cell: CellSpec) -> list[str]:
+    """Return the tasks of a cell that a server scores; none at a scale without submissions, where dev stands in."""
+    return held_back(study, cell) if study.scale.submissions else []
+
+
+def is_on_dev(study: Study, cell: CellSpec) -> bool:
+    """Return whether a cell of a test set shows our score on dev, because the scale sends nothing to a server."""
+    return not study.scale.submissions and bool(held_back(study, cell))
+
+
+def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str]]:
+    """Return (row, column, student, task, metric) for each score of a table or figure that is computed here."""
+    return [
+        (cell.row, cell.column, student, task, metric)
+        for cell in exhibit.cells()
+        if not sent_tasks(study, cell)
+        for student in cell.students
+        for task, metric in cell.scored
+    ]
+
+
+def without_best(study: Study, cell: CellSpec) -> str:
+    """Return why no best of a grid of ours is held against a published one; empty if one is.
+
+    A scale with replacements trains other models than the paper, so that nothing is held against print: a mean over
+    seeds tells more there than one maximum.
+    """
+    if study.scale.replacements:
+        return "this scale has other models"
+    for task, metric in cell.scored:
+        spec, protocol = study.tasks[task], questions.protocol_of(study, cell.student)
+        if questions.grid_of(study, cell.student, task) is None:
+            return "it has no grid"
+        if metric != (by := questions.chosen_by(study, protocol, task)):
+            return f"its grid is scored by {by}"
+        if (cell.split or spec.evaluation_split) != spec.validation_split:
+            return "its grid is scored on another split"
+    return ""
+
+
+def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs of a table whose best of a grid is held against the published one."""
+    cells = [cell for cell in exhibit.cells() if cell.best_of and not without_best(study, cell)]
+    pairs = dict.fromkeys((cell.student, task) for cell in cells for task, _ in cell.scored)
+    return [pair for pair in pairs if runs(study, *pair) and not questions.missing_for(study, *pair)]
+
+
+def submission_address(study: Study, student: str) -> str:
+    """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
+    return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
+
+
+def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs of a table that are run here but scored only by a server."""
+    pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
+    return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair) and not unsent(study, *pair)))
+
+
+def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
+    """Return (student, task, seed) of the runs whose answers a server scores; tables show their dev scores, too."""
+    return {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
+
+
+def unsent(study: Study, student: str, task: str) -> str:
+    """Return why a student cannot answer a task's test sets in this run; empty if it can."""
+    return questions.missing_for(study, student, task) or questions.missing(study, questions.of_submission(study, task))
+
+
+def unprofiled(study: Study, student: str) -> str:
+    """Return why a student or teacher cannot be profiled in this run; empty if it can."""
+    return questions.missing(study, questions.of_profile(study, student))
+
+
+def profiled(study: Study, exhibit: Exhibit) -> list[str]:
+    """Return the students and teachers whose profile a table or figure reads, without those that cannot be run."""
+    running = [student for student in exhibit.profiled() if student not in study.not_run]
+    return [student for student in running if not unprofiled(study, student)]
+
+
+def left_out(study: Study, exhibit: Exhibit) -> list[str]:
+    """Return the reasons, each once, why a run leaves cells of a table or figure out; empty if it makes all."""
+    pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
+    reasons = [questions.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
+    reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
+    reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
+    failed = study.config.run_sources.failed
+    paths = [score_address(student, task, seed) for student, task in pairs for seed in seeds_of(study, student)]
+    paths += [profile_address(student) for student in exhibit.profiled()]
+    paths += [submission_address(study, student) for student, _ in served(study, exhibit)] if failed else []
+    return sorted({*filter(None, reasons), *(failed[path] for path in paths if path in failed)})
+
+
+def expand(study: Study) -> list[Cell]:
+    """Return every scored cell of every table and figure, once per seed."""
+    return [
+        Cell(paper, name, row, column, student, task, metric, seed)
+        for (paper, name), exhibit in sorted(study.exhibits.items())
+        for row, column, student, task, metric in scored(study, exhibit)
+        if runs(study, student, task) and not questions.missing_for(study, student, task)
+        for seed in seeds_of(study, student)
+    ]
+
+
+# --- what all tables and figures together need
+
+
+def submitted(study: Study) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs that some table of the study shows and only a server can score."""
+    return list(dict.fromkeys(pair for exhibit in study.exhibits.values() for pair in served(study, exhibit)))
+
+
+def tasks_scored(study: Study) -> set[str]:
+    """Return the names of the tasks on which some cell of the study is scored, here or by a server."""
+    sent = submitted(study) if study.scale.submissions else []
+    return {cell.task for cell in expand(study)} | {task for _, task in sent}
+
+
+def required(study: Study) -> set[str]:
+    """Return the names of what the cells and profiles of the study need: 'models/roberta-base', 'sources/cc100', ..."""
+    sent = submitted(study) if study.scale.submissions else []
+    students = {cell.student for cell in expand(study)} | {student for student, _ in sent}
+    profiles = {name for exhibit in study.exhibits.values() for name in profiled(study, exhibit)}
+    return set().union(
+        *(questions.of_student(study, student) for student in students),
+        *(questions.of_profile(study, name) for name in profiles),
+        *(questions.of_task(study, task) for task in tasks_scored(study)),
+        *(questions.of_submission(study, task) for _, task in sent),
+    )
+
+
+def of_folder(folder: str, names: set[str]) -> set[str]:
+    """Return the names of one folder among names such as 'sources/cc100'."""
+    return {name.split("/", 1)[1] for name in names if name.startswith(f"{folder}/")}

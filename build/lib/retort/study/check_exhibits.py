@@ -1,0 +1,206 @@
+"""Checks of tables and figures, and of what claims and audits say about them; each yields (file, what is wrong)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from retort.specs import catalogue
+from retort.specs.exhibit import Exhibit, check_known, exhibits_of
+from retort.specs.loading import Found
+from retort.specs.paper import Cells, Compared, Statement
+from retort.study.study import Study
+from retort.study.yaml_files import ACROSS
+
+# parameter of a comparison -> the key of a statement that gives its value
+GIVEN_BY = {
+    "stated": "number",
+    "than": "than",
+    "against": "than",
+    "counterparts": "than",
+    "partners": "than",
+    "both": "other",
+    "allowed": "within",
+}
+# file -> key that statements of the other file have -> why not those of this one
+MISPLACED = {
+    "claims.yaml": {
+        "other": "compares text with text, which audit.yaml is for",
+        "but": "says what is wrong with a text, which audit.yaml is for",
+        "built": "says that other papers' models differ, which audit.yaml is for",
+    },
+    "audit.yaml": {
+        "undecided": "is for claims; the audit says what is wrong in 'but'",
+        "other_readings": "are for claims",
+    },
+}
+# word in the name of a comparison -> word in that of the one which takes the sides in the other order
+SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"}
+
+
+def check_exhibits(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the names in tables and figures, and with the `show` of papers."""
+    for (slug, name), exhibit in study.exhibits.items():
+        path, key = study.place_of(slug, name)
+        yield from ((path, f"{key}{line}") for line in _exhibit(study, slug, exhibit))
+        scores = [cell.number.value for cell in exhibit.published_cells() if cell.number]
+        if exhibit.compared_rows() and len(scores) > 1 and all(abs(score) <= 1 for score in scores) and any(scores):
+            yield path, f"{key}all published numbers are at most 1: scores are per cent, 50 and not 0.5"
+    for slug, paper in study.papers.items():
+        names, _ = exhibits_of(study, slug)
+        for name in paper.show:
+            for line in study.wrong_name("show", "table or figure", name, names):
+                yield study.folder / "papers" / slug / "paper.yaml", line
+
+
+def check_across(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the papers, tables, columns and rows that papers/across.yaml names."""
+    path = study.folder / ACROSS
+    for name, spec in study.across.items():
+        for number, one in enumerate(spec.compared, start=1):
+            yield from ((path, f"{name}.compared.{number}.{line}") for line in _compared(study, one))
+
+
+def _compared(study: Study, one: Compared) -> Iterator[str]:
+    yield from study.wrong_name("paper", "paper", one.paper, study.all_papers)
+    names, tables = exhibits_of(study, one.paper)
+    if one.paper in study.papers:
+        yield from study.wrong_name("table", "table", one.table, names)
+    if one.table in tables:
+        rows = tables[one.table].rows_and_columns()
+        yield from check_known("baseline", "row", [one.baseline], rows)
+        yield from check_known("rows", "row", one.rows.values(), rows)
+        yield from check_known("over", "column", one.over, {column for columns in rows.values() for column in columns})
+
+
+def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
+    students, everyone = exhibit.students(), {**study.students, **study.teachers}
+    for name in students:
+        yield from study.wrong_name("student", "student", name, everyone)
+    for task, metric in exhibit.metrics():
+        yield from study.wrong_name("task", "task", task, study.tasks)
+        if task in study.tasks:
+            measures = study.tasks[task].measures(study.tasks[task].evaluation_split)
+            yield from study.wrong_name(f"metric of {task}", "metric", metric, measures)
+    chosen = dict.fromkeys((cell.row, task) for cell in exhibit.cells() if cell.others for task, _ in cell.scored)
+    for row, task in chosen:
+        if (spec := study.tasks.get(task)) and spec.validation_split != spec.evaluation_split:
+            yield f"row '{row}': best_of: '{task}' is scored on '{spec.evaluation_split}', which must not choose"
+    if set(students) <= set(everyone):
+        yield from exhibit.problems(study, slug)
+        yield from _depths(study, exhibit)
+
+
+def _depths(study: Study, exhibit: Exhibit) -> Iterator[str]:
+    """Yield a line for each student of a figure's point whose teacher does not have the layer of the point."""
+    for name, layer in exhibit.depths().items():
+        teacher = study.teachers.get(study.students[name].teacher) if name in study.students else None
+        model = study.models.get(teacher.model) if teacher else None
+        if model and layer > model.architecture.layers:
+            yield f"points.{layer}: the teacher of '{name}' has {model.architecture.layers} layers"
+
+
+def check_statements(study: Study) -> Iterator[Found]:
+    """Yield a line for each unknown name in a claim or an audit, and for each value that its comparison lacks."""
+    for file, papers in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
+        for slug, statements in papers.items():
+            _, tables = exhibits_of(study, slug)
+            for name, statement in statements.items():
+                inside = file == "claims.yaml" and name in study.papers[slug].claims
+                place = study.folder / "papers" / slug / ("paper.yaml" if inside else file)
+                for line in _in_each_reading(study, tables, file, name, statement):
+                    yield place, f"claims.{line}" if inside else line
+
+
+def _in_each_reading(
+    study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement
+) -> Iterator[str]:
+    """Yield what is wrong with a statement; if nothing is, then what is wrong with its other readings."""
+    wrong = list(_statement(study, tables, file, name, statement))
+    yield from wrong
+    for key, reading in statement.other_readings.items() if not wrong else ():
+        yield from _statement(study, tables, file, f"{name}.other_readings.{key}", statement.read_as(reading))
+
+
+def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
+    for key, why in MISPLACED[file].items():
+        if getattr(statement, key):
+            yield f"{name}: '{key}' {why}"
+    check, comparisons = {"claims.yaml": _shown, "audit.yaml": _printed}[file], catalogue.comparisons()
+    wrong: list[str] = []
+    for cells in (*statement.cells, *statement.than):
+        wrong += study.wrong_name(name, "table", cells.table, tables)
+        if cells.table in tables:
+            wrong += check(study, tables[cells.table], name, cells)
+    if statement.compare:
+        wrong += _comparison(study, f"{name}.compare", statement.compare)
+    yield from wrong
+    if statement.compare and not wrong:  # a wrong name would be reported twice
+        yield from (f"{name}: {line}" for line in _wrong_sides(statement, comparisons[statement.compare].options))
+        if file == "claims.yaml":
+            yield from (f"{name}: {line}" for line in _self_comparison(statement))
+
+
+def _comparison(study: Study, where: str, name: str) -> Iterator[str]:
+    """Yield a line if no comparison has a name; it says so if another one takes the two sides in the other order."""
+    comparisons = catalogue.comparisons()
+    others = {name.replace(word, other) for word, other in SWAPPED.items() if word in name}.intersection(comparisons)
+    if name not in comparisons and others:
+        yield f"{where}: no comparison is called '{name}'; take '{min(others)}', and swap 'cells' and 'than'"
+        return
+    yield from study.wrong_name(where, "comparison", name, comparisons)
+
+
+def _shown(study: Study, exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
+    """Yield a line for each row and column that the table or figure does not have."""
+    rows = exhibit.rows_and_columns()
+    columns = dict.fromkeys(column for groups in rows.values() for column in groups)
+    for row in cells.rows:
+        yield from study.wrong_name(name, f"row of {cells.table}", row, rows)
+    for column in cells.columns if rows else []:
+        yield from study.wrong_name(name, f"column of {cells.table}", column, columns)
+
+
+def _printed(study: Study, exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
+    """Yield a line for each of the cells in which the paper prints no number."""
+    printed = exhibit.printed_cells()
+    rows = {cell.row for cell in printed}
+    for row in cells.rows:
+        yield from study.wrong_name(name, "row", row, rows)
+        columns = {cell.column for cell in printed if cell.row == row and cell.number}
+        for column in cells.columns if row in rows else []:
+            yield from study.wrong_name(name, "number in column", column, columns)
+
+
+def _wrong_sides(statement: Statement, parameters: Iterable[str]) -> Iterator[str]:
+    """Yield what is wrong with the two sides of a comparison: values that it takes, or the number of cells a side."""
+    comparison = f"comparison '{statement.compare}'"
+    for key in (GIVEN_BY[name] for name in parameters):
+        if getattr(statement, key) in ("", [], None):
+            yield f"{comparison} needs '{key}'"
+    cells, than = (
+        Counter(column for group in side for _, _, column in group.keys) for side in (statement.cells, statement.than)
+    )
+    if "counterparts" in parameters and than:
+        if cells.keys() != than.keys() or any(count not in (1, than[column]) for column, count in cells.items()):
+            yield f"{comparison} takes for each of the 'cells' one of 'than' in its column"
+    elif "partners" in parameters:
+        if cells.total() != than.total():
+            yield f"{comparison} takes as many 'cells' as 'than'"
+    elif "against" in parameters and than:
+        if alone := sorted(cells.keys() ^ than.keys()):
+            yield f"column '{alone[0]}' stands on one side of the comparison only"
+    elif ("stated" in parameters or "than" in parameters) and max(cells.total(), than.total()) > 1:
+        yield f"{comparison} takes one cell a side"
+
+
+def _self_comparison(statement: Statement) -> Iterator[str]:
+    """Yield a line if a column has one and the same cell, and no other, on both sides of a claim.
+
+    Larger groups may share cells: 'all rows are near each other', or 'one row is not below any row'.
+    """
+    sides = [[key for group in side for key in group.keys] for side in (statement.cells, statement.than)]
+    for table, row, column in sides[0]:
+        if all([key for key in side if key[::2] == (table, column)] == [(table, row, column)] for side in sides):
+            yield f"row '{row}', column '{column}' of {table} is compared with itself"
+            return

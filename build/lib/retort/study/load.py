@@ -1,0 +1,136 @@
+"""The study: all tasks, models, protocols, students, tables and figures, read from YAML and checked together."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+
+from retort.errors import StudyError
+from retort.specs.config import Config
+from retort.specs.loading import Problems
+from retort.specs.scale import Scale
+from retort.study.check_data import check_data, check_scale, check_sources
+from retort.study.check_exhibits import check_across, check_exhibits, check_statements
+from retort.study.check_students import check_scaled, check_students
+from retort.study.scaled_study import scale_study
+from retort.study.study import Study
+from retort.study.yaml_files import read_scales, read_yaml_files
+
+Check = Callable[[Study, Problems], None]
+
+
+def read_files(config: Config) -> tuple[Study, Problems]:
+    """Read the study and check all of its files; return it with every problem found.
+
+    Sources that are not available are not checked here.
+    """
+    problems = Problems(config.folder)
+    study = read_yaml_files(config, problems)
+    for check in (check_data, check_students, check_exhibits, check_across, check_statements):
+        problems.add_all(check(study))
+    return study, problems
+
+
+def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:
+    """Read the study, apply the scale, and check the sources; return it with every problem found.
+
+    If there are problems, the study may lack entries.
+
+    Args:
+        config: the checked configuration.
+        *checks: further checks of the study as its files have it; they run only if no other problem was found.
+    """
+    study, problems = read_files(config)
+    for check_further in checks if not problems.lines else ():
+        check_further(study, problems)
+    if not problems.lines:
+        scale_study(study)
+        problems.add_all(check_scaled(study))
+        problems.add_all(check_sources(study))
+    return study, problems.lines
+
+
+def open_written(config: Config) -> Study:
+    """Return the study as its files describe it, without the changes that a scale makes.
+
+    It is meant for reading, not for running, so no source needs to be available.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    study, problems = read_files(config)
+    if problems.lines:
+        raise StudyError(problems.lines)
+    return study
+
+
+def open_whole(config: Config) -> Study:
+    """Return the same as `open_written`, with every paper in the study's folder, whatever `papers` names.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    return open_written(with_every_paper(config))
+
+
+def with_every_paper(config: Config) -> Config:
+    """Return the configuration with every paper in the study's folder, whatever `papers` names."""
+    papers = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
+    return config.model_copy(update={"papers": papers or config.papers})
+
+
+def open_study(config: Config, *checks: Check) -> Study:
+    """Read the study and return it if it has no problems.
+
+    Args:
+        config: the checked configuration.
+        *checks: further checks, as of `read`.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    study, problems = read(config, *checks)
+    if problems:
+        raise StudyError(problems)
+    return study
+
+
+LATER = ("settings that tables show", "students at each scale", "sources of the run")  # checked last, in this order
+
+
+def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Sequence[str]]:
+    """Read the whole study; return it, every problem of every file, and what is checked once these are mended.
+
+    Args:
+        config: names the study's folder; its papers and its scale do not matter.
+        *checks: further checks of the study, of settings; they run only if no other problem was found.
+    """
+    papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
+    study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
+    scales = read_scales(config, Problems(config.folder))
+    misfits = {name: list(check_scale(study, name, scale)) for name, scale in scales.items()}
+    if (config.folder / "scales").is_dir():
+        problems.add_all(line for lines in misfits.values() for line in lines)
+    else:  # the scales of the repository: those whose models, corpora and tasks this study has
+        scales = {name: scale for name, scale in scales.items() if not misfits[name]}
+    if problems.lines:
+        return study, problems.lines, LATER
+    for check_further in checks:
+        check_further(study, problems)
+    if problems.lines:
+        return study, problems.lines, LATER[1:]
+    for name, scale in scales.items():
+        scaled = at_scale(study, name, scale)
+        scale_study(scaled)
+        problems.add_all(check_scaled(scaled))
+    return study, problems.lines, LATER[2:]
+
+
+def at_scale(study: Study, name: str, scale: Scale) -> Study:
+    """Return a copy of the study under another scale; scaling the copy does not change the study."""
+    scaled = copy.copy(study)
+    for field, value in vars(study).items():
+        setattr(scaled, field, copy.copy(value) if isinstance(value, dict) else value)
+    scaled.config, scaled.scale = study.config.model_copy(update={"scale": name}), scale
+    scaled.not_run, scaled.untuned = {}, set()
+    return scaled

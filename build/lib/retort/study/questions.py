@@ -1,0 +1,313 @@
+"""Answers about a study: how students and tasks run, how files are read, and what each is made from.
+
+What something is made from has names such as 'models/roberta-base' or 'sources/cc100', by which a run also lists what
+it leaves out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict, replace
+from typing import Any, Literal
+
+from retort.errors import RetortError
+from retort.specs import catalogue, mappings
+from retort.specs.base import Settings
+from retort.specs.catalogue import Requirements
+from retort.specs.printed import Timing
+from retort.specs.protocol import STAGES, Grid, Protocol, Schedule
+from retort.specs.student import Stage, Student, Term
+from retort.specs.task import Task
+from retort.specs.task_files import Files
+from retort.study.study import Study
+
+
+def seeds_of(study: Study, student: str) -> list[int]:
+    """Return the seeds under which a student or teacher is scored; a teacher has one."""
+    if student in study.teachers:
+        return [study.teachers[student].seed]
+    seeds, budget = protocol_of(study, student).seeds, study.config.budget
+    chosen = budget and budget.runs.get(student)
+    further = itertools.count(max(seeds) + 1)
+    return list(itertools.islice(itertools.chain(seeds, further), chosen.seeds)) if chosen else seeds
+
+
+def protocol_of(study: Study, name: str) -> Protocol:
+    """Return the protocol of a student or teacher."""
+    return study.protocols[(study.teachers.get(name) or study.students[name]).protocol]
+
+
+def grid_of(study: Study, name: str, task: str) -> Grid | None:
+    """Return the grid over which a student or teacher is tuned on a task; None if it is not tuned."""
+    own = study.students[name].grid if name in study.students else None
+    return own or (None if name in study.untuned else protocol_of(study, name).grid_of(task))
+
+
+def at_point(student: Student, point: Settings) -> Student:
+    """Return a student at a point of its grid: the values of keys such as 'stages.1.terms.2.weight' are in its stages.
+
+    Raises:
+        ValueError: a key leads nowhere.
+        pydantic.ValidationError: a value is not allowed there.
+    """
+    changes = {key: value for key, value in point.items() if key.startswith(STAGES)}
+    if not changes:
+        return student
+    content = student.model_dump(include={"stages"})
+    for key, value in changes.items():
+        place, last = _place(content, key)
+        place[last] = value
+    return student.model_copy(update={"stages": [Stage.model_validate(stage) for stage in content["stages"]]})
+
+
+def setting_at(student: Student, key: str) -> Any:
+    """Return the setting of a student under a key such as 'stages.1.terms.2.weight'; None if it is not given.
+
+    Raises:
+        ValueError: the key leads nowhere.
+    """
+    place, last = _place(student.model_dump(include={"stages"}), key)
+    return place.get(last)
+
+
+def tried(student: Student) -> list[Student]:
+    """Return a student at each point of its own grid; itself alone without one."""
+    return [at_point(student, point) for point in student.grid.points()] if student.grid else [student]
+
+
+def stages_of(student: Student) -> list[Stage]:
+    """Return the stages of a student, at every point of its own grid if it has one."""
+    return [stage for each in tried(student) for stage in each.stages]
+
+
+def training_rows_of(student: Student) -> list[str]:
+    """Return the sets of training rows that a student is trained on, at every point of its own grid if it has one."""
+    return list(dict.fromkeys(stage.training_rows for stage in stages_of(student) if stage.training_rows))
+
+
+def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
+    """Return the mapping in nested mappings and lists that a dotted key leads to, and the last part of the key.
+
+    Raises:
+        ValueError: the key leads nowhere.
+    """
+    *steps, last = key.split(".")
+    for number, step in enumerate(steps, start=1):
+        numbered = {str(index): entry for index, entry in enumerate(content, start=1)}
+        content = (numbered if isinstance(content, list) else content).get(step)
+        if not isinstance(content, dict | list):
+            raise ValueError(f"there is no '{'.'.join(steps[:number])}'")
+    if isinstance(content, list):
+        raise ValueError(f"name a setting of it, such as '{key}.weight'")
+    return content, last
+
+
+def runs(study: Study, student: str, task: str) -> bool:
+    """Return whether a student or teacher runs on a task; its list of tasks, the scale or a budget may leave it out."""
+    chosen = study.config.budget and study.config.budget.runs.get(student)
+    return runs_at_scale(study, student, task) and (not study.config.budget or bool(chosen and task in chosen.tasks))
+
+
+def runs_at_scale(study: Study, student: str, task: str) -> bool:
+    """Return whether a student or teacher runs on a task where no budget leaves it out.
+
+    Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
+    """
+    own = study.students[student].tasks if student in study.students else None
+    scaled = study.scale.replacements if study.is_printed(student) else None
+    listed = (own, scaled and scaled.tasks_for(study.paper_of(student)))
+    return student not in study.not_run and all(tasks is None or task in tasks for tasks in listed)
+
+
+def corpus_of_output(study: Study, name: str) -> str | None:
+    """Return the corpus on which a student's stage reads the teacher's output distribution; None if no stage does."""
+    objectives = catalogue.objectives()
+    for stage in study.students[name].stages:
+        if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
+            return stage.data
+    return None
+
+
+def fitted_on(study: Study, name: str) -> str | None:
+    """Return the corpus on which the teacher gets a new masked-LM head for a student.
+
+    None means that the teacher's model comes with a head, or that no stage of the student reads one.
+    """
+    return None if study.model_of(study.students[name].teacher).masked_lm else corpus_of_output(study, name)
+
+
+def reads_published_head(study: Study, name: str) -> bool:
+    """Return whether a student reads its teacher's output through the published masked-LM head of its model."""
+    return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
+
+
+def files_at(study: Study, task: Task, source: str) -> Files:
+    """Return how the files of a task are read where a source is.
+
+    Raises:
+        RetortError: the task gives no files for this location.
+    """
+    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
+    if location not in task.read:
+        raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
+    return task.read[location]
+
+
+def files_of(study: Study, task: Task, split: str) -> Files:
+    """Return how the files of a split are read where its source is.
+
+    Raises:
+        RetortError: the task gives no files for this location, or none for this split.
+    """
+    source = task.splits[split].source or task.source
+    files = files_at(study, task, source)
+    if split not in files.files:
+        location = next(name for name, each in task.read.items() if each is files)
+        raise RetortError(f"read.{location}.files: no file of split '{split}', which is used", "name one")
+    return files
+
+
+def readable(study: Study, name: str, splits: list[str]) -> bool:
+    """Return whether each split has a file where its source is; True if the task draws its splits."""
+    task = study.tasks[name]
+    try:
+        return all(files_of(study, task, split) for split in splits if task.splits)
+    except RetortError:
+        return False
+
+
+def submitted_splits(spec: Task) -> list[str]:
+    """Return the splits whose predictions a submission holds."""
+    files = spec.submission.files if spec.submission else ()
+    return list(dict.fromkeys(spec.encoded_splits[name][0] for name in files))
+
+
+def submitted_sources(spec: Task) -> list[str]:
+    """Return the sources of the splits whose predictions a submission holds."""
+    return list(dict.fromkeys(spec.splits[split].source or spec.source for split in submitted_splits(spec)))
+
+
+def layer_pairs(
+    term: Term, student_layers: int, teacher_layers: int, initial_layers: list[int] | None = None
+) -> list[tuple[int, int]]:
+    """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
+
+    Args:
+        term: the term.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
+
+    Raises:
+        RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
+    """
+    if term.mapping is None:
+        return []
+    return mappings.pairs_of(term.mapping, student_layers, teacher_layers, initial_layers)
+
+
+def chosen_by(study: Study, protocol: Protocol, task: str) -> str:
+    """Return the metric, on the validation split of a task, by which a protocol chooses among models."""
+    return protocol.metric_for_best_model.get(task, study.tasks[task].chosen_by)
+
+
+def epoch_chosen_by(study: Study, protocol: Protocol, schedule: Schedule, task: str) -> str | None:
+    """Return the metric by which the weights of the best epoch are chosen; None to take those of the last epoch.
+
+    Args:
+        study: the study.
+        protocol: the protocol of the training.
+        schedule: its schedule.
+        task: the task; empty for a stage on a corpus, which has no validation split.
+    """
+    return chosen_by(study, protocol, task) if task and schedule.load_best_model_at_end else None
+
+
+def counts_padding(term: Term) -> bool:
+    """Return whether a term reads activations at padding."""
+    entry = catalogue.objectives()[term.objective]
+    return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
+
+
+def further_timings(study: Study, student: str) -> list[dict[str, Any]]:
+    """Return the latency measurements that tables require beside the one that every profile has, sorted, as dicts."""
+    required: set[Timing] = set()
+    for exhibit in study.exhibits.values():
+        required |= exhibit.timed.get(student, set())
+    # a job has the GPU if there is one, so 'gpu' is its own device
+    on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in required}
+    return [
+        {key: value for key, value in asdict(timing).items() if value not in ("", "runs")}
+        for timing in sorted(on_devices - {Timing()})
+    ]
+
+
+# --- what students, teachers and tasks are made from
+
+
+def lineage(study: Study, student: str) -> list[str]:
+    """Return a student, the student that it starts from, and so on; empty for a teacher."""
+    names: list[str] = []
+    parent: str | None = student
+    while parent is not None and parent in study.students and parent not in names:
+        names.append(parent)
+        parent = study.students[parent].initialisation.student
+    return names
+
+
+def of_model(study: Study, name: str) -> set[str]:
+    """Return what a pre-trained model needs: its own source, and the model with its tokenizer."""
+    models = {name, study.tokenizer_of(name)}
+    return {key for each in models for key in (f"models/{each}", f"sources/{study.models[each].source}")}
+
+
+def of_corpus(study: Study, name: str) -> set[str]:
+    """Return what a corpus is built from."""
+    return {f"corpora/{name}", *(f"sources/{each.source}" for each in study.corpora[name].components)}
+
+
+def of_training_rows(study: Study, name: str) -> set[str]:
+    """Return what a set of training rows is made from, besides the rows of the task."""
+    spec = study.training_rows[name]
+    asked = of_model(study, spec.generator.model) if spec.generator and spec.generator.model else set()
+    return {f"training_rows/{name}", *(f"sources/{source}" for source in spec.sources)} | asked
+
+
+def of_task(study: Study, name: str) -> set[str]:
+    """Return what training and scoring on a task needs."""
+    return {f"tasks/{name}", *(f"sources/{source}" for source in study.tasks[name].sources)}
+
+
+def of_submission(study: Study, name: str) -> set[str]:
+    """Return what the predictions on a task's test sets need, besides what training on it needs."""
+    return {f"submissions/{name}", *(f"sources/{source}" for source in submitted_sources(study.tasks[name]))}
+
+
+def of_profile(study: Study, name: str) -> set[str]:
+    """Return what the profile of a student or teacher needs: the model whose family it has."""
+    return of_model(study, study.teachers[study.teacher_of(name)].model)
+
+
+def of_student(study: Study, name: str) -> set[str]:
+    """Return what a student or teacher is made from, whatever the task."""
+    needed = of_profile(study, name)
+    for student in (study.students[each] for each in lineage(study, name)):
+        needed |= of_model(study, study.teachers[student.teacher].model)
+        if student.initialisation.checkpoint:
+            needed |= of_model(study, student.initialisation.checkpoint)
+        for stage in stages_of(student):
+            needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
+        for rows in training_rows_of(student):
+            needed |= of_training_rows(study, rows)
+    return needed
+
+
+def missing(study: Study, needed: set[str]) -> str:
+    """Return why something that needs these names cannot be made in this run; empty if it can."""
+    why = study.config.run_sources.missing
+    return next((why[name] for name in sorted(needed & why.keys())), "")
+
+
+def missing_for(study: Study, student: str, task: str) -> str:
+    """Return why a student or teacher cannot be scored on a task in this run; empty if it can."""
+    return missing(study, of_student(study, student) | of_task(study, task)) if study.config.run_sources.missing else ""

@@ -1,0 +1,411 @@
+"""Judge each claim of a paper on the published numbers and on ours, and print the numbers that decide."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from retort.atomic import write_text
+from retort.engine.job import Job
+from retort.formatters import condition, number
+from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, differences_by_seed, level_of, outcome
+from retort.judgement.comparisons import Pair, Verdict
+from retort.judgement.difference import Part, welch
+from retort.judgement.judge import Kind, Side, coverage_of, decide, ours, published, recomputed
+from retort.judgement.recorded import Longer, conditions_of, side_of_recording, turns
+from retort.results.environments import mixed_warning
+from retort.results.tidy import Line, for_claims, read
+from retort.specs import catalogue
+from retort.specs.config import read_config
+from retort.specs.loading import Problems
+from retort.specs.paper import Recording, Statement
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.study.yaml_files import read_scales
+from retort.tables.layout import label_of
+from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replaced_in, replacements_of
+from retort.tables.render import html_document, markdown_escape
+
+WITHIN = "within the spread"
+ON_DEV = "on dev"
+LISTED = 6  # up to so many columns are listed by name; more are only counted
+RULE = (
+    "'The cells' are those of the rows that a claim is about, 'the others' those that they are compared with. Print "
+    "bears a claim out when the printed means are as it says, by however little; a number must be met to its last "
+    "digit, or within the distance that the claim allows. "
+    f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding printed cells contains zero "
+    "(Welch, by their deviations and runs). On our numbers a claim 'holds' or 'does not hold' when chance turns it in "
+    "at most 2.5 % of draws of the means from their spread over seeds; else it is 'open', and 'the means lean' says "
+    "which way. A number then needs its sign and at least its size, less the distance, since another run need not "
+    "repeat it. Each claim is decided by itself, so of many decided ones some may be wrong. "
+    "'Computed, without a run': settings, sizes, counts and hours that follow from them. "
+    f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
+    "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
+    "Runs of smaller models or fewer steps show or do not show a claim under their conditions, and say nothing of the "
+    "paper's own; one that turns with more steps 'depends on length'."
+)
+COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
+Words = dict[Kind, str]  # the words for each outcome
+PRINT: Words = {
+    Kind.HOLDS: "borne out", Kind.FAILS: "contradicted", Kind.OPEN: "open", Kind.WITHOUT: "not printed",
+}  # fmt: skip
+OURS: Words = {
+    Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run",
+}  # fmt: skip
+SMALLER: Words = {
+    Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
+    Kind.WITHOUT: "not run",
+}  # fmt: skip
+
+
+BY_PRINT = {True: "By its own numbers", False: "In the recorded run"}  # those of a paper, of a study of ours
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The judgement of a claim on one side: print, our run, or a recorded run.
+
+    Args:
+        verdict: the outcome.
+        remark: how sure it is.
+        numbers: the deciding numbers as text.
+        words: the words of this side for outcomes.
+        computed: whether it needs no run: all its numbers follow from settings.
+        conditions: for smaller models: at which length and on which teacher.
+        further: for a recorded run: sentences on another length, on what was replaced, and the known cause.
+    """
+
+    verdict: Kind
+    remark: str = ""
+    numbers: str = ""
+    words: Words = field(default_factory=lambda: OURS)
+    computed: bool = False
+    conditions: str = ""
+    further: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The outcome in the words of its side."""
+        return self.words[self.verdict]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its judgements: on the published numbers, on ours, and on recorded ones.
+
+    Args:
+        recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
+            scale has other settings now, the key says so after a comma.
+        otherwise: another reading of the claim -> its judgement on the published numbers.
+    """
+
+    name: str
+    claim: Statement
+    published: Judgement
+    ours: Judgement
+    recorded: dict[str, Judgement]
+    otherwise: dict[str, Judgement]
+
+    @property
+    def test(self) -> str:
+        """The condition that the comparison checks, with the columns that it reads."""
+        if self.claim.undecided:
+            return "No comparison"
+        columns = list(dict.fromkeys(column for group in self.claim.cells for column in group.columns))
+        summary = condition(catalogue.comparisons()[self.claim.compare].summary).removesuffix(".")
+        columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
+        return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
+
+
+def _spread(pair: Pair | None) -> str:
+    """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
+
+    Only the deviations of these two cells count, so that a remark on published numbers never rests on our runs. The
+    remark is also empty if the cells are in different columns, or if one has no deviation over two runs or more.
+    """
+    if not pair or pair[0].column != pair[1].column:
+        return ""
+    parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
+    if apart := differences_by_seed(*pair):
+        parts = [Part(statistics.variance(apart) / len(apart), len(apart) - 1)]
+    elif len(parts) < len(pair):
+        return ""
+    if not any(part.variance for part in parts):
+        return ""
+    low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
+    return WITHIN if low <= 0 <= high else ""
+
+
+def _lean(leans: bool | None) -> str:
+    return "" if leans is None else f"the means lean {'yes' if leans else 'no'}"
+
+
+def judge_printed(statement: Statement, side: Side) -> Judgement:
+    """Judge a claim on printed means; if these cannot decide it, the judgement gives the reason in place of numbers."""
+    verdict = decide(statement, side)
+    if isinstance(verdict, str):
+        return Judgement(Kind.WITHOUT, "", verdict, PRINT)
+    if verdict.holds is None:
+        kind = Kind.WITHOUT if verdict.so_far is None else Kind.OPEN
+        remarks = [_lean(verdict.so_far), str(coverage_of(statement, side, verdict.diverged))]
+    else:
+        kind, remarks = Kind.HOLDS if verdict.holds else Kind.FAILS, [_spread(verdict.pair)]
+    return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
+
+
+def judge_runs(
+    statement: Statement, side: Side, assumed: Assumed, words: Words = OURS, level: float = LEVEL
+) -> Judgement:
+    """Judge a claim on numbers of ours, with certainty; which way the means lean is a remark.
+
+    Args:
+        statement: the claim.
+        side: the numbers.
+        assumed: the standard deviation of a score that has none.
+        words: the words for outcomes.
+        level: the level at which the claim is decided.
+    """
+    verdict, found = decide(statement, side), outcome(statement, side, assumed, level)
+    if isinstance(verdict, str):
+        return Judgement(Kind.WITHOUT, "", verdict, words)
+    units = {side.cells[key].unit for key in statement.keys if key in side.cells}
+    on_dev = ON_DEV if not statement.test_alone and any(key in side.dev for key in statement.keys) else ""
+    remarks = [_lean(found.leans) if found.kind is Kind.OPEN else "", remark_on(found), on_dev]
+    computed = bool(units) and units <= {*COMPUTED} and not on_dev
+    return Judgement(found.kind, "; ".join(filter(None, remarks)), _numbers(statement, verdict), words, computed)
+
+
+def remark_on(one: Outcome) -> str:
+    """Return what a claim's line says of its evidence: the cells that are known, or the runs it needs, and pairs."""
+    removed = one.removed
+    paired = (
+        f"pairs by seed {'remove' if removed >= 0 else 'add'} {abs(removed):.0%} of the variance" if removed else ""
+    )
+    return "; ".join(filter(None, (_needed(one), paired.replace("%", " %"))))
+
+
+def _needed(one: Outcome) -> str:
+    """Return on how many cells a claim is judged so far, or how many runs would decide it; empty if it is decided."""
+    if one.kind is not Kind.OPEN:
+        return ""
+    if one.known:
+        return f"on {one.known}"
+    if one.runs is None:
+        return "the deviation of one of its numbers is not known"
+    return (
+        f"{one.runs} runs of each student would decide it"
+        if one.runs
+        else "256 runs of each student would not decide it"
+    )
+
+
+def _numbers(statement: Statement, verdict: Verdict) -> str:
+    """Return the deciding cells as text, with the computed result, the number in the text, and the missing cells."""
+    result = f": {verdict.result}" if verdict.result else ""
+    if verdict.pair and not result:
+        difference = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1)
+        several = "; " in verdict.numbers
+        result = f"; at worst {difference}" if several else f": difference {difference}"
+    stated = f"; the text says {statement.number}" if statement.number else ""
+    missing = f"; {verdict.missing}" if verdict.missing else ""
+    return f"{verdict.numbers}{result}{stated}{missing}"
+
+
+def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
+    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both verdicts.
+
+    Args:
+        statement: the claim.
+        side: the numbers as printed.
+        with_recomputed: the same, with each average computed from the numbers of its row.
+    """
+    printed, again = judge_printed(statement, side), judge_printed(statement, with_recomputed)
+    if again.verdict == printed.verdict:
+        return printed
+    remark = f"{again.word} on averages of the printed columns"
+    return replace(
+        printed,
+        remark=", ".join(filter(None, [printed.remark, remark])),
+        numbers=f"{printed.numbers}. Averages of the printed columns: {again.numbers}",
+    )
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """A recorded run of smaller models, as claims are judged on it.
+
+    Args:
+        recording: the run.
+        scale: its scale, with a remark if that has other settings now.
+        conditions: at which length and on which teacher it is.
+        replaced: what it has in place of what the paper prints, as a sentence.
+        side: its numbers.
+        longer: a recorded run with more steps; None if there is none.
+    """
+
+    recording: Recording
+    scale: str
+    conditions: str
+    replaced: str
+    side: Side
+    longer: Longer | None
+
+    def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
+        """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
+        found = replace(judge_runs(claim, self.side, assumed, SMALLER), conditions=self.conditions)
+        cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
+        if found.verdict not in (Kind.HOLDS, Kind.FAILS):
+            return replace(found, further=tuple(filter(None, (self.replaced, cause))))
+        length = "It was not run at a second length."
+        if self.longer and coverage_of(claim, self.longer.long).known:
+            short, long = (judge_runs(claim, side, assumed, SMALLER) for side in (self.longer.short, self.longer.long))
+            sides = (outcome(claim, side, assumed) for side in (self.side, self.longer.short, self.longer.long))
+            found = replace(found, verdict=Kind.TURNS) if turns(*sides) else found
+            at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.runs} runs", long))
+            told = "; ".join(
+                f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
+            )
+            length = f"On {', '.join(self.longer.tasks)} alone, {told}."
+        return replace(found, further=tuple(filter(None, (length, self.replaced, cause))))
+
+
+def smaller_runs(study: Study, paper: str) -> list[Smaller]:
+    """Return the recorded runs of a paper, each with the run of more steps, if one is recorded."""
+    every, scales = recordings_of(study, paper), read_scales(study.config, Problems(study.config.folder))
+    longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
+    return [
+        Smaller(
+            one,
+            f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale,
+            conditions_of(study, paper, one.replacements, one.tables), replaced_in(study, paper, one),
+            side_of_recording(study, paper, one),
+            _longer(study, paper, one, every[longer[scale]]) if scale in longer else None,
+        )
+        for scale, one in every.items() if scale not in longer.values()
+    ]  # fmt: skip
+
+
+def _longer(study: Study, paper: str, short: Recording, long: Recording) -> Longer:
+    every = [one.replacements.get("tasks", []) for one in (short, long)]
+    tasks = [task for task in every[1] if task in every[0]]
+    conditions = conditions_of(study, paper, long.replacements, long.tables)
+    sides = (side_of_recording(study, paper, one, tasks) for one in (short, long))
+    return Longer(conditions.partition(", on a teacher")[0], tasks, long.runs, *sides)
+
+
+def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
+    """Judge every claim of a paper on the tidy lines of its tables."""
+    exhibits = {name: study.exhibits[paper, name] for name in tables}
+    own, recorded, assumed = ours(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
+    replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper, tables)
+    conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
+    return [
+        Judged(
+            name,
+            claim,
+            on_print(claim),
+            _under(conditions, judge_runs(claim, own, assumed, level=level_of(study, claim, own))),
+            {run.scale: run.judge(name, claim, assumed) for run in recorded if coverage_of(claim, run.side).known},
+            {reading.says: on_print(claim.read_as(reading)) for reading in claim.other_readings.values()},
+        )
+        for name, claim in study.claims.get(paper, {}).items()
+    ]
+
+
+def judge_print(study: Study, paper: str, tables: Iterable[str]) -> Callable[[Statement], Judgement]:
+    """Return a function that judges a claim on published numbers; those of a study of ours are of runs, by seed."""
+    exhibits = {name: study.exhibits[paper, name] for name in tables}
+    printed, assumed = published(exhibits), assumed_by(study, paper)
+    if study.papers[paper].ours:
+        return lambda claim: judge_runs(claim, printed, assumed)
+    with_recomputed = recomputed(printed, exhibits)
+    return lambda claim: judge_published(claim, printed, with_recomputed)
+
+
+def _under(conditions: str, found: Judgement) -> Judgement:
+    """Return a judgement on our run in the words of a smaller one, if it has conditions and needs a run."""
+    return found if found.computed or not conditions else replace(found, words=SMALLER, conditions=conditions)
+
+
+def counts_in_words(counted: Counter[Kind], words: Words) -> str:
+    """Return how many claims have each outcome, as text."""
+    return ", ".join(f"{counted[kind]} {word}" for kind, word in words.items() if counted[kind])
+
+
+def count(judgements: Iterable[Judgement], words: Words) -> str:
+    """Return how many judgements have each outcome, in words; those that need no run are counted apart."""
+    judgements = list(judgements)
+    run = Counter(one.verdict for one in judgements if not one.computed)
+    computed = Counter(one.verdict for one in judgements if one.computed)
+    apart = counts_in_words(computed, OURS)
+    return "; ".join(filter(None, [counts_in_words(run, words), apart and f"computed, without a run: {apart}"]))
+
+
+def counts(claims: list[Judged]) -> str:
+    """Return sentences with the number of claims and how many have each outcome: on print, on ours, recorded."""
+    own = next((item.ours.words for item in claims if not item.ours.computed), OURS)
+    conditions = next((item.ours.conditions for item in claims if item.ours.conditions), "")
+    on_print, words = [item.published for item in claims], claims[0].published.words if claims else PRINT
+    sides = [
+        f"{BY_PRINT[words is PRINT]}: {count(on_print, words)}.",
+        f"On ours{', ' * bool(conditions)}{conditions}: {count((item.ours for item in claims), own)}.",
+    ]
+    for scale, conditions in {scale: one.conditions for item in claims for scale, one in item.recorded.items()}.items():
+        found = [item.recorded.get(scale, Judgement(Kind.WITHOUT)) for item in claims]
+        sides.append(f"Beside it, in our recorded run {conditions} (scale {scale}): {count(found, SMALLER)}.")
+    return " ".join([f"Claims: {len(claims)}.", *sides])
+
+
+def _markdown_of(side: Judgement) -> str:
+    remark = f", {side.remark}" if side.remark else ""
+    parts = [f"**{side.word}**{remark}", *map(markdown_escape, (side.numbers, *side.further))]
+    under = f"{markdown_escape(side.conditions)}: " if side.conditions else ""
+    computed = "computed, without a run: " if side.computed else ""
+    return under + computed + "<br>".join(filter(None, parts))
+
+
+def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
+    """Return the judged claims as a Markdown table, with the rule of judging below."""
+    lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
+    lines += ["| claim | published | ours |", "| --- | --- | --- |"]
+    for item in claims:
+        says, tables = item.claim, ", ".join(map(label_of, item.claim.tables))
+        where = f"{'; '.join(filter(None, [says.where, tables]))}. {item.test}"
+        notes = [f"{name}: {text}." for name, text in (("Reading", says.reading), ("Why", says.why)) if text]
+        claim = "<br>".join([markdown_escape(says.says), f"*{markdown_escape(where)}*", *map(markdown_escape, notes)])
+        recorded = [f"*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
+        ours = "<br>".join([_markdown_of(item.ours), *recorded])
+        read_as = [f"*read as: {markdown_escape(text)}:* {_markdown_of(one)}" for text, one in item.otherwise.items()]
+        published = "<br>".join([_markdown_of(item.published), *read_as])
+        lines.append(f"| {claim} | {published} | {ours} |")
+    return "\n".join([*lines, "", rule, ""])
+
+
+def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], renders: Mapping[str, str]) -> str:
+    """Judge the claims of a paper, write them as Markdown or HTML, and return a sentence with their counts.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        lines: the tidy lines of its tables.
+        renders: format ('md', 'html') -> path.
+    """
+    claims, title = judge_all(study, paper, for_claims(study, lines)), study.papers[paper].title
+    rule = f"{mixed_warning(study, paper, lines)} {RULE}".lstrip()
+    values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
+              "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
+    for ending, path in renders.items():
+        write_text(path, markdown(title, claims, rule) if ending == "md" else html_document("claims.html", **values))
+    return counts(claims)
+
+
+def check_claims(
+    job: Job, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
+) -> None:
+    """Judge the claims of a paper and write them as Markdown and HTML."""
+    study = open_study(read_config(config))
+    job.say(print_claims(study, paper, {Path(path).stem: read(path) for path in tables}, renders))

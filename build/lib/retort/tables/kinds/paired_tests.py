@@ -1,0 +1,227 @@
+"""Tables of paired tests between the rows of tables of scores."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retort.formatters import p_value
+from retort.judgement.difference import PAIRS, TESTS, Comparison, PairedTest, holm
+from retort.judgement.paired_rows import left_out, paired_differences, row_scores
+from retort.judgement.verdicts import AGREES, DIFFERS
+from retort.results.tidy import Line, Status
+from retort.specs.base import Distinct, Name, Real, Spec, StudentPair, Text
+from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
+from retort.specs.rows import Row
+from retort.specs.table import Decimals, Printed
+from retort.study.study import Study
+from retort.tables.base import Inputs, Recorded, Table
+from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
+
+
+class ReportedTests(Spec):
+    """A paper's own tests of one table: the rows it compared, and the pairs without a significant difference.
+
+    Papers that report tests correct no p-value, so only our uncorrected ones are compared with them.
+    """
+
+    below: Real = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
+    among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
+    not_significant: list[tuple[Text, Text]] = Field(
+        default=[], description="the pairs whose difference it does not call significant"
+    )
+
+    def is_significant(self, row: str, other: str) -> bool:
+        """Return whether the paper calls the difference between two rows significant."""
+        return (row, other) not in self.not_significant and (other, row) not in self.not_significant
+
+
+@table_kind
+class PairedTestsTable(Table):
+    """A table of paired tests, with tasks fixed and drawn, between all rows of each listed table or some of them."""
+
+    kind: Literal["paired-tests"] = Field(description="which kind of table this is")
+    of: Distinct[Name] = Field(min_length=1, description="tables of scores")
+    alpha: Real = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
+    decimals: Decimals = 3
+    reported: dict[Name, ReportedTests] = Field(
+        default={}, description="table -> what the paper reports of its own tests of it"
+    )
+    published: dict[str, dict[StudentPair, Printed]] = Field(
+        default={}, description="table -> pair of students -> p-value of a recorded run"
+    )
+
+    @property
+    def digits(self) -> int:
+        """The decimals of our values in print."""
+        return self.decimals
+
+    def compares(self) -> list[str]:
+        """Return the tables whose scores it compares."""
+        return self.of
+
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each name that is no table of scores, and for each reported row that is not tested."""
+        names, tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", self.of, names)
+        compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
+        yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
+        for name, pairs in self.published.items():
+            wrong = [pair for pair, (value, *_) in pairs.items() if not 0 <= value <= 1]
+            yield from (f"published.{name}.{pair}: a p-value lies between 0 and 1" for pair in wrong)
+        yield from check_known("reported", "table of 'of'", self.reported, self.of)
+        for name, tests in self.reported.items():
+            named = [row for rows in (*tests.among.values(), *tests.not_significant) for row in rows]
+            rows = _tested_rows(tables[name]) if compared.get(name) else dict.fromkeys(named)
+            yield from check_known(f"reported.{name}", "row that is tested", named, rows)
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the lines of each pair of rows: the mean difference, then p and p after Holm of each test.
+
+        The `task` of a line is the name of the table whose rows are compared.
+        """
+        return [line for name in self.of for line in self._lines(inputs, name)]
+
+    def _lines(self, inputs: Inputs, name: str) -> Iterator[Line]:
+        table = inputs.study.exhibits[inputs.paper, name]
+        rows = _tested_rows(table)
+        groups = list(self.reported[name].among.values()) if name in self.reported else []
+        pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
+        scores = {row: row_scores(inputs.study, table, row, inputs.scores) for row in rows}
+        differences = [paired_differences(scores[a], scores[b]) for a, b in pairs]
+        results = {test: [test.run(each) for each in differences] for test in TESTS}
+        # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
+        corrected = {test: holm([result.p for result in of_pairs]) for test, of_pairs in results.items()}
+        for at, (a, b) in enumerate(pairs):
+            where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
+            note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
+            differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
+            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), None)
+
+            shared = {"scale": inputs.study.config.scale, "note": note, "differs": differs}
+
+            def state(result: Comparison, unrun: Any = unrun, shared: dict[str, str] = shared) -> dict[str, Any]:
+                own = {"status": result.status, "reason": result.reason}
+                return {"n": result.n, **shared, **(unrun or own)}
+
+            every = results[PAIRS][at]
+            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **state(every))
+            for test in TESTS:
+                result = results[test][at]
+                published = self._published(name, rows[a], rows[b]) if test is PAIRS else None
+                verdict = self._verdict(name, (a, b), result.p) if test is PAIRS and not differs else ""
+                yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state(result))
+                yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state(result))
+
+    def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
+        """Return whether our test of two rows agrees with the one that the paper reports; empty without either test."""
+        tests = self.reported.get(table)
+        if not tests or p is None:
+            return ""
+        return AGREES if (p < tests.below) == tests.is_significant(*rows) else DIFFERS
+
+    def _published(self, table: str, first: Row, other: Row) -> float | None:
+        """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
+        published = self.published.get(table, {})
+        names = (f"{first.student} vs {other.student}", f"{other.student} vs {first.student}")
+        return next((published[name][0] for name in names if name in published), None)
+
+    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
+        """Return table, pair of students and line of each p-value over pairs."""
+        short, recorded = study.names(paper).short, []
+        for line in lines:
+            if line.metric == PAIRS.metric:
+                other = study.exhibits[paper, line.task].compared_rows()[line.column].student
+                recorded.append((line.task, f"{short(line.student)} vs {short(other)}", line))
+        return recorded
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
+        notes, grids = Notes(), []
+        shown, run = self._shown_tests(lines), any(line.status not in STATES for line in lines)
+        for title, group in self._groups(lines):
+            for test in shown:
+                labels, cells = matrix(group, test, corrected=run)
+                size = range(len(labels))
+                rows = [
+                    PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j)), notes) for j in size])
+                    for i in size
+                ]
+                grids.append(Grid([str(j + 1) for j in size], rows, f"{title}, {test.title}"))
+        remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
+        remarks += [test.explanation for test in shown]
+        if self.reported:
+            remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
+        return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
+
+    def _shown_tests(self, lines: list[Line]) -> list[PairedTest]:
+        """Return the tests that are printed: that over pairs only beside published tests."""
+        published = bool(self.reported) or any(line.published is not None for line in lines)
+        return [test for test in TESTS if test is not PAIRS or published]
+
+    def _groups(self, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+        """Yield (title, lines) for each group of rows compared with one another."""
+        for name in dict.fromkeys(line.task for line in lines):
+            tests = [line for line in lines if line.task == name]
+            groups = self.reported[name].among if name in self.reported else {}
+            for group, rows in (groups or {"": [line.row for line in tests]}).items():
+                title = f"{label_of(name)}: {group}" if group else label_of(name)
+                yield title, [line for line in tests if line.row in rows]
+
+    def _entry(self, line: Line | None, notes: Notes) -> Entry:
+        if line is None:
+            return Entry("")
+        published = "" if line.published is None else p_value(line.published, self.decimals)
+        tests = self.reported.get(line.task)
+        if tests and line.metric == PAIRS.metric:
+            significant = tests.is_significant(line.row, line.column)
+            published = f"{'<' if significant else '≥'} {tests.below:g}"
+        if line.mean is None:
+            equal = line.status is Status.NO_VARIANCE
+            reason = "all differences are equal" if equal else line.state
+            return Entry("-", published, mark=notes.mark(reason))
+        mark = notes.mark(line.note) if line.note else ""
+        return Entry(p_value(line.mean, self.decimals), published, line.verdict, bold=line.mean < self.alpha, mark=mark)
+
+
+def _sizes(lines: list[Line]) -> list[str]:
+    """Return a remark for each compared table: how many pairs its tests have."""
+    remarks = []
+    for name in dict.fromkeys(line.task for line in lines):
+        sizes = sorted({line.n for line in lines if line.task == name and line.metric == PAIRS.metric})
+        count = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0]}"
+        remarks.append(f"{label_of(name)}: {count} pairs of task and seed a test.")
+    return remarks
+
+
+def _tested_rows(table: Exhibit) -> dict[str, Row]:
+    """Return the rows of a table that tests compare, by name."""
+    return {name: row for name, row in table.compared_rows().items() if row.tested}
+
+
+def _status_of_unrun(study: Study, row: Row) -> dict[str, Any]:
+    """Return status and reason of a row that is not run."""
+    if not row.student:
+        return {"status": Status.PLANNED}
+    return {"status": Status.NOT_RUN, "reason": study.not_run.get(row.student, "")}
+
+
+def matrix(
+    lines: list[Line], test: PairedTest, corrected: bool = True
+) -> tuple[list[str], dict[tuple[int, int], Line]]:
+    """Return the row labels and the lines of a test's p-values by (row, column) index.
+
+    Above the diagonal the p-values are uncorrected; below it, if wanted, they are corrected by Holm's procedure.
+    """
+    labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
+    cells = {}
+    for line in lines:
+        upper = sorted((labels.index(line.row), labels.index(line.column)))
+        if line.metric == test.metric:
+            cells[upper[0], upper[1]] = line
+        elif corrected and line.metric == test.metric_holm:
+            cells[upper[1], upper[0]] = line
+    return labels, cells

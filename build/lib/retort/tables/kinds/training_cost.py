@@ -1,0 +1,142 @@
+"""Tables of what trainings cost: hours, batches and steps of students of ours, beside those that papers state."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from retort.cost.work import COSTS, COUNTED
+from retort.formatters import number
+from retort.registry import unknown
+from retort.results.tidy import Line, Status
+from retort.specs.base import Name, StudentName, Text
+from retort.specs.exhibit import StudyNames, check_known, table_kind
+from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
+from retort.specs.table import Decimals
+from retort.study.load import open_written
+from retort.tables.base import Inputs, Table
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
+from retort.tables.lines import published_fields
+
+
+class CostColumn(Heading):
+    """A column with one number of a training."""
+
+    of: Literal["hours", "batch_size", "steps"] = Field(description="which number of the training")
+    task: Name = Field(default="", description="the task of a task-specific student; none for a task-agnostic one")
+
+
+class CostRow(TextRow):
+    """A row with the training of a student, or of a model that others trained."""
+
+    student: StudentName = Field(default="", description="the student whose training is counted")
+    quoted: str = Field(default="", description="who trained it and states the numbers, as the paper cites them")
+    stated: dict[Text, Text] = Field(default={}, description="column -> the number that the paper's text states")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> CostRow:
+        if bool(self.student) == bool(self.quoted):
+            raise ValueError(f"row '{self.label}' needs either 'student' or 'quoted'")
+        return self
+
+
+@table_kind
+class TrainingCostTable(Table):
+    """A table of ours of what trainings cost: computed from settings, beside what the text of a paper states."""
+
+    kind: Literal["training-cost"] = Field(description="which kind of table this is")
+    columns: list[CostColumn] = Field(min_length=1, description="from left to right")
+    rows: list[CostRow] = Field(min_length=1, description="from top to bottom")
+    decimals: Decimals = 1
+
+    @model_validator(mode="after")
+    def _whole(self) -> TrainingCostTable:
+        names = [column.name for column in self.columns]
+        check_no_repeats("column", names)
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.rows)])
+        for row in self.rows:
+            for name, text in row.stated.items():
+                if name not in names:
+                    raise ValueError(str(unknown(f"column of row '{row.label}'", name, names)))
+                if read_number(text) is None:
+                    raise ValueError(f"row '{row.label}', column '{name}': '{text}' is no number")
+        return self
+
+    def named_rows(self) -> dict[str, CostRow]:
+        """Return the rows by their full names."""
+        return dict(zip(row_names(self.rows), self.rows, strict=True))
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Return every number that the paper's text states."""
+        return [
+            PublishedCell(name, column, text, read_number(text))
+            for name, row in self.named_rows().items()
+            for column, text in row.stated.items()
+        ]
+
+    def students(self) -> list[str]:
+        """Return the students of its rows, each once."""
+        return list(dict.fromkeys(row.student for row in self.rows if row.student))
+
+    def trainings(self) -> list[tuple[str, str]]:
+        """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
+        pairs = ((student, column.task) for student in self.students() for column in self.columns)
+        return list(dict.fromkeys(pairs))
+
+    def rows_and_columns(self) -> dict[str, list[str]]:
+        """Return the rows by name, each with the names of its columns."""
+        return {name: [column.name for column in self.columns] for name in self.named_rows()}
+
+    @property
+    def digits(self) -> int:
+        """The decimals of hours in print."""
+        return self.decimals
+
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each unknown task, student without a stage, and column that a student cannot fill."""
+        tasks = [name for folder, name in study.files if folder == "tasks"]
+        yield from check_known("columns", "task", [column.task for column in self.columns if column.task], tasks)
+        for student in self.students():
+            trained_on = study.trained_on(student)
+            if not trained_on:
+                yield f"rows: '{student}' has no stage, so that its training costs nothing"
+            for column in self.columns if trained_on else []:
+                if (trained_on == "task") != bool(column.task):
+                    needs = "give 'task'" if trained_on == "task" else "leave out 'task'"
+                    yield f"column '{column.name}': '{student}' is distilled on a {trained_on}; {needs}"
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
+        written, lines = open_written(inputs.study.config), []
+        stated = {(cell.row, cell.column): published_fields(cell) for cell in self.published_cells()}
+        for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
+            unit, cost_of = COSTS[column.of]
+            published = stated.get((name, column.name), {})
+            mean = cost_of(written, row.student, column.task) if row.student else published.get("published")
+            state = {"status": Status.QUOTED, "reason": f"({row.quoted})"} if mean is None else {"status": Status.OK}
+            lines.append(
+                Line(
+                    inputs.paper, inputs.name, name, column.name, row.student, column.task, column.of, unit,
+                    **published, mean=mean, n=1, **state, scale=inputs.study.config.scale,
+                )
+            )  # fmt: skip
+        return lines
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out the table: a row for each training."""
+        notes, stated = Notes(), {(cell.row, cell.column): cell.text for cell in self.published_cells()}
+        rows: dict[str, list[Entry]] = {}
+        for line in lines:
+            rows.setdefault(line.row, []).append(self._entry(line, stated.get((line.row, line.column), ""), notes))
+        grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
+        return sheet(self, lines, [grid], notes, [COUNTED])
+
+    def _entry(self, line: Line, stated: str, notes: Notes) -> Entry:
+        if line.mean is None:
+            return Entry("-", mark=notes.mark(line.state))
+        if not line.student:
+            return Entry(stated, mark=notes.mark(f"as stated: {self.named_rows()[line.row].quoted}"))
+        return Entry(number(line.mean, self.decimals) if line.unit == "h" else f"{line.mean:,.0f}", stated)

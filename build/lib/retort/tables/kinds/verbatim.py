@@ -1,0 +1,222 @@
+"""Tables of settings and of data set sizes: cells as the paper prints them, some with a value of ours beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from retort.judgement.verdicts import AGREES, DIFFERS
+from retort.plan.settings_cells import our_text
+from retort.registry import unknown
+from retort.results.tidy import MARK, Line, Status
+from retort.specs.base import Name, Spec, StudentName, Text
+from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
+from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
+from retort.specs.table import TextTable
+from retort.study.load import open_written
+from retort.study.study import Study
+from retort.tables.base import Inputs, Table
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, sheet, verdict_remark
+from retort.tables.lines import published_fields
+
+
+class VerbatimTable(TextTable, Table):
+    """A table that stands as the paper prints it; in some cells, a value of ours stands above the printed one."""
+
+    origin: ClassVar[str]  # where our values come from: a remark below the table
+    columns: list[Heading] = Field(min_length=1, description="from left to right")
+    rows: list[TextRow] = Field(min_length=1, description="from top to bottom")
+
+    def headings(self) -> list[Heading]:
+        """Return the columns of the printed cells."""
+        return self.columns
+
+    def lines(self) -> list[TextRow]:
+        """Return the rows."""
+        return self.rows
+
+    @model_validator(mode="after")
+    def _whole(self) -> VerbatimTable:
+        self.check_cells()
+        return self
+
+    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return (row, column) -> the fields of the line of a cell that has a value of ours."""
+        raise TypeError(f"{type(self).__name__} has no values of ours")
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return a line for each cell; one without a value of ours has the status AS_PRINTED."""
+        values = self.values(inputs.study, inputs.paper)
+        text: dict[str, Any] = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED}
+        return [
+            Line(
+                inputs.paper, inputs.name, cell.row, cell.column, scale=inputs.study.config.scale,
+                **{**text, **published_fields(cell), **values.get((cell.row, cell.column), {})},
+            )
+            for cell in self.published_cells()
+        ]  # fmt: skip
+
+    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
+        """Return the verdict of each cell that has one.
+
+        A setting agrees if its text is the same. A count agrees if, rounded or truncated, it is the printed number. A
+        count of a rehearsal has no verdict, since its data is made.
+        """
+        printed = {(cell.row, cell.column): cell for cell in self.printed_cells()}
+        given = [line for line in lines if line.status is Status.OK and MARK not in line.note]
+        cells = [(line, printed[line.row, line.column]) for line in given]
+        same = {(cell.row, cell.column): _is_same(line, cell) for line, cell in cells}
+        return {key: AGREES if agrees else DIFFERS for key, agrees in same.items() if agrees is not None}
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out the table: in each cell, our value above the printed one, or the printed text alone."""
+        verdicts, printed = self.verdicts(lines), as_printed(self)
+        entries = {key: Entry(text) for key, text in printed.items()}
+        for line in lines:
+            key = (line.row, line.column)
+            if line.status is Status.OK:
+                text = line.text if line.mean is None else f"{line.mean:,.0f}"
+                entries[key] = Entry(text, printed[key], verdicts.get(key, ""))
+        columns = [column.name for column in self.columns]
+        rows = [
+            PrintedRow(row.label, [entries[name, column] for column in columns])
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+        ]
+        rest = "Cells without a verdict stand as the paper prints them." if verdicts else "As the paper prints it."
+        remarks = [*verdict_remark(verdicts), *([self.origin] if verdicts else []), rest]
+        return sheet(self, lines, [Grid(columns, rows)], Notes(), remarks)
+
+
+def _is_same(line: Line, cell: PublishedCell) -> bool | None:
+    """Return whether our text or count is the printed one; None for a count beside a text."""
+    if line.mean is None:
+        return cell.text == line.text
+    return cell.number.is_size(line.mean) if cell.number else None
+
+
+# --- training settings
+
+
+class Reads(Spec):
+    """What a row or a column says about its cells. Where both say something, the row wins."""
+
+    student: StudentName = Field(default="", description="whose settings are read")
+    task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
+    reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
+    formatter: Name = Field(default="", description="how the paper prints the value")
+    printed_as: dict[str, Text] = Field(default={}, description="a value -> how the paper prints it")
+    as_printed: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
+
+
+class SettingsColumn(Reads, Heading):
+    """A column of a settings table; it may say which of our settings its cells show."""
+
+
+class SettingsRow(Reads, TextRow):
+    """A row of a settings table; it may say which of our settings its cells show."""
+
+
+@table_kind
+class SettingsTable(VerbatimTable):
+    """A table of training settings: what the paper prints, beside what our students are trained with."""
+
+    origin: ClassVar[str] = "Ours: the settings in the study's files, before a smaller scale changes them."
+
+    kind: Literal["settings"] = Field(description="which kind of table this is")
+    student: StudentName = Field(default="", description="whose settings are read; a row or column may name another")
+    task: Name = Field(default="", description="on which task; a row or column may name another")
+    columns: list[SettingsColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
+    rows: list[SettingsRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
+
+    @model_validator(mode="after")
+    def _columns(self) -> SettingsTable:
+        names = [column.name for column in self.columns]
+        for name in (name for row in self.rows for name in row.as_printed):
+            if name not in names:
+                raise ValueError(str(unknown("column", name, names)))
+        return self
+
+    def settings_cells(self) -> list[SettingsCell]:
+        """Return the cells that show a setting of ours beside the printed one; the others hold only the paper's."""
+        cells = []
+        for name, row in zip(row_names(self.rows), self.rows, strict=True):
+            for column in (each for each in self.columns if each.name not in row.as_printed):
+                reads = ".".join(filter(None, (row.reads, column.reads)))
+                student = row.student or column.student or self.student
+                task = row.task or column.task or self.task
+                if reads and (student or reads.split(".")[0] == MAPPINGS):
+                    printed_as = {**column.printed_as, **row.printed_as}
+                    formatter = row.formatter or column.formatter
+                    cells.append(SettingsCell(name, column.name, student, task, reads, formatter, printed_as))
+        return cells
+
+    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return the fields of each cell that shows a setting; `text` is our setting at scale `paper`."""
+        written, fields = open_written(study.config), dict[tuple[str, str], dict[str, Any]]()
+        for cell in self.settings_cells():
+            of = {"student": cell.student, "task": cell.task, "metric": cell.reads}
+            fields[cell.row, cell.column] = {**of, "text": our_text(written, paper, cell), "status": Status.OK}
+        return fields
+
+
+# --- data set sizes
+
+
+class CountsRow(TextRow):
+    """A row with the sizes of one data set."""
+
+    task: Name = Field(description="an entry of facts.yaml, and of workflow/tasks if it is run")
+
+
+class CountsColumn(Heading):
+    """A column with the number of rows of one split; without a split, a column of plain text."""
+
+    split: Literal["", "train", "dev", "test"] = Field(default="", description="the split of a row's task")
+
+
+def rows_of(study: Study, task: str, split: str) -> int | None:
+    """Return the number of rows of a split, summed over its subsets; None if the task has no such split.
+
+    If a data set has several editions with different numbers of rows, the first one counts.
+    """
+    spec = study.tasks[task].splits.get(split) if task in study.tasks else None
+    if spec is None:
+        return None
+    subsets = study.tasks[task].subsets if spec.subsets else [None]
+    return sum(spec.expected(subset)[0] for subset in subsets)
+
+
+@table_kind
+class CountsTable(VerbatimTable):
+    """A table of data set sizes: what the paper prints, beside the rows that each split of ours must have."""
+
+    origin: ClassVar[str] = "Ours: the rows that each split must have, which encoding a task checks in its files."
+
+    kind: Literal["counts"] = Field(description="which kind of table this is")
+    columns: list[CountsColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
+    rows: list[CountsRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
+
+    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return (row, column) -> (task, split) for each cell that holds a number of rows."""
+        return {
+            (name, column.name): (row.task, column.split)
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            for column in self.columns
+            if column.split
+        }
+
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each row whose data set has no known size."""
+        facts = [name for folder, name in study.files if folder == "facts"]
+        yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
+
+    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return the fields of each cell that shows the number of rows of a split of ours."""
+        sizes = {key: (task, split, rows_of(study, task, split)) for key, (task, split) in self.counted().items()}
+        return {
+            key: {"task": task, "metric": split, "unit": "rows", "mean": float(size), "n": 1, "status": Status.OK}
+            for key, (task, split, size) in sizes.items()
+            if size
+        }

@@ -1,0 +1,323 @@
+"""Lay out tidy lines as the content of a printed table, before any markup: the parts that all kinds of tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from retort.formatters import DASH, number, signed, with_std
+from retort.judgement.verdicts import NO_RUNS, VERDICTS
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
+from retort.specs.exhibit import Exhibit
+
+SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
+PUBLISHED_SHOWN = "the numbers are the published ones."
+# status -> the sentence of a table in which no cell was run; the first status that any cell has counts
+STATES = {
+    Status.NOT_RUN: "Not run at this scale{why}: " + PUBLISHED_SHOWN,
+    Status.LEFT_OUT: "Not in the budget{why}: " + PUBLISHED_SHOWN,
+    Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
+    Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
+}
+SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """One run behind a cell: one seed of a score, or a profile.
+
+    Args:
+        label: task, metric and seed; 'profile' for a profile.
+        value: its value as printed; without a value, its status.
+        took: its time, such as '10 s'.
+        device: where it ran.
+        made: when it ended, as a date and a time.
+        path: its file.
+        log: its log, empty if there is none.
+    """
+
+    label: str
+    value: str
+    took: str
+    device: str
+    made: str
+    path: str
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class CellOrigin:
+    """The origin of a cell's value.
+
+    Args:
+        student: the student or teacher whose value it is.
+        heading: row and column.
+        settings: the anchor of its settings and logs on the page of the paper; empty if the page does not list them.
+        runs: the runs, in the order of tasks and seeds.
+    """
+
+    student: str
+    heading: str
+    settings: str
+    runs: list[CellRun]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One printed cell, as texts.
+
+    Args:
+        text: our value.
+        published: the published value; empty if there is none.
+        verdict: one of `VERDICTS`, or empty.
+        bold: whether `text` is printed bold.
+        mark: the letters of the cell's footnotes, split by commas; empty if there is none.
+        difference: ours minus published, with its interval if it has one.
+        runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
+            empty if no number of runs would do.
+        differs: in place of a verdict: in what the model that is run is not what the row prints.
+        beside: our score on dev, in a cell that only a test server can score; or the score of our grid's best point,
+            trained again, if `text` is the best of the grid.
+        recorded: the number of a recorded run of ours, which `recorded_apart` moves; empty if there is none.
+        look: its class in a page; empty for none.
+        line: the tidy line that the entry prints; None for a cell as the paper prints it.
+        origin: the runs behind our value; None if there is none.
+    """
+
+    text: str
+    published: str = ""
+    verdict: str = ""
+    bold: bool = False
+    mark: str = ""
+    difference: str = ""
+    runs: str = ""
+    differs: str = ""
+    beside: str = ""
+    recorded: str = ""
+    look: str = ""
+    line: Line | None = None
+    origin: CellOrigin | None = None
+
+    @property
+    def judgement(self) -> str:
+        """The verdict and the number of runs that would decide it; or why there is none."""
+        return self.differs or f"{self.verdict} {self.runs}".strip()
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of entries with its label; `opens` is true for the first row of a new group."""
+
+    label: str
+    entries: list[Entry]
+    baseline: bool = False
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One rectangle of rows and columns; if a table has several grids, each has a title."""
+
+    head: list[str]
+    rows: list[PrintedRow]
+    title: str = ""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries of all rows."""
+        return [entry for row in self.rows for entry in row.entries]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A whole printed table: titles, grids, lettered footnotes and closing remarks.
+
+    Args:
+        paper: name of the paper.
+        name: name of the table.
+        scale: name of the scale of the study.
+        title: title of the table.
+        question: the question that the table answers.
+        caption: caption of the table.
+        grids: its rows and columns.
+        notes: (letter, text) of each footnote.
+        remarks: sentences printed below the table.
+        state: why no cell of the table was run; empty if some cell was.
+    """
+
+    paper: str
+    name: str
+    scale: str
+    title: str
+    question: str
+    caption: str
+    grids: list[Grid]
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    state: str = ""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries of all grids."""
+        return [entry for grid in self.grids for entry in grid.entries]
+
+    def changed(self, change: Callable[[Entry], Entry]) -> Sheet:
+        """Return the sheet with each entry changed."""
+        grids = [
+            replace(grid, rows=[replace(row, entries=list(map(change, row.entries))) for row in grid.rows])
+            for grid in self.grids
+        ]
+        return replace(self, grids=grids)
+
+
+class Notes:
+    """A collector of footnotes; equal texts have the same letter."""
+
+    def __init__(self) -> None:
+        self.letters: dict[str, str] = {}
+
+    def mark(self, text: str) -> str:
+        """Return the letter of a footnote, a new one for a new text."""
+        index = len(self.letters)
+        letter = (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
+        return self.letters.setdefault(text, letter)
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Return (letter, text) of every footnote, in the order of first use."""
+        return [(letter, text) for text, letter in self.letters.items()]
+
+
+def label_of(name: str) -> str:
+    """Return 'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
+    stem, _, rest = name.partition("-")
+    noun = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
+    return f"{noun.capitalize()} {stem[len(noun) :]}".strip() + (f" ({rest})" if rest else "")
+
+
+def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
+    """Return the number of cells with each verdict."""
+    given = list(verdicts)
+    return {verdict: given.count(verdict) for verdict in VERDICTS}
+
+
+def verdict_remark(verdicts: Mapping[tuple[str, str], str], lines: Iterable[Line] = ()) -> list[str]:
+    """Return remarks with the number of cells that have each verdict, and of those that cannot have one.
+
+    Args:
+        verdicts: (row, column) -> the verdict on the cell; empty if it has none.
+        lines: the lines of the table; those with a value whose model is not what the row prints are counted by row.
+    """
+    counts, rows = counts_of(verdicts.values()), dict[str, list[str]]()
+    for line in lines:
+        if line.differs and line.mean is not None and line.published is not None:
+            rows.setdefault(line.row, []).append(line.differs)
+    given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
+    remarks = [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
+    differ = "; ".join(f"{row} ({texts[0]}): {len(texts)}" for row, texts in rows.items())
+    return [*remarks, *([f"Cells without a verdict, as ours is not what the row prints: {differ}."] if differ else [])]
+
+
+def _difference(line: Line, decimals: int) -> str:
+    """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
+    # not judged: another model, another size of model, or another split
+    of_another_model = bool(line.differs) or (line.unit == "x100" and not line.verdict and line.low is None)
+    if line.mean is None or line.published is None or of_another_model:
+        return ""
+    difference = signed(line.mean - line.published, decimals)
+    if line.low is None or line.high is None:
+        return difference
+    return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"
+
+
+def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry:
+    """Return the printed cell of a line.
+
+    Args:
+        line: the line.
+        decimals: digits after the point.
+        notes: the footnotes of the table; those of the cell are added.
+        printed: the published value as the paper prints it; None to format it like ours.
+    """
+    published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
+    recorded = "" if line.recorded is None else with_std(line.recorded, line.recorded_std, decimals)
+    if line.status not in HAS_VALUE:
+        beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
+        text, mark = SHORT.get(line.status, DASH), notes.mark(line.state)
+        return Entry(text, published, mark=mark, beside=beside, recorded=recorded, line=line)
+    again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
+    return Entry(
+        with_std(line.mean, line.std, decimals),
+        published,
+        line.verdict,
+        mark=",".join(notes.mark(text) for text in (line.note, line.assumes or line.best_of) if text),
+        beside="dev" if line.status is Status.DEV else again,
+        recorded=recorded,
+        difference=_difference(line, decimals),
+        differs="" if line.published is None else line.differs,
+        runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
+        line=line,
+    )
+
+
+def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
+    """Return (row, column) -> the text that a paper prints; empty for a study of ours: its numbers have more digits."""
+    return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
+
+
+def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], notes: Notes, remarks: list[str]) -> Sheet:
+    """Return the sheet of a table from its grids, footnotes and remarks."""
+    first = lines[0]
+    titles = (first.paper, first.table, first.scale, exhibit.title, exhibit.question, exhibit.caption)
+    return Sheet(*titles, grids, notes.listed(), remarks)
+
+
+def _state(lines: list[Line]) -> str:
+    """Return why no cell of a table was run; empty if a cell was run, or was to be run and has no value."""
+    counted = [line for line in lines if line.unit not in SHAPE_UNITS]
+    whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
+    statuses = {line.status for line in whole}
+    text = next((text for status, text in STATES.items() if status in statuses), "")
+    if not text or statuses - set(STATES):
+        return ""
+    unrun = [line for line in counted if line.status in (Status.NOT_RUN, Status.LEFT_OUT)]
+    reasons = sorted({line.reason for line in unrun if line.reason})
+    return text.format(why=f" ({'; '.join(reasons)})" if reasons else "")
+
+
+def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
+    """Put the published numbers in the place of ours, and say why, if no cell was run; else return the sheet unchanged.
+
+    Recorded numbers stay. Grids that have neither published nor recorded numbers are left out, unless no grid has any.
+    """
+    state = _state(lines)
+    if not state:
+        return laid_out
+    sentences = {line.state for line in lines if line.status is Status.QUOTED}
+    quoted = [text for _, text in laid_out.notes if text in sentences]
+    kept = {text: chr(97 + at) for at, text in enumerate(quoted)}
+    letters = {mark: kept.get(text, "") for mark, text in laid_out.notes}
+
+    def alone(entry: Entry) -> Entry:
+        mark = letters.get(entry.mark, "") if entry.published else ""
+        return Entry(entry.published or entry.text, mark=mark, recorded=entry.recorded)
+
+    telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
+    notes = [(letter, text) for text, letter in kept.items()]
+    return replace(laid_out, grids=telling or laid_out.grids, notes=notes, remarks=[], state=state).changed(alone)
+
+
+def recorded_apart(laid_out: Sheet) -> Sheet:
+    """Move recorded numbers into columns of their own, each on the right of its column."""
+
+    def apart(grid: Grid) -> Grid:
+        there = [any(row.entries[at].recorded for row in grid.rows) for at in range(len(grid.head))]
+        pairs = zip(grid.head, there, strict=True)
+        head = [name for head, moved in pairs for name in [head, f"{head}, recorded"][: 1 + moved]]
+        return replace(grid, head=head, rows=[replace(row, entries=_moved(row.entries, there)) for row in grid.rows])
+
+    return replace(laid_out, grids=list(map(apart, laid_out.grids)))
+
+
+def _moved(entries: list[Entry], there: list[bool]) -> list[Entry]:
+    pairs = [(replace(one, recorded=""), Entry(one.recorded or DASH, look="recorded")) for one in entries]
+    return [entry for pair, moved in zip(pairs, there, strict=True) for entry in pair[: 1 + moved]]

@@ -1,0 +1,265 @@
+"""Turn scores and profiles into tidy lines: one per cell of a table or figure, with the published value beside ours."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from retort.results.collect import (
+    OF_ONE,
+    Measured,
+    best_beside,
+    failures,
+    mean_of_those_run,
+    measure_mean_score,
+    not_run,
+    summary,
+    value_of,
+    without_value,
+)
+from retort.results.score_files import Record
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status, by_seed_text
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
+from retort.specs.rows import CellSpec
+from retort.study.cells import (
+    is_on_dev,
+    profile_address,
+    sent_tasks,
+    submission_address,
+    unprofiled,
+    unsent,
+    without_best,
+)
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
+from retort.tables.base import Inputs
+
+Moments = dict[str, Any]  # mean, std and n, as `summary` returns them
+Profile = Callable[[Record, Record, Timing], Moments]
+
+
+def times(profile: Record, measurement: Timing) -> list[float]:
+    """Return the times of one measurement in ms, a value for each run; empty if the profile has no such measurement."""
+    if measurement.device == "gpu" and not profile["device"].startswith("cpu"):
+        measurement = replace(measurement, device="")  # a profile made on a GPU names no device for its times
+    if measurement == Timing():
+        return list(profile["latency_ms"])
+    return list(profile.get("further", {}).get(measurement.name, []))
+
+
+def ratio(top: Moments, bottom: Moments) -> Moments:
+    """Return mean, std and n of the ratio of two means; std is None unless both means have one.
+
+    The std is chosen so that std / sqrt(n) is the standard error of the ratio, to first order.
+    """
+    # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, (dr / r)^2 = (da / a)^2 + (db / b)^2
+    mean, n = top["mean"] / bottom["mean"], min(top["n"], bottom["n"])
+    if top["std"] is None or bottom["std"] is None:
+        return {"mean": mean, "std": None, "n": n}
+    variance = (top["std"] ** 2 / top["n"] + (mean * bottom["std"]) ** 2 / bottom["n"]) / bottom["mean"] ** 2
+    return {"mean": mean, "std": math.sqrt(n * variance), "n": n}
+
+
+def _speed_up(own: Record, first: Record, measurement: Timing) -> Moments:
+    slow, fast = summary(times(first, measurement)), summary(times(own, measurement))
+    if own is first and fast["n"]:
+        return {"mean": 1.0, "std": 0.0, "n": fast["n"]}  # by definition, whatever the times are
+    return ratio(slow, fast) if slow["n"] and fast["n"] else summary([])
+
+
+# metric -> mean, std and n from (the model's profile, the profile of the table's first row, the measurement shown)
+MEASURED: dict[str, Profile] = {
+    "parameters": lambda own, *_: summary([own["parameters"] / 1e6]),
+    "without_embeddings": lambda own, *_: summary([own["without_embeddings"] / 1e6]),
+    "without_pooler": lambda own, *_: summary([own["without_pooler"] / 1e6]),
+    "latency": lambda own, _, measurement: summary(times(own, measurement)),
+    "speed-up": _speed_up,
+}
+
+
+def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
+    """Return the published fields of a line; empty if the cell has no number."""
+    if not (cell and cell.number):
+        return {}
+    printed = {"published": cell.number.value, "published_std": cell.number.std, "published_half": cell.number.half}
+    return {**printed, "published_n": cell.runs, "published_by_seed": by_seed_text(cell.by_seed)}
+
+
+def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return a cell from profiles: size, latency, or speed-up over the model of the first row."""
+    study, profiles = inputs.study, inputs.profiles
+    if cell.student in study.not_run:
+        return not_run(study, cell.student)
+    if why := unprofiled(study, cell.student):
+        return without_value(Status.MISSING, why)
+    own = profiles.get(cell.student)
+    if failed := failures(study, map(profile_address, [first] if own else [cell.student, first])):
+        return without_value(Status.FAILED, failed[0])
+    if not own:
+        return without_value(Status.MISSING, "no profile")
+    measurement = cell.measurement if cell.is_timed else Timing()
+    moments = MEASURED[cell.metric](own, profiles.get(first) or own, measurement)
+    if moments["mean"] is None:
+        return without_value(Status.MISSING, f"its profile was timed on {own['device']}")
+    return Measured({**moments, "status": Status.OK})
+
+
+def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Measured:
+    """Return a score that only a test server can compute.
+
+    `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
+    """
+    study = inputs.study
+    if not any(runs(study, cell.student, task) for task in tasks):
+        return not_run(study, cell.student, *tasks)
+    if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
+        return without_value(Status.MISSING, reasons[0])
+    zipped = submission_address(study, cell.student)
+    if failed := failures(study, [zipped]):
+        return without_value(Status.FAILED, failed[0])
+    seed = seeds_of(study, cell.student)[0]
+    records = [(inputs.scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
+    dev = _if_known(statistics.mean, [value_of(record, metric) if record else None for record, metric in records])
+    reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
+    return without_value(Status.SERVER, reason).but(dev=dev)
+
+
+def _if_known(compute: Callable[[list[float]], float | None], values: list[float | None]) -> float | None:
+    """Return what is computed from some values; None if one is missing."""
+    known = [value for value in values if value is not None]
+    return compute(known) if len(known) == len(values) else None
+
+
+def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return what was measured for a cell that is not computed from other cells.
+
+    Args:
+        inputs: the study, and the scores and profiles that have been run.
+        cell: the cell.
+        first: the student or teacher that speed-ups are relative to.
+    """
+    study = inputs.study
+    if cell.others and cell.scored:
+        return _best_of_students(inputs, cell, first)
+    if not cell.student:
+        quoted = without_value(Status.QUOTED, f"({cell.quoted}), never run")
+        return quoted if cell.quoted else without_value(Status.PLANNED)
+    if cell.of_shape:  # a number of the model's architecture: its layers or its width
+        model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
+        return Measured({**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK})
+    if cell.profiled:
+        return _measure_profile(inputs, cell, first)
+    if tasks := sent_tasks(study, cell):
+        return _measure_on_server(inputs, cell, tasks)
+    measured = measure_mean_score(study, inputs.scores, cell.student, cell.scored)
+    if cell.best_of and cell.scored and measured.status is Status.OK:
+        return _best_of_grid(inputs, cell, measured)
+    return measured.but(status=Status.DEV) if is_on_dev(study, cell) and measured.status is Status.OK else measured
+
+
+def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return what was measured of the student whose mean is best, of several; without a mean of each, of one without.
+
+    The task is scored on dev, by which the student may be chosen.
+    """
+    each = {name: _measure_cell(inputs, replace(cell, student=name, others=()), first) for name in cell.students}
+    for one in each.values():
+        if one.fields["mean"] is None:
+            return one
+    best = max(each, key=lambda name: each[name].fields["mean"])
+    note = f"the best on dev of {len(each)} students: {best}"
+    return replace(each[best].but(note="; ".join(filter(None, (note, each[best].fields.get("note"))))), chosen=best)
+
+
+def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Measured) -> Measured:
+    """Return the best of our grid for a cell whose published number is one; else our score, with the reason.
+
+    The printed maximum of several runs is above the mean of such runs even if nothing else differs. So is ours.
+    """
+    best = [inputs.trials.get((cell.student, task)) for task, _ in cell.scored]
+    known = [one for one in best if one]
+    why = without_best(inputs.study, cell) or ("" if len(known) == len(best) else "its trials are missing")
+    if why:
+        return rerun.but(best_of=OF_ONE.format(why=why))
+    point = "; ".join(f"{one.point}, {one.path}" for one in known)
+    return best_beside(statistics.mean(one.score for one in known), point, rerun)
+
+
+def _change(values: list[float]) -> float | None:
+    """Return the change in % from the first value to the second; None from 0."""
+    base, own = values
+    return 100 * (own / base - 1) if base else None
+
+
+def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
+    """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
+    columns = [(name, row[name]) for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
+    read = [one for _, one in columns]
+    if waiting := [one.fields["reason"] for one in read if one.status is Status.SERVER]:
+        seed = seeds_of(study, cell.student)[0]
+        compute = statistics.mean if cell.spec.mean_of else _change
+        dev = _if_known(compute, [one.fields.get("dev", one.by_seed.get(seed)) for one in read])
+        return without_value(Status.SERVER, waiting[0]).but(dev=dev)
+    if cell.spec.mean_of:
+        mean = mean_of_those_run(study, columns, "column")
+        on_dev = mean.status is Status.OK and any(one.status is Status.DEV for one in read)
+        return mean.but(status=Status.DEV) if on_dev else mean
+    base, own = (one.fields for one in read)
+    if not base["mean"] or own["mean"] is None:  # there is no change in % from 0
+        return without_value(Status.MISSING, INCOMPLETE)
+    part = ratio(own, base)
+    std = None if part["std"] is None else 100 * part["std"]
+    return Measured({"mean": 100 * (part["mean"] - 1), "std": std, "n": part["n"], "status": own["status"]})
+
+
+def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
+    """Add to our line that the published number beside it is quoted from other work: as a note, or as its reason."""
+    if line.status not in HAS_VALUE:
+        return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
+    student = study.students.get(line.student)
+    ours = "trained here" if student and student.stages else "the public checkpoint, fine-tuned as the paper's students"
+    note = f"published: quoted ({quoted}); ours: {ours}"
+    return replace(line, note="; ".join(filter(None, (note, line.note))))
+
+
+Rows = Mapping[str, Mapping[str, Measured]]  # row -> column -> what was measured
+
+
+def measure(inputs: Inputs, exhibit: Exhibit) -> Rows:
+    """Return what was measured for each cell of a table or figure, by row and column."""
+    rows: dict[str, dict[str, Measured]] = {}
+    first, specs = exhibit.first, exhibit.cells()
+    for cell in specs:
+        rows.setdefault(cell.row, {})[cell.column] = _measure_cell(inputs, cell, first)
+    for cell in specs:
+        if cell.student and (cell.spec.mean_of or cell.spec.change_from):
+            rows[cell.row][cell.column] = _measure_from_row(inputs.study, cell, rows[cell.row])
+    return rows
+
+
+def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -> list[Line]:
+    """Return a line per cell of a table or figure, row by row.
+
+    Args:
+        inputs: the study, and the scores and profiles that have been run.
+        exhibit: the table or figure.
+        measured: what `measure` returned; None to call it here.
+    """
+    rows = measured or measure(inputs, exhibit)
+    published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
+    lines = []
+    for cell in exhibit.cells():
+        one = rows[cell.row][cell.column]
+        unit = OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
+        line = Line(
+            inputs.paper, inputs.name, cell.row, cell.column, one.chosen or cell.student, cell.task, cell.metric, unit,
+            **published_fields(published.get((cell.row, cell.column))), **one.fields,
+            scale=inputs.study.config.scale, differs=cell.differs,
+            by_seed=by_seed_text((one.rerun or one).by_seed.items()),
+        )  # fmt: skip
+        lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
+    return lines

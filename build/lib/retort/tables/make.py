@@ -1,0 +1,119 @@
+"""Make one table: collect its cells, write them as a tidy CSV, read that back, and print it.
+
+Behind each printed number stand the runs that it comes from: a click on the number shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from retort.atomic import write_text
+from retort.engine.job import Job
+from retort.formatters import DASH, number
+from retort.results.collect import read_profiles, read_scores, value_of
+from retort.results.environments import mixed_warning
+from retort.results.score_files import Record
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, withhold_verdicts, write
+from retort.results.trials import read_best
+from retort.specs.config import read_config
+from retort.specs.exhibit import Exhibit
+from retort.study.cells import gridded, profile_address, score_address
+from retort.study.load import open_study
+from retort.tables.base import Inputs, table_of
+from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone, recorded_apart
+from retort.tables.recordings import remark_on_recording, with_recorded
+from retort.tables.render import formats
+
+
+def make_table(
+    job: Job,
+    config: dict[str, Any],
+    paper: str,
+    table: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    csv: str,
+    renders: Mapping[str, str],
+) -> None:
+    """Write the tidy CSV of a table and each requested rendering of it.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    study = open_study(read_config(config))
+    spec = table_of(study, paper, table)
+    trials = read_best(study, gridded(study, spec))
+    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles), trials=trials)
+    write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
+    lines = read(csv)
+    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
+    origin = origin_in(spec, inputs)
+    sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
+    mixed = mixed_warning(study, paper, spec.compares() or [table])
+    sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark_on_recording(study, paper, table)])
+    for ending, path in renders.items():
+        write_text(path, formats[ending](sheet))
+    without = sum(line.status not in HAS_VALUE for line in lines)
+    differs = sum(line.differs != "" for line in lines)
+    counts = {"without a value": without, **counts_of(spec.verdicts(lines).values()), "not as printed": differs}
+    job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
+
+
+# --- the runs behind the cells
+
+# where the log of a student's or a teacher's run may lie, under results/logs
+LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
+
+
+def log_of(student: str, task: str, seed: int) -> str:
+    """Return the path of the log of the run behind a score; empty if there is none."""
+    paths = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
+    return next((str(path) for path in paths if path.is_file()), "")
+
+
+def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> CellRun:
+    """Return the run that wrote a score or profile."""
+    took, made = f"{float(record.get('seconds', 0)):.0f} s", str(record.get("at", ""))[:16].replace("T", " ")
+    return CellRun(label, value, took, str(record.get("device", DASH)), made, path, log)
+
+
+def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
+    """Return the (task, metric) pairs behind a line; for a mean or a change in %, those of the cells behind it."""
+    row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
+    if line.column == AVERAGE:
+        return [pair for cell in row.values() if cell.spec.average for pair in cell.scored]
+    own = row.get(line.column)
+    if own is None:
+        return []
+    read = own.spec.mean_of or [name for name in (own.spec.change_from, own.before) if own.spec.change_from]
+    return own.scored or [pair for name in read if name in row for pair in row[name].scored]
+
+
+def origin_in(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], CellOrigin | None]:
+    """Return a function that gives the origin of a line's value; it gives None if there is no run behind the value."""
+    profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
+    ordered = sorted(inputs.scores.items(), key=lambda score: score[0])
+
+    def runs_of_scores(line: Line) -> Iterator[CellRun]:
+        for task, metric in _scored(exhibit, line):
+            if line.rerun is not None and (best := inputs.trials.get((line.student, task))):
+                yield CellRun(f"{task} {metric}, {best.point}", number(best.score, 2), DASH, DASH, DASH, best.path)
+            for (student, of, seed), record in ordered:
+                if (student, of) == (line.student, task):
+                    path = score_address(student, task, seed)
+                    value = value_of(record, metric) if metric in record["metrics"] else None
+                    text = str(record["status"]) if value is None else number(value, 2)
+                    yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log_of(student, task, seed))
+
+    def origin(line: Line) -> CellOrigin | None:
+        heading, profile = f"{line.row}, {line.column}", inputs.profiles.get(line.student)
+        if profile and (line.row, line.column) in profiled:
+            run = run_of(profile, "profile", DASH, profile_address(line.student))
+            return CellOrigin(line.student, heading, "", [run])
+        runs = list(runs_of_scores(line))
+        return CellOrigin(line.student, heading, f"{line.paper}-settings-{line.student}", runs) if runs else None
+
+    return origin

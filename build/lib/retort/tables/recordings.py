@@ -1,0 +1,407 @@
+"""Recorded runs: show their numbers beside a run's own, and write the numbers of a run into the study's files.
+
+A run of a study of ours is recorded as its published numbers in the precision of the run (`record`), a run of a printed
+paper at a smaller scale beside those (`record_scale`): each is a file of the paper's folder `recorded`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from retort.errors import RetortError
+from retort.formatters import number
+from retort.judgement.recorded import at_floor, order_of
+from retort.judgement.repeats import differences
+from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
+from retort.results.score_files import read_record
+from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, read_by_seed
+from retort.specs.exhibit import Exhibit
+from retort.specs.loading import Problems
+from retort.specs.paper import Recording
+from retort.specs.scale import Scale
+from retort.specs.schemas import schema_line
+from retort.study.cells import expand, score_address
+from retort.study.study import Study
+from retort.study.yaml_files import read_scales
+from retort.tables.base import Recorded, table_of
+
+KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept: enough to be rounded again
+OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
+OUTDATED = "with other settings than the scale has now"
+Values = dict[str, dict[str, list[float]]]  # row -> column -> [mean] or [mean, standard deviation]
+
+
+# --- show recorded numbers
+
+
+def replacements_of(scale: Scale, paper: str) -> dict[str, object]:
+    """Return what a scale replaces in a paper (models, tasks, seeds, ...), in the form that a recording keeps."""
+    replacements = scale.replacements
+    return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
+
+
+def is_outdated(study: Study, paper: str, scale: str) -> bool:
+    """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
+    now = read_scales(study.config, Problems(study.config.folder)).get(scale)
+    return now is None or study.recordings[paper, scale].replacements != replacements_of(now, paper)
+
+
+def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
+    """Return scale -> the recorded run of a paper."""
+    return {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
+
+
+def recording_of(study: Study, paper: str) -> Recording | None:
+    """Return the recorded run of a paper at the study's scale; None if there is none with the same settings."""
+    recording = study.recordings.get((paper, study.config.scale))
+    return recording if recording and recording.replacements == replacements_of(study.scale, paper) else None
+
+
+def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
+    """Add to each line of a table the recorded number of its cell, if there is one."""
+    recording = recording_of(study, lines[0].paper) if lines else None
+    cells = recording.tables.get(lines[0].table, {}) if recording else {}
+
+    def add_recorded(line: Line) -> Line:
+        values = cells.get(line.row, {}).get(line.column)
+        return replace(line, recorded=values[0], recorded_std=values[1] if values[1:] else None) if values else line
+
+    return [add_recorded(line) for line in lines]
+
+
+def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
+    """Return a remark on the recorded numbers of a table; empty without any."""
+    recording = recording_of(study, paper)
+    if recording is None:
+        return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
+    if table not in recording.tables:
+        return []
+    teacher = f"; teacher: {recording.replacements['model']}" if recording.replacements.get("model") else ""
+    tasks = ", ".join(recorded_tasks(study, paper, recording, [table]))
+    return [
+        f"Recorded: a run of ours at scale {study.config.scale} ({source_of(recording)}; {recording.runs} runs of each "
+        f"student{teacher}; tasks: {tasks}, over which means are), not judged."
+        f"{order_text(study, paper, table, recording)}"
+    ]
+
+
+def as_recorded(study: Study, paper: str, table: str) -> Study:
+    """Return the study at the scale of a recorded run of one of its tables, so that the table shows these numbers.
+
+    A run with the settings that its scale has now is preferred; the numbers of any other are not shown. If no run of
+    the table is recorded, return the study unchanged.
+    """
+    recorded = [scale for scale, one in recordings_of(study, paper).items() if table in one.tables]
+    if not recorded:
+        return study
+    shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
+    config = study.config.model_copy(update={"scale": shown})
+    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[shown])
+
+
+def replaced_in(study: Study, paper: str, recording: Recording) -> str:
+    """Return what a recorded run has in place of what the paper prints, as a sentence; empty if that is not known."""
+    replaced, tasks = recording.replacements, recorded_tasks(study, paper, recording)
+    if not replaced.get("model"):
+        return ""
+    return f"In place of what is printed: teacher {replaced['model']}, {recording.runs} runs, tasks {', '.join(tasks)}."
+
+
+def order_text(study: Study, paper: str, table: str, recording: Recording) -> str:
+    """Return how the order of a table's rows in a recorded run agrees with print, and what decides nothing, as text."""
+    order, stuck = order_of(study, paper, table, recording), at_floor(study, paper, table, recording)
+    told = f"Against print: {order.words} ({order})" if order else ""
+    return "".join(f" {text}." for text in (told, *stuck.values()) if text)
+
+
+def source_of(recording: Recording) -> str:
+    """Return the machine, date and commit of a recorded run as text; what it lacks is left out."""
+    commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
+    return ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
+
+
+def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
+    """Return the tasks behind the recorded cells of a paper, each with the splits that were read in part.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        recording: the recorded run.
+        tables: the tables whose cells count; None for all that are recorded.
+    """
+    ran = recording.replacements.get("tasks")
+    found: dict[str, None] = {}
+    for name in recording.tables if tables is None else tables:
+        for cell in study.exhibits[paper, name].cells():
+            if cell.column in recording.tables[name].get(cell.row, {}):
+                found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
+    return [_with_sample(task, recording) for task in sorted(found, key=(ran or list(found)).index)]
+
+
+def _with_sample(task: str, recording: Recording) -> str:
+    """Return the name of a task, with the sizes of the splits that a recorded run read in part."""
+    splits = (recording.samples or {}).get(task, {})
+    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in splits.items())
+    return f"{task} (a sample: {rows})" if rows else task
+
+
+def compared_with_record(study: Study, paper: str, lines: Iterable[Line], devices: Iterable[str]) -> str:
+    """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
+
+    Args:
+        study: the study.
+        paper: the study of ours.
+        lines: the lines of its tables.
+        devices: the devices of the run.
+    """
+    record, precision = study.record_of(paper), study.config.resolved_precision()
+    if record is None:
+        return "No run of this study is recorded." if study.papers[paper].ours else ""
+    of = f"the record of {record.run.get('date', 'an unknown date')}"
+    if (recorded_in := record.run.get("precision")) != precision:
+        return (
+            f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
+            "judged as those of other runs."
+        )
+    if not record.by_seed:
+        return f"{of.capitalize()} has no scores by seed: its numbers are judged as those of other runs."
+    measured = [line for line in lines if line.published_by_seed and line.column != AVERAGE and line.mean is not None]
+    paired = [line for line in measured if differences(line)]
+    if not paired:
+        return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
+    where = "" if {*devices} == {record.run.get("machine")} else " on another CPU"
+    if any(not device.startswith("cpu") for device in (*devices, record.run.get("machine", ""))):
+        where = where.replace("CPU", "machine")
+    return _compared(paired, of, where, sum(len(row) for rows in record.by_seed.values() for row in rows.values()))
+
+
+def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
+    """Return how the cells that pair with a record differ from it, as a sentence.
+
+    Args:
+        paired: their lines.
+        of: the record, as text.
+        where: on which other machine the run was made, as text.
+        recorded: how many scores the record has.
+    """
+
+    def apart(line: Line) -> float:
+        return abs((line.mean or 0.0) - (line.published or 0.0))
+
+    verdicts = Counter(line.verdict for line in paired)
+    others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
+    few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
+    if verdicts[REPEATS] == len(paired):
+        return f"Repeats {of}{where}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
+    largest = max(paired, key=apart)
+    size = number(apart(largest), 1) if apart(largest) >= 0.05 else "below 0.05"
+    counts = [
+        f"largest difference {size} ({largest.column}, {largest.row})",
+        f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}",
+        f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else "",
+    ]
+    does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
+    return f"{does} {of}{where}: {', '.join(filter(None, counts))}.{few}"
+
+
+# --- record a run
+
+
+def recorded_value(line: Line) -> list[float] | None:
+    """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
+    if line.status not in HAS_VALUE or line.mean is None:
+        return None
+    return [round(value, KEPT[line.unit]) for value in (line.mean, line.std) if value is not None]
+
+
+def _recorded_values(recorded: Iterable[Recorded]) -> Values:
+    values: Values = {}
+    for row, column, line in recorded:
+        if value := recorded_value(line):
+            values.setdefault(row, {})[column] = value
+    return values
+
+
+def _recorded_seeds(recorded: Iterable[Recorded]) -> dict[str, dict[str, dict[int, float]]]:
+    """Return row -> column -> seed -> score of the numbers that have scores by seed."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for row, column, line in recorded:
+        if recorded_value(line) and line.by_seed:
+            scores = {seed: round(score, KEPT[line.unit]) for seed, score in read_by_seed(line.by_seed)}
+            found.setdefault(row, {})[column] = scores
+    return found
+
+
+def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
+    """Check that `runs` of a table of scores is the number of runs behind its means.
+
+    Raises:
+        RetortError: it is another number.
+    """
+    counts = {line.n for line in lines if line.unit == "x100" and line.std is not None}
+    if exhibit.compared_rows() and counts - {exhibit.published_runs}:
+        means = ", ".join(map(str, sorted(counts)))
+        raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
+
+
+def _scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
+    """Return the paths of the scores of some tables and figures, named as (paper, name)."""
+    cells = [cell for cell in expand(study) if (cell.paper, cell.table) in exhibits]
+    return list(dict.fromkeys(Path(score_address(cell.student, cell.task, cell.seed)) for cell in cells))
+
+
+def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:
+    """Return machine, date, commit, precision and versions of some scores.
+
+    Raises:
+        RetortError: the scores come from several machines, commits or versions, or the code that made them is not
+            committed.
+    """
+    made_by = {
+        "machine": {record["device"] for record in records},
+        "commit": {record["commit"] for record in records},
+        "versions": {", ".join(f"{name} {of}" for name, of in record["versions"].items()) for record in records},
+    }
+    for what, values in made_by.items():
+        if len(values) != 1:
+            raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
+    agreed = {what: next(iter(values)) for what, values in made_by.items()}
+    if agreed["commit"].endswith("+changes"):
+        raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
+    date = max(record["at"] for record in records)[:10]
+    return {**agreed, "precision": study.config.resolved_precision(), "date": date}
+
+
+def _tables_of(study: Study, paper: str) -> dict[str, Path]:
+    """Return the tables of a paper by name, each with the path of its tidy CSV."""
+    names = sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table"))
+    return {name: Path(f"results/tables/{paper}/{name}.csv") for name in names}
+
+
+def record(study: Study, paper: str) -> dict[Path, str]:
+    """Return the files that keep the last run as the published numbers of a study of ours, in its precision.
+
+    The record of another precision stays.
+
+    Raises:
+        RetortError: the paper is not a study of ours, a score is missing, a table has not been made, or the scores are
+            not of one run.
+    """
+    if not study.papers[paper].ours:
+        raise RetortError(
+            f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
+        )
+    scores, tables = _scores_of(study, {key for key in study.exhibits if key[0] == paper}), _tables_of(study, paper)
+    for path in (*scores, *tables.values()):
+        if not path.is_file():
+            raise RetortError(f"{path} is missing", "run the whole study first")
+    found: dict[str, list[Recorded]] = {}
+    for name, path in tables.items():
+        exhibit, lines = table_of(study, paper, name), read(path)
+        _check_runs(name, exhibit, lines)
+        if (recorded := exhibit.recorded(study, paper, lines)) is not None:
+            if exhibit.published_cells() and study.record_of(paper) is None:
+                file, key = study.place_of(paper, name)
+                raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
+            found[name] = recorded
+    runs = max((line.n for numbers in found.values() for *_, line in numbers if line.unit == "x100"), default=1)
+    recording = _recording(study, list(map(read_record, scores)), found, runs=runs)
+    precision = recording.run["precision"]
+    folder = study.folder / "papers" / paper / "recorded"
+    file = folder / f"{precision}.yaml"
+    drawn = sorted(Path(f"reports/{paper}").glob("figure*.svg"))
+    figures = {folder / f"{precision}-{figure.name}": figure.read_text(encoding="utf-8") for figure in drawn}
+    return {file: _text(file, recording), **figures}
+
+
+def _recording(
+    study: Study, records: list[dict[str, Any]], found: dict[str, list[Recorded]], **about: Any
+) -> Recording:
+    """Return the recording of a run.
+
+    Args:
+        study: the study.
+        records: the scores of the run.
+        found: table -> its numbers.
+        about: further fields.
+    """
+    samples: dict[str, dict[str, list[int]]] = {}
+    for one in records:
+        for split, rows in one.get("sample", {}).items():
+            samples.setdefault(one["task"], {})[split] = list(rows)
+    by_seed = {name: seeds for name, numbers in found.items() if (seeds := _recorded_seeds(numbers))}
+    tables = {name: _recorded_values(numbers) for name, numbers in found.items()}
+    return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
+
+
+def _text(path: Path, recording: Recording) -> str:
+    """Return the text of a recording's file."""
+    content = yaml.safe_dump(
+        recording.model_dump(exclude_defaults=True), sort_keys=False, default_flow_style=None, width=118,
+        allow_unicode=True,
+    )  # fmt: skip
+    return schema_line(path, "recording") + str(content)
+
+
+def has_scores(lines: list[Line]) -> bool:
+    """Return whether a table has a score of ours."""
+    return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
+
+
+def record_scale(study: Study, paper: str) -> dict[Path, str]:
+    """Return the file in a paper's folder `recorded` that keeps the numbers of the last run, with its text.
+
+    Tables without a score of ours are left out, and so are cells of which a run is missing.
+
+    Raises:
+        RetortError: the scale trains the students as printed, no table has a number, the scores are not of one run, or
+            numbers that are recorded would be lost.
+    """
+    if not study.scale.replacements:
+        raise RetortError(
+            f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
+        )
+    tables = {name: read(path) for name, path in _tables_of(study, paper).items() if path.is_file()}
+    scored = {name: lines for name, lines in tables.items() if has_scores(lines)}
+    if not scored:
+        raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
+    paths = _scores_of(study, {(paper, name) for name in scored})
+    records = [read_record(path) for path in paths if path.is_file()]
+    found = {
+        name: [(line.row, line.column, line) for line in lines if line.unit == "x100"] for name, lines in scored.items()
+    }
+    replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
+    before = study.recordings.get((paper, study.config.scale))
+    recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
+    path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
+    _check_that_all_is_kept(study, paper, path, recording)
+    return {path: _text(path, recording)}
+
+
+def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Recording) -> None:
+    """Check that each cell with a recorded number has a number in the new run too.
+
+    Raises:
+        RetortError: recorded numbers would be lost. To keep them beside new ones would mix two runs in one file.
+    """
+    before = study.recordings.get((paper, study.config.scale))
+    lost = {
+        name: len(cells)
+        for name, rows in (before.tables if before else {}).items()
+        if (cells := _addresses(rows) - _addresses(recording.tables.get(name, {})))
+    }
+    if lost:
+        raise RetortError(
+            f"{path} would lose its numbers of {', '.join(f'{name} ({count})' for name, count in lost.items())}",
+            "run these tables first or, to keep only the new numbers, delete the file",
+        )
+
+
+def _addresses(rows: Values) -> set[tuple[str, str]]:
+    return {(row, column) for row, cells in rows.items() for column in cells}

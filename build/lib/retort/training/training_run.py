@@ -1,0 +1,178 @@
+"""A training run: what is trained, its state from step to step, and its progress in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TextIO
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import Dataset
+
+from retort.batch import Batch
+from retort.errors import Diverged
+from retort.specs.protocol import Schedule
+from retort.training import optim
+from retort.training.checkpoint import Checkpoint, RandomState, pack, unpack
+from retort.training.how.micro_batches import Comparison, Division, Values
+
+LOGGED = 10  # steps between two lines in the log
+
+
+class Progress:
+    """The progress of one job, in its log.
+
+    Args:
+        log: the log file.
+        runs: number of training runs of the job.
+    """
+
+    def __init__(self, log: TextIO, runs: int = 1) -> None:
+        self.log, self.runs = log, runs
+        self.run, self.steps = "", 1  # the beginning of lines about the training run, and its number of steps
+
+    def begin(self, number: int, start: int, steps: int) -> None:
+        """Log that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""
+        self.run, self.steps = f"stage {number} of {self.runs}, " if self.runs > 1 else "", steps
+        resumed = f", resumed at step {start}" if start else ""
+        self.log.write(f"{self.run}{steps} steps{resumed}\n")
+        if start == steps:
+            self.end(start)
+
+    def is_logged(self, step: int) -> bool:
+        """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""
+        return step % LOGGED == 0 or step == self.steps
+
+    def step(self, step: int, loss: float, terms: Mapping[str, float]) -> None:
+        """Log a finished step."""
+        values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
+        self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
+        self.log.flush()
+
+    def end(self, step: int) -> None:
+        """Log that a training run is done."""
+        self.log.write(f"{self.run}done after step {step}\n")
+        self.log.flush()
+
+
+@dataclass
+class TrainingRun:
+    """One training run of a job; a job of two stages has two.
+
+    Args:
+        modules: the modules to train; parameters that take no gradient are left alone.
+        schedule: learning rate and the other settings, as in specs/protocol.py.
+        steps: the number of steps.
+        batches: the batch of each step by its number, from 0; package `data` has data sets for tasks and corpora.
+        loss: batch -> (loss, its terms by name); only the loss differs between teachers, distillation and fine-tuning.
+        number: the position of the training run in its job, from 1.
+        steps_before: steps of the job's earlier training runs, added to the step that a divergence reports.
+        close: called when the training run is done, to remove the hooks from the modules.
+        after_step: called after each step with its number, from 1.
+    """
+
+    modules: list[nn.Module]
+    schedule: Schedule
+    steps: int
+    batches: Dataset[Batch]
+    loss: Comparison
+    number: int = 1
+    steps_before: int = 0
+    close: Callable[[], None] = lambda: None
+    after_step: Callable[[int], None] = lambda step: None
+
+
+class Training:
+    """A training run in progress, alone or beside companions; it resumes if the checkpoint holds a state of it.
+
+    Args:
+        run: the training run.
+        seed: seed of the dropout.
+        checkpoint: where its state is read from and written to.
+        progress: where its steps and losses are reported.
+        precision: 'bfloat16' runs the forward pass under autocast, 'tf32' multiplies matrices on a GPU in TF32, and
+            'float32' does neither. Weights and moments are always in float32.
+        device: 'cpu' or 'cuda'.
+        division: how batches are divided.
+
+    Attributes:
+        step: the number of steps taken.
+        diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
+    """
+
+    def __init__(
+        self,
+        run: TrainingRun,
+        seed: int,
+        checkpoint: Checkpoint,
+        progress: Progress,
+        precision: str,
+        device: str,
+        division: Division = Division(),  # noqa: B008
+    ) -> None:
+        self.run, self.checkpoint, self.progress = run, checkpoint, progress
+        self.seed, self.precision, self.division = seed * 1000 + run.number, precision, division
+        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+        self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
+        self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
+        self.loss, self.terms = torch.zeros((), device=device), Values()  # of the last step
+        self.bad_step = torch.zeros((), dtype=torch.int64, device=device)  # the first that diverged; 0 for none
+        self.diverged: Diverged | None = None
+        torch.manual_seed(self.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
+        self.step, state = 0, checkpoint.state
+        if state and state.run == run.number:
+            unpack(state.files, self.parameters, self.buffers, self.optimiser)
+            self.step = state.step
+        self.random = RandomState()
+        for module in run.modules:
+            module.train()
+        progress.begin(run.number, self.step, run.steps)
+
+    @property
+    def left(self) -> range:
+        """The numbers, from 0, of the batches that are left."""
+        return range(0) if self.diverged else range(self.step, self.run.steps)
+
+    def note(self, loss: Tensor, terms: Values, norm: Tensor) -> Tensor:
+        """Keep the loss of a step; return 1 if it, or one before, has diverged, else 0, without waiting for the device.
+
+        Args:
+            loss: the scalar loss of the step.
+            terms: its terms by label.
+            norm: the norm of the gradient.
+        """
+        self.loss, self.terms = loss, terms
+        is_bad = ~(loss.isfinite() & norm.isfinite())
+        self.bad_step = torch.where(is_bad & (self.bad_step == 0), self.step, self.bad_step)
+        return (self.bad_step > 0).float()
+
+    def report(self) -> None:
+        """Log the step just taken if it gets a line; only then wait for the device, and look for a divergence."""
+        if not self.progress.is_logged(self.step):
+            return
+        self.see_divergence()
+        if self.diverged:
+            return
+        scalars = [self.loss, *self.terms.values()]
+        loss, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()  # waits once
+        self.progress.step(self.step, loss, dict(zip(self.terms, terms, strict=True)))
+        if self.step == self.run.steps:
+            self.progress.end(self.step)
+
+    def see_divergence(self) -> None:
+        """End the training if it has diverged; all its processes must call this after the same step."""
+        bad_step = int(self.bad_step.item())
+        if bad_step and not self.diverged:
+            self.diverged = Diverged(self.run.steps_before + bad_step)
+
+    def save(self) -> None:
+        """Write a checkpoint if the training has not diverged.
+
+        Do not end a training that has: only one process writes, but all must end after the same step.
+        """
+        if not self.bad_step.item():
+            with self.random.in_use():
+                state = pack(self.parameters, self.buffers, self.optimiser)
+                self.checkpoint.write(self.run.number, self.step, state)
