@@ -15,6 +15,7 @@ import pytest
 from retort import checksums
 from retort.checksums import REMEDY, place_of, sha256
 from retort.cli import main
+from retort.results.verification import VERIFIED
 from retort.study.cells import answers_address
 
 from tests.conftest import read_json, snakemake
@@ -186,3 +187,13 @@ def test_the_printed_words_make_the_same_bytes(
     snakemake(copied, *shlex.split(last.removeprefix(WORDS)))
     assert verified(capsys)[-1].endswith("all as they were made")
     assert numbers(copied) == before
+
+
+def test_a_run_tells_at_its_start_of_a_flipped_bit_and_of_an_edited_page(copied: Path) -> None:
+    flip(copied / PROFILE)
+    print_more(copied / PAGE)
+    said = snakemake(copied, "--force", "--", "reports/tiny/claims.md").stderr
+    assert "what this run does not make anew, `retort verify --repair` deletes:\n" in said
+    for path in (PROFILE, PAGE):
+        assert f"  {path} {CHANGED}\n" in said
+    assert read_json(copied / VERIFIED)["how"] == "sizes, small files and parents, at the start of a run"
