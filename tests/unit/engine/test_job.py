@@ -88,6 +88,13 @@ def test_a_full_disk_gives_one_line_and_no_half_file(
         write_json(SCORE, {"answers": [1]})
 
 
+def test_a_job_that_ctrl_c_ends_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """It reaches all jobs: their tracebacks would mix on the terminal."""
+    with pytest.raises(SystemExit) as ended, job(rule_job()):
+        raise KeyboardInterrupt
+    assert (ended.value.code, capsys.readouterr().err) == (attempts.INTERRUPTED, "")
+
+
 def test_a_job_that_another_process_does_has_failed_here(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
