@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,18 +41,26 @@ def _count_rows(rows: SplitRows) -> str:
     return text + ("" if rows.labelled else ", no labels")
 
 
+def _tokenizers(study: Study) -> dict[str, list[Path]]:
+    """Return task -> the files of the tokenizers with which its rows are encoded for some cell."""
+    pairs = {
+        (cell.task, study.tokenizer_of(study.teachers[study.teacher_of(cell.student)].model)) for cell in expand(study)
+    }
+    found = defaultdict[str, list[Path]](list)
+    for task, model in sorted(pairs):
+        found[task].append(folder_of(study, study.models[model].source) / FILE)
+    return found
+
+
 class Rows:
     """The rows of a task's splits, read and tokenised as its jobs do, for what only all of them tell.
 
     Args:
-        study: the study.
-        name: the task.
+        files: the files of the tokenizers.
     """
 
-    def __init__(self, study: Study, name: str) -> None:
-        models = {study.teachers[study.teacher_of(cell.student)].model for cell in expand(study) if cell.task == name}
-        folders = [folder_of(study, study.models[study.tokenizer_of(model)].source) for model in sorted(models)]
-        self.files = [folder / FILE for folder in dict.fromkeys(folders) if (folder / FILE).is_file()]
+    def __init__(self, files: Iterable[Path]) -> None:
+        self.files = [file for file in files if file.is_file()]
         self.seen: dict[bytes, str] = {}  # the tokens of a row -> its split
 
     @cached_property
@@ -134,8 +143,8 @@ def _check_drawn_splits(study: Study, name: str, every: Rows) -> Iterator[Found]
         yield f"  {error}", False
 
 
-def _of_task(study: Study, name: str) -> list[Check]:
-    spec, every = study.tasks[name], Rows(study, name)
+def _of_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> list[Check]:
+    spec, every = study.tasks[name], Rows(tokenizers.get(name, ()))
     if not spec.splits:
         return [(spec.source, partial(_check_drawn_splits, study, name, every))]
     splits = spec.splits.items()
@@ -170,9 +179,6 @@ def _of_model(study: Study, name: str) -> list[Check]:
     return [*((source, lambda: iter(())) for source in others), (last, partial(_check_model, study, name))]
 
 
-CHECKS = {"tasks": _of_task, "models": _of_model}  # folder -> the checks of an entry
-
-
 def _unfetched(study: Study, source: str) -> str | None:
     """Return a line if a run will fetch a source; None for a folder of the user, or if it is fetched already."""
     spec, folder = study.sources[source].in_use(study.config), folder_of(study, source)
@@ -204,6 +210,7 @@ def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False)
         absent: what is known to be missing.
         every: whether what no table reads is listed too.
     """
+    checks = {"tasks": partial(_of_task, _tokenizers(study)), "models": _of_model}
     read, missing = required(study), {absence.key: absence.line(study) for absence in absent}
     lines, told = [*(["missing:"] if missing else []), *(f"  {line}" for line in missing.values())], set[str]()
     for folder, heading in HEADINGS.items():
@@ -216,7 +223,7 @@ def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False)
             needed = f"{folder}/{name}" in read
             lines.append(f"{name} ({places}){'' if needed else ', which no table reads'}")
             known = {f"{folder}/{name}", *(f"sources/{source}" for source in sources)} & missing.keys()
-            for line, fine in _check(study, CHECKS[folder](study, name)) if folder in CHECKS and not known else ():
+            for line, fine in _check(study, checks[folder](study, name)) if folder in checks and not known else ():
                 if fine or line not in told:  # several tasks read one tokenizer
                     lines.append(line)
                 if needed and not fine:
