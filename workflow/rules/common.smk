@@ -12,7 +12,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
-from retort.engine.dry_run import shorten_dry_run
+from retort.engine.dry_run import is_short, write_short
 from retort.engine.repairs import look_once
 from retort.engine.run import check_versions
 from retort.engine.workflow import Run
@@ -42,9 +42,11 @@ configfile: "config.yaml"
 
 
 with in_one_line():
-    study = Run(config, origins, is_dry=workflow.output_settings.dryrun)
+    listed = not is_short(workflow.output_settings)
+    study = Run(config, origins, workflow.output_settings.dryrun, listed)
 rule_of, asked = study.rules, study.resources
-shorten_dry_run(workflow.output_settings, {name: rule.kind for name, rule in rule_of.items()})
+if not listed:
+    write_short({name: rule.kind for name, rule in rule_of.items()})
 
 
 onstart:

@@ -32,6 +32,8 @@ MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice,
 # that a GPU has of each batch (0 without a GPU or a training)
 ASKED = ("gpu", "gpu_model", "runtime", "mem_mb", "micro_batch", "rows")
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
+# What a dry run without a list of jobs asks for: it need not be computed, and Snakemake's defaults are not either
+NOTHING = {"mem_mb": 0, "disk_mb": 0}
 
 
 def hours_of_a_seed(plan: Plan, estimates: Estimates | None = None) -> Hours:
@@ -84,12 +86,14 @@ class JobResources:
     Args:
         plan: the plan.
         estimates: its estimates, if there are some already.
+        are_told: whether anyone reads them; a dry run that lists no job does not.
 
     Raises:
         RetortError: the file of the cluster or the calibration cannot be read.
     """
 
-    def __init__(self, plan: Plan, estimates: Estimates | None = None) -> None:
+    def __init__(self, plan: Plan, estimates: Estimates | None = None, are_told: bool = True) -> None:
+        self.are_told = are_told
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
         self.estimates = estimates or Estimates(plan)
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
@@ -97,6 +101,8 @@ class JobResources:
 
     def of(self, rule: Rule) -> dict[str, Any]:
         """Return name -> value, or function of wildcards and attempt, of what the jobs of a rule ask for."""
+        if not self.are_told:
+            return NOTHING
 
         @functools.cache  # Snakemake asks for one name after another
         def asked(attempt: int, *values: str) -> dict[str, Any]:

@@ -114,14 +114,22 @@ def _keys(value: Any) -> set[str]:
     return set(value) if isinstance(value, dict) else set()
 
 
-def shorten_dry_run(settings: Any, kinds: Mapping[str, str]) -> None:
-    """Have a dry run written in the short form, unless it is asked for more, or for less.
+def is_short(settings: Any) -> bool:
+    """Return whether a dry run is written in the short form: unless it is asked for more, or for less.
 
     Args:
         settings: Snakemake's settings of what it writes.
+    """
+    said = settings.printshellcmds or settings.verbose or settings.debug_dag or settings.quiet
+    return bool(settings.dryrun and not said)
+
+
+def write_short(kinds: Mapping[str, str]) -> None:
+    """Have a dry run written in the short form.
+
+    Args:
         kinds: rule -> what its jobs do.
     """
-    if settings.dryrun and not (settings.printshellcmds or settings.verbose or settings.debug_dag or settings.quiet):
-        from snakemake.logging import logger
+    from snakemake.logging import logger
 
-        logger.addFilter(ShortForm(kinds))
+    logger.addFilter(ShortForm(kinds))

@@ -36,12 +36,15 @@ class Run:
         config: Snakemake's configuration; what the run decides is added to it.
         origins: key of the configuration -> the file or option that sets it.
         is_dry: whether nothing will be run.
+        is_listed: whether each job is told with what it asks for; a short dry run does not.
 
     Raises:
         RetortError: the study, the configuration or the cluster's file has a mistake.
     """
 
-    def __init__(self, config: dict[str, Any], origins: Mapping[str, str], is_dry: bool) -> None:
+    def __init__(
+        self, config: dict[str, Any], origins: Mapping[str, str], is_dry: bool, is_listed: bool = True
+    ) -> None:
         _share_package()
         self.config, self.is_job = config, run.is_job()
         config.update(run.configuration())
@@ -50,7 +53,7 @@ class Run:
         if not self.is_job:
             self.plan.settings.resolve_all()
         estimates = Estimates(self.plan)
-        self.rules, self.resources = rules_of(self.plan, estimates), JobResources(self.plan, estimates)
+        self.rules, self.resources = rules_of(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
         decided = self.plan.config
         choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),

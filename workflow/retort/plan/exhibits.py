@@ -49,7 +49,8 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
 
     @functools.cache
     def written() -> Study:
-        return open_written(study.config)
+        changed = study.scale.replacements or study.scale.miniature
+        return open_written(study.config) if changed else study
 
     yield Rule(
         "make_table",
