@@ -13,10 +13,10 @@ import yaml
 from retort.atomic import write_text
 from retort.cli.base import argument, verb, wrapped
 from retort.cli.measuring import config_of_call
-from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, Claim, claims_of, prices_of
+from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
 from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
 from retort.cost.jobs import Jobs
-from retort.cost.overview import align, bills_of, hours_of, selected_exhibits, targets_of, with_models
+from retort.cost.overview import align, bills_of, hours_of, rounded, selected_exhibits, targets_of, with_models
 from retort.errors import RetortError
 from retort.figures.budget import draw_curves
 from retort.judgement.certainty import FIRST_RUNS
@@ -80,7 +80,8 @@ def budget(arguments: argparse.Namespace) -> int:
         _draw(config.folder / "papers", _curves(prices, claims, demands))
         return 0
     spent = prices.hours(begun, left=False)
-    runs = choose(demands, prices.hours, arguments.hours - spent)
+    # a student has the same seeds on all of its tasks, also on those that are begun
+    runs = choose(demands, lambda more: prices.hours(together(more, begun)), arguments.hours - spent)
     chosen = {demand.name for demand in demands if includes(runs, demand.runs)}
     runs = prices.with_what_is_free(together(runs, begun))
     now = {name: (tasks, _first(seeds, begun.get(name))) for name, (tasks, seeds) in runs.items()}
@@ -90,9 +91,9 @@ def budget(arguments: argparse.Namespace) -> int:
     planned, asked = prices.hours(runs), _hours(content, prices)
     trainings = sum(len(tasks) for tasks, _ in now.values())
     summary = (
-        f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; {asked:,.1f} hours "
-        f"as their jobs are cut now. All seeds of the choice take {planned:,.1f} of {arguments.hours:g} hours, and "
-        f"finished runs took {spent:,.1f}."
+        f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; {rounded(asked)} "
+        f"hours as their jobs are cut now. All seeds of the choice take {rounded(planned)} of {arguments.hours:g} "
+        f"hours, and finished runs took {rounded(spent)}."
     )
     first = f"It holds the first {FIRST_RUNS} seeds of what is new; {AGAIN}." if now != runs else ""
     print(*map(wrapped, filter(None, [summary, first, EXPECTED])), sep="\n")
@@ -152,12 +153,12 @@ def _hours(content: Mapping[str, Any], prices: Prices) -> float:
 
 def _rows(claims: Iterable[Claim], chosen: set[str]) -> list[list[str]]:
     """Return a table of the claims of each paper by what becomes of them, and the total."""
-    without, within, beyond = "no training", "in the budget", "not in the budget"
-    columns = [without, DECIDED, within, beyond, FAR, UNKNOWN, CANNOT]
+    within, beyond = "in the budget", "not in the budget"
+    columns = [WITHOUT, DECIDED, within, beyond, FAR, UNKNOWN, CANNOT]
     counts = defaultdict[str, Counter[str]](Counter)
     for claim in claims:
         state = within if f"{claim.paper}/{claim.name}" in chosen else beyond
-        column = claim.state if claim.state != OPEN else state if claim.runs else without
+        column = claim.state if claim.state != OPEN else state if claim.runs else WITHOUT
         for paper in (claim.paper, "total"):
             counts[paper][column] += 1
     total = counts.pop("total", Counter())

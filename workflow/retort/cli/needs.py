@@ -9,9 +9,9 @@ from functools import reduce
 from pathlib import Path
 
 from retort.cost.budget import NONE, Prices, Runs, together
-from retort.cost.overview import align, selected_exhibits
+from retort.cost.overview import align, rounded, selected_exhibits
 from retort.cost.speed import speed_of_device
-from retort.judgement.certainty import FIRST, LOOKS, assumed_by, level_of, outcome, shares_of
+from retort.judgement.certainty import FIRST, LOOKS, assumed_by, level_of_look, outcome, shares_of
 from retort.judgement.comparisons import NumberedCell, Reached
 from retort.judgement.judge import Key, Kind, Side, decide, ours, published, with_dev
 from retort.plan.plan import Plan
@@ -19,7 +19,7 @@ from retort.results import tidy
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
-from retort.study.cells import sent_tasks
+from retort.study.cells import sent_tasks, served
 from retort.study.questions import missing_for, runs_at_scale
 from retort.study.study import Study
 
@@ -29,6 +29,7 @@ SURER = 1.43  # times the deviations: (z(97.5 %) + z(80 %)) / z(97.5 %), so that
 DECIDED, OPEN = "decided", "open"  # by the scores that are there; by further runs
 FAR, UNKNOWN = "out of reach", "not printed"  # by more than 20 seeds; there is no printed difference to expect
 CANNOT = "not ours"  # its numbers are of others' models, or it has none
+WITHOUT = "no training"  # sizes, times of passes and quoted numbers are all that it reads
 EXPECTED = (
     f"Seeds: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim with a power of about 80 %, if differences "
     "are as printed, or as in the scores that are there, with the deviations that are printed, or assumed by the table "
@@ -81,7 +82,7 @@ def _needs(
     files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
     lines = {name: tidy.read(path) for name, path in files.items() if path.is_file()}
     own = with_dev(claim, ours(exhibits, tidy.for_claims(study, lines)))
-    if outcome(claim, own, assumed_by(study, paper), level_of(study, claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
+    if outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
         return DECIDED, {}
     trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
     once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}
@@ -165,21 +166,26 @@ def lines_of_claims(config: Config, names: list[str], flops: float | None) -> It
     """
     prices = prices_of(config, flops)
     plan, device = prices.plan, "GPU" if config.gpus else "CPU"
-    shown = {"/".join(key) for key in selected_exhibits(plan.study, names)}
-    tables = dict.fromkeys(sorted(shown), NONE)
+    shown, study = selected_exhibits(plan.study, names), plan.study
+    tables = {f"{paper}/{name}": NONE for paper, name in sorted(shown)}
     for cell in plan.cells:
         if (name := f"{cell.paper}/{cell.table}") in tables:
             tables[name] = together(tables[name], prices.whole(cell.student, [cell.task]))
-    claims = [claim for claim in claims_of(plan.study) if shown & {f"{claim.paper}/{table}" for table in claim.tables}]
+    for key in shown:  # a server scores one run of each of these
+        for student, task in served(study, study.exhibits[key]):
+            tables["/".join(key)] = together(tables["/".join(key)], {student: (frozenset([task]), 1)})
+    claims = [
+        claim for claim in claims_of(study) if tables.keys() & {f"{claim.paper}/{table}" for table in claim.tables}
+    ]
     for heading, runs_of, state_of in (
         ("claim", {f"{claim.paper}/{claim.name}": claim.runs for claim in claims}, [claim.state for claim in claims]),
-        ("table", tables, [""] * len(tables)),
+        ("table", tables, ["" if runs else WITHOUT for runs in tables.values()]),
     ):
         rows = [[heading, "seeds", f"{device} hours", "beside the others", ""]]
         every = prices.hours(reduce(together, runs_of.values(), NONE))
         for (name, runs), state in zip(runs_of.items(), state_of, strict=True):
             others = reduce(together, (other for key, other in runs_of.items() if key != name), NONE)
-            hours = [f"{prices.hours(runs):,.1f}", f"{every - prices.hours(others):,.1f}"] if runs else ["-", "-"]
+            hours = [rounded(prices.hours(runs)), rounded(every - prices.hours(others))] if runs else ["-", "-"]
             rows.append([name, str(most_seeds(runs) or "-"), *hours, state])
         yield from (*align(rows), "")
     yield f"Hours of what is still to run, each student trained alone. {EXPECTED}"

@@ -18,6 +18,8 @@ from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import difference
 
+PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # kinds of rules
+
 
 def rules_of(plan: Plan, estimates: Estimates | None = None) -> Rules:
     """Return the rules of a plan, with the jobs of companions, and of seeds, that the cost model allows.
@@ -98,6 +100,7 @@ class Jobs:
         self.rules, self.estimates = rules or rules_of(plan), Estimates(plan)
         self.known: dict[str, Job | None] = {}
         self.by_key: dict[str, Job] = {}
+        self._done: dict[str, bool] = {}
 
     def at(self, path: str) -> Job | None:
         """Return the job that makes a file or folder; None for a file of the study."""
@@ -115,6 +118,13 @@ class Jobs:
             self.by_key[key] = Job(rule, of, tuple(rule.input_paths(of)), self.estimates.of(rule, of))
         return self.by_key[key]
 
+    def is_done(self, job: Job) -> bool:
+        """Return whether a job is done; a table or page is not while what it reads is not, such as a further seed."""
+        if job.key not in self._done:
+            needs = filter(None, map(self.at, job.inputs if job.rule.kind in PRINTING else ()))
+            self._done[job.key] = job.done and all(map(self.is_done, needs))
+        return self._done[job.key]
+
     def behind(self, paths: Iterable[str], stop_at_done: bool = False, seen: set[str] | None = None) -> Iterator[Job]:
         """Yield the jobs that make these files, each once, and after the jobs that it depends on.
 
@@ -125,7 +135,7 @@ class Jobs:
         """
         seen = set() if seen is None else seen
         for job in filter(None, map(self.at, paths)):
-            if job.key not in seen and not (stop_at_done and job.done):
+            if job.key not in seen and not (stop_at_done and self.is_done(job)):
                 seen.add(job.key)
                 yield from self.behind(job.inputs, stop_at_done, seen)
                 yield job

@@ -12,14 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from retort.cost.jobs import Job, Jobs, rules_of
+from retort.cost.jobs import PRINTING, Job, Jobs, rules_of
 from retort.engine.attempts import failure
 from retort.errors import printable
 from retort.plan.plan import Plan
 from retort.rehearsal.in_process import run_job
 from retort.specs.config import read_config
 
-PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}
 LONG_AGO = (1, 1)  # access and modification time of what is made without some of its inputs
 
 

@@ -262,5 +262,9 @@ def assumed_by(study: Study, paper: str) -> Assumed:
 
 def level_of(study: Study, statement: Statement, side: Side) -> float:
     """Return the level at which a claim is decided: that of a look if the study has a budget."""
-    runs = max((cell.n for cell in _cells(statement, side).values()), default=0)
-    return LOOKS[runs > FIRST_RUNS] if study.config.budget else LEVEL
+    return level_of_look(statement, side) if study.config.budget else LEVEL
+
+
+def level_of_look(statement: Statement, side: Side) -> float:
+    """Return the level of the look at which a claim is: the first, or the last if it has more runs."""
+    return LOOKS[max((cell.n for cell in _cells(statement, side).values()), default=0) > FIRST_RUNS]

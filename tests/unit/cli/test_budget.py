@@ -1,0 +1,145 @@
+"""Tests of `retort budget`: its first choice, what it leaves out, and its second look at real scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.cli import main
+from retort.results.tidy import Status
+
+from tests.tiny.results import made
+from tests.tiny.variant import CLAIMS, TABLE, write_study
+
+MOOD, RATING = CLAIMS["a-beats-b"], "Pearson"
+# a second claim, of the abstract, on the other task
+TWO = {
+    "on-mood": MOOD,
+    "on-rating": {
+        **MOOD,
+        "where": "abstract",
+        **{side: [{**MOOD[side][0], "columns": [RATING]}] for side in ("cells", "than")},
+    },
+}
+PUBLISHED = {
+    "tiny-kd": {"Acc. %": [70.0, 1.0], RATING: [50.0, 1.0]},
+    "tiny-attention": {"Acc. %": [67.0, 1.0], RATING: [40.0, 1.0]},
+}
+ENOUGH = 100.0  # hours
+
+
+ENOUGH = 100.0  # hours
+FOR_ONE = 0.03  # hours that either claim takes at most, and both do not
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the configuration of a study with a claim on each task: on moods it takes more seeds than on ratings."""
+    monkeypatch.chdir(tmp_path)
+    return write_study(tmp_path / "study", table1={**TABLE, "published": PUBLISHED}, claims=TWO)
+
+
+def ask(config: dict[str, Any], hours: float, *options: str) -> dict[str, Any]:
+    """Ask for a budget with a configuration, and return the one that is written."""
+    Path("config.yaml").write_text(json.dumps(config))
+    assert main(["budget", str(hours), "--config", "config.yaml", *options]) == 0
+    written: dict[str, Any] = yaml.safe_load(Path("budget.yaml").read_text())
+    return written
+
+
+def seeds_of(written: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Return student -> task -> seeds of a budget that is written."""
+    runs = written["budget"]["runs"]
+    return {name: dict.fromkeys(run["tasks"], run["seeds"]) for name, run in runs.items() if name != "tiny-teacher"}
+
+
+def counted(said: str) -> dict[str, str]:
+    """Return the total of claims, by what becomes of them, as it is printed."""
+    lines = [re.split(r"  +", line) for line in said.splitlines()]
+    return dict(zip(lines[0][1:], next(line for line in lines if line[0] == "total")[1:], strict=True))
+
+
+def test_the_first_look_is_at_two_seeds_of_what_fits(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    both = dict.fromkeys(("mood", "rating"), 2)
+    assert seeds_of(ask(study, ENOUGH)) == {"tiny-attention": both, "tiny-kd": both}
+    said = capsys.readouterr().out
+    assert counted(said)["in the budget"] == "2"
+    assert "It holds the first 2 seeds" in said
+    assert ask(study, 0.001)["budget"]["runs"] == {}
+    assert counted(capsys.readouterr().out)["not in the budget"] == "2"
+
+
+@pytest.mark.parametrize(("weight", "task"), [("tiny=3", "rating"), ("abstract=0.1", "mood")])
+def test_a_weight_decides_which_claim_fits(study: dict[str, Any], weight: str, task: str) -> None:
+    one = {task: 2}
+    assert seeds_of(ask(study, FOR_ONE, "--weight", weight)) == {"tiny-attention": one, "tiny-kd": one}
+
+
+def test_what_is_left_out_says_so_with_its_price(study: dict[str, Any]) -> None:
+    written = ask(study, FOR_ONE)
+    lines, texts = made(written)
+    left = {(line.student, line.task) for line in lines if line.status is Status.LEFT_OUT}
+    assert {("tiny-kd", "mood"), ("tiny-attention", "mood")} <= left
+    assert not any(task == "rating" for _, task in left)
+    hours = written["budget"]["left_out"]["tiny-kd"]
+    assert hours > 0
+    assert f"not in the budget: tiny-kd takes {hours:.3g} hours more" in " ".join(texts["md"].lower().split())
+
+
+@pytest.mark.parametrize(
+    ("kd", "attention", "becomes", "seeds"),
+    [
+        ([0.70, 0.71], [0.50, 0.51], "decided", 2),
+        ([0.70, 0.75], [0.65, 0.66], "in the budget", 6),
+        ([0.70, 0.75], [0.69, 0.79], "out of reach", 2),
+    ],
+)
+def test_the_second_look_spends_what_is_left_where_claims_are_open(
+    study: dict[str, Any],
+    kd: list[float],
+    attention: list[float],
+    becomes: str,
+    seeds: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = ask(study, FOR_ONE, "--weight", "abstract=0.1")
+    assert seeds_of(first)["tiny-kd"] == {"mood": 2}
+    made(first, **{"tiny-kd": {"mood": kd}, "tiny-attention": {"mood": attention}})
+    capsys.readouterr()
+    second = ask(first, FOR_ONE, "--weight", "abstract=0.1")
+    said = capsys.readouterr().out
+    assert counted(said)[becomes] == "1"
+    assert seeds_of(second)["tiny-kd"] == {"mood": seeds}
+    left = next(re.finditer(r"([\d.]+)\s+hours\s+as their jobs are cut", said))[1]
+    assert (float(left) > 0) == (becomes == "in the budget")
+    if becomes == "in the budget":  # and after these seeds
+        made(second, **{"tiny-kd": {"mood": 3 * kd}, "tiny-attention": {"mood": 3 * attention}})
+        ask(second, FOR_ONE)
+        assert counted(capsys.readouterr().out)["decided"] == "1"
+
+
+def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any]) -> None:
+    Path("config.yaml").write_text(json.dumps(study))
+    assert main(["budget", "--curves", "--config", "config.yaml"]) == 0
+    for folder in ("study/papers", "study/papers/tiny"):
+        assert "tiny" in Path(folder, "budget.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "no hours are given"),
+        (["5", "--weight", "tinny=2"], "no paper is called 'tinny'; did you mean 'tiny'?"),
+        (["5", "--weight", "tiny=0"], "no number above 0"),
+    ],
+)
+def test_a_wrong_call_is_told(
+    study: dict[str, Any], arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("config.yaml").write_text(json.dumps(study))
+    assert main(["budget", *arguments, "--config", "config.yaml"]) == 2
+    assert line in capsys.readouterr().err
