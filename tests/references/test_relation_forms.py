@@ -159,8 +159,9 @@ def test_the_kernels_are_chosen_on_a_gpu() -> None:
 
 
 # bytes of shared memory that a program can have, by compute capability (CUDA C++ Programming Guide, technical data)
-SHARED_MEMORY = {80: 163 * 1024, 86: 99 * 1024, 90: 227 * 1024}
+SHARED_MEMORY = {80: 163 * 1024, 86: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024}
 SPILLS = {"bfloat16": 144, "float32": 720}  # bytes of a thread, at most: those of `gradient` at 64 x 64 on sm_80
+LATER = {90: 128, 100: 0}  # the same on later GPUs
 
 
 @needs_triton
@@ -174,5 +175,5 @@ def test_the_kernels_fit_a_gpu_and_hardly_spill(capability: int, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     for name, taken in json.loads(done.stdout)[str(capability)].items():
         assert taken["registers"] <= 255, name
-        assert taken["spills"] <= SPILLS["bfloat16" if "bfloat16" in name else "float32"], name
+        assert taken["spills"] <= LATER.get(capability, SPILLS["bfloat16" if "bfloat16" in name else "float32"]), name
         assert taken["shared"] <= SHARED_MEMORY[capability], name

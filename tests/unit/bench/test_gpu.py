@@ -13,22 +13,44 @@ from retort.errors import RetortError
 from retort.specs.model import Architecture
 
 
-@pytest.mark.slow
-def test_everything_is_measured_beside_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calibrate on a small model."""
     small = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
     monkeypatch.setattr(measuring, "SHAPES", {"cpu": (small, 2, 4)})
     monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
     monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small", "forked_processes")
+def test_everything_is_measured_beside_its_prediction(tmp_path: Path) -> None:
     said = list(gpu.lines("cpu", tmp_path / "gpu.json"))
     found = json.loads((tmp_path / "gpu.json").read_text())
     assert [each["agrees"] for each in found["kernels"]] == [True] * 2 * len(gpu.HEAD_SIZES)
     assert [each["companions"] for each in found["steps"]] == [1] * len(gpu.SHAPES) + list(gpu.COMPANIONS)
     assert all(min(each["seconds"], each["predicted_seconds"], each["flops"]) > 0 for each in found["steps"])
     assert found["resumed"] == 0
+    assert found["apart"] <= 1e-6
     assert found["loaded"] > 0
-    assert "kernels agree, a resumed training goes on in the same numbers" in found["verdict"]
+    assert found["left_out"] == []
+    same = "a resumed training goes on in the same numbers; two processes give the gradients of one"
+    assert f"kernels agree; {same}" in found["verdict"]
     assert said[-1].startswith(found["verdict"])
+
+
+def test_parts_that_do_not_fit_the_limit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 10_000, 10))  # each look at the clock is ten seconds later
+    monkeypatch.setattr(gpu.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr(gpu, "kernel", lambda *_: {"head_sizes": [1, 1], "type": "x", "error": 0, "error_of_plain": 0,
+                                                   "time": 1, "agrees": True})  # fmt: skip
+    said = list(gpu.lines("cpu", tmp_path / "gpu.json", limit=60))
+    found = json.loads((tmp_path / "gpu.json").read_text())
+    assert len(found["kernels"]) == 2  # parts begin at 10, 30 and 50 s
+    assert "two processes" in found["left_out"]
+    assert said[-2].startswith("Not measured, for want of time: heads of")
+    assert found["verdict"].endswith("kernels agree.")
 
 
 def test_steps_on_a_gpu_are_those_of_the_papers_in_each_precision() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from retort.cost import speed
-from retort.cost.speed import GUESSED, Speed, Work, speed_of_device
+from retort.cost.speed import GUESSED, Speed, Work, guess, speed_of_device
 from retort.errors import RetortError
 from retort.specs.config import ROOT, read_config
 
@@ -52,13 +52,19 @@ def test_a_calibration_counts_if_it_says_something_of_the_jobs(
     calibrated(device)
     config = read_config({"precision": precision, **keys})
     origin = f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22"
-    expected = GUESSED[config.gpus > 0] if start is None else Speed(2e9, 3e9, start, origin, 0.5)
+    guessed = guess(config.gpus > 0, precision)
+    guessed = guessed if config.cluster else replace(guessed, start=speed.FORK)
+    expected = guessed if start is None else Speed(2e9, 3e9, start, origin, 0.5, speed.MEASURED_WITHIN)
     assert speed_of_device(None, config.gpus > 0, config) == expected
 
 
 def test_without_a_calibration_it_is_a_guess_or_what_the_user_says() -> None:
     config = read_config({"precision": "bfloat16"})
-    assert speed_of_device(None, gpu=False, config=config) == GUESSED[False]
+    found = speed_of_device(None, gpu=False, config=config)
+    assert found == replace(GUESSED[False], start=speed.FORK)
+    in_float32 = speed_of_device(None, gpu=False, config=read_config({"precision": "float32"}))
+    work = Work(flops=1e12, traffic=1e11)
+    assert in_float32.hours(work, jobs=0) == speed.FLOAT32 * found.hours(work, jobs=0)
     assert speed_of_device(2e9, gpu=False, config=config).flops == 2e9
     FILE.write_text('{"flops": "many"}')
     with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):

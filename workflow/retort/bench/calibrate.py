@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from retort.atomic import write_json
+from retort.bench.steps import SUPERVISED, Models, Shape, Training, wait
 from retort.cost import losses, work
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.models import build
 from retort.objectives.relation_forms.choice import relation_divergence
 from retort.objectives.relations import token_weights
 from retort.provenance import environment
@@ -67,12 +67,6 @@ def further_latencies(network: Any, settings: ProfileSettings, device: str) -> d
     return times
 
 
-def wait(device: str) -> None:
-    """Wait until the device has finished all queued work."""
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
 SECONDS = 20.0  # for how long steps are measured
 LEAST = 3  # the fewest steps that are measured, however slow they are
 MOVED = {"cuda": 1 << 28, "cpu": 1 << 24}  # elements of a tensor that is larger than any cache
@@ -80,7 +74,7 @@ MOVED = {"cuda": 1 << 28, "cpu": 1 << 24}  # elements of a tensor that is larger
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
 IMPORTED = """import torch, snakemake.script, transformers.models.bert.modeling_bert, retort.stages.distill
 torch.zeros(1, device='{device}')"""
-VOCABULARY = 1000
+VOCABULARY = 1000  # small: an update of embeddings is no matrix product
 # what is measured on a device: (architecture, rows per step, tokens per row)
 SHAPES = {
     "cuda": (Architecture(layers=6, heads=12, hidden=768, intermediate=3072), 32, 128),
@@ -109,26 +103,13 @@ def _mean_seconds(act: Callable[[], None], seconds: float) -> float:
 
 
 def _step_seconds(device: str, precision: str, seconds: float) -> float:
-    """Return the seconds of a training step: a forward pass, a backward pass and an update.
-
-    The embeddings are small and frozen, because their update is no matrix product.
-    """
+    """Return the seconds of a training step: a forward pass, a backward pass and an update."""
     architecture, batch, length = SHAPES[device]
-    torch.manual_seed(0)
-    model = build.bert(architecture, VOCABULARY, add_pooling_layer=False)
-    model.embeddings.requires_grad_(False)
-    model.to(device)
-    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
-    input_ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
+    shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
+    training = Training(Models(shape, device), [SUPERVISED])
 
     def step() -> None:
-        with float32_products(precision):
-            with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-                hidden = model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).last_hidden_state
-                loss = hidden.float().pow(2).mean()
-            loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        training.step()
         wait(device)
 
     return _mean_seconds(step, seconds)

@@ -8,39 +8,40 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import time
 import timeit
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from retort.atomic import write_json
-from retort.batch import Batch
 from retort.bench.calibrate import calibrate
-from retort.bench.objective_costs import ROWS, SCHEDULE, Setting, batch_of, peak, seconds
+from retort.bench.steps import SCHEDULE, SUPERVISED, Models, Shape, Training, peak, seconds
 from retort.cost import losses, memory, work
 from retort.cost.speed import GUESSED, STORED, Speed, Work
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
+from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.models import build
-from retort.models.recorder import Recorder
-from retort.objectives import loss_of
 from retort.objectives.relation_forms.choice import TOLERANCE, Problem, choose_ahead, form_on
 from retort.objectives.relation_forms.in_pytorch import Form, plain
 from retort.provenance import environment
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
-from retort.training import checkpoint, optim
+from retort.training import checkpoint
+from retort.training.how import processes
+from retort.training.how.launch import on_every_gpu
 
 OUTPUT = Path("results/bench/gpu.json")
+LIMIT = 600.0  # seconds
 HEAD_SIZES = ((8, 16), (16, 16), (32, 64), (64, 64))  # of student and teacher
 STUDENTS = {384: Architecture(layers=6, heads=12, hidden=384, intermediate=1536)}
 STUDENTS[768] = Architecture(layers=6, heads=12, hidden=768, intermediate=3072)
@@ -51,20 +52,8 @@ SMALL = (
     Architecture(layers=2, heads=4, hidden=64, intermediate=64),
 )
 BERT, XLM_R = 30522, 250002  # tokens of their vocabularies
+SAME = 1e-4  # relative difference of gradients of one process and of two, at most
 MOST_APART = 2.0  # a prediction that is further from the measurement is told in the verdict
-
-
-class Shape(NamedTuple):
-    """A training step: its models, rows and tokens, and how many students share a pass of the teacher."""
-
-    name: str
-    student: Architecture
-    teacher: Architecture | None
-    vocabulary: int
-    rows: int
-    length: int
-    precision: str = "bfloat16"
-    companions: int = 1
 
 
 # MiniLMv2's relations of one layer (Wang et al., 2021), and a fine-tuning
@@ -110,58 +99,11 @@ def shapes_on(device: str) -> list[Shape]:
 def terms_of(shape: Shape) -> list[TermSettings]:
     """Return the loss of a step: three relations of the last layers, or labels."""
     if shape.teacher is None:
-        return [TermSettings(objective="supervised", version=1, pairs=[], weight=1.0, options={})]
+        return [SUPERVISED]
     heads = 48 if shape.teacher.hidden % 48 == shape.student.hidden % 48 == 0 else shape.teacher.heads
     options = {**catalogue.objectives()["relations"].options, "pairs": ["q-q", "k-k", "v-v"], "heads": heads}
     layers = [(shape.student.layers, shape.teacher.layers)]
     return [TermSettings(objective="relations", version=1, pairs=layers, weight=1.0, options=options)]
-
-
-class Training:
-    """Students of one teacher on one batch, as the workflow trains companions.
-
-    Args:
-        shape: the step.
-        device: 'cpu' or 'cuda'.
-    """
-
-    def __init__(self, shape: Shape, device: str) -> None:
-        torch.manual_seed(1)
-        self.shape, self.device = shape, device
-        teacher = shape.teacher or shape.student
-        setting = Setting(teacher, shape.student, shape.rows, shape.length, shape.precision, device, 1)
-        self.batch: Batch = batch_of(setting, language=False, vocabulary=shape.vocabulary)
-        own, *students = (
-            build.bert(each, shape.vocabulary, "classification", 3)
-            for each in (teacher, *[shape.student] * shape.companions)
-        )
-        self.teacher, self.students = own.eval().to(device), [each.train().to(device) for each in students]
-        student_shape, teacher_shape = (build.shape_of(each, 3) for each in (self.students[0], self.teacher))
-        self.loss = loss_of(terms_of(shape), student_shape, teacher_shape, ROWS).to(device)
-        self.parameters = [optim.parameters(student) for student in self.students]
-        self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
-
-    def step(self) -> None:
-        """Take a step with each student, after one pass of the teacher."""
-        keys, precision = [self.loss.reads(side) for side in ("student", "teacher")], self.shape.precision
-        autocast = torch.autocast(self.device, torch.bfloat16, enabled=precision == "bfloat16")
-        with float32_products(precision), ExitStack() as stack:
-            theirs: Any = {}
-            if self.shape.teacher:
-                recorder = stack.enter_context(closing(Recorder(self.teacher, keys[1])))
-                with torch.no_grad(), autocast:
-                    theirs = recorder(self.batch)
-            for student, optimiser in zip(self.students, self.optimisers, strict=True):
-                with closing(Recorder(student, keys[0])) as own:
-                    with autocast:
-                        loss = self.loss(own(self.batch), theirs, self.batch)[0]
-                    loss.backward()
-                optimiser.step()
-                optimiser.zero_grad(set_to_none=True)
-
-    def weights(self) -> torch.Tensor:
-        """Return all weights of the first student as one vector."""
-        return torch.cat([parameter.detach().flatten() for parameter in self.parameters[0].values()])
 
 
 def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
@@ -182,7 +124,7 @@ def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
 
 def measure(shape: Shape, device: str, speed: Speed) -> Step:
     """Measure a step: the shortest of three, after one that warms up."""
-    training = Training(shape, device)
+    training = Training(Models(shape, device), terms_of(shape))
     training.step()
     taken = min(seconds(training.step, device) for _ in range(3))
     held = peak(training.step, device)
@@ -192,30 +134,29 @@ def measure(shape: Shape, device: str, speed: Speed) -> Step:
     return Step(shape.name, precision, companions, taken, expected, gigabytes, size / 1e9, flops / taken)
 
 
-def kernels(device: str) -> Iterator[dict[str, Any]]:
-    """Yield, for each head size and type, the errors of the form that runs here, of `plain`, and the ratio of times.
+def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str, Any]:
+    """Return the errors of the form that runs here, and of `plain`, for a head size and a type, and the ratio of times.
 
     Errors are relative to float64, the largest of those of the loss and its gradients, as norms.
     """
     place = torch.device(device)
     form, heads, length = form_on(place), 48 if device == "cuda" else 2, 512 if device == "cuda" else 24
-    for (own, other), dtype in itertools.product(HEAD_SIZES, TOLERANCE):
-        problem = Problem.draw((4, length, own * heads, other * heads, heads), dtype, True, place)
-        with float32_products("float32"):
-            exact = problem.wide().solve(plain)
-            errors = [
-                max(float((x - y).norm() / y.norm()) for x, y in zip(problem.solve(each), exact, strict=True))
-                for each in (form, plain)
-            ]
-        times = [_shortest(problem, each) for each in (form, plain)]
-        yield {
-            "head_sizes": [own, other],
-            "type": str(dtype).removeprefix("torch."),
-            "error": errors[0],
-            "error_of_plain": errors[1],
-            "time": times[0] / times[1],
-            "agrees": errors[0] <= max(TOLERANCE[dtype], 2 * errors[1]),
-        }
+    problem = Problem.draw((4, length, sizes[0] * heads, sizes[1] * heads, heads), dtype, True, place)
+    with float32_products("float32"):
+        exact = problem.wide().solve(plain)
+        errors = [
+            max(float((x - y).norm() / y.norm()) for x, y in zip(problem.solve(each), exact, strict=True))
+            for each in (form, plain)
+        ]
+    times = [_shortest(problem, each) for each in (form, plain)]
+    return {
+        "head_sizes": list(sizes),
+        "type": str(dtype).removeprefix("torch."),
+        "error": errors[0],
+        "error_of_plain": errors[1],
+        "time": times[0] / times[1],
+        "agrees": errors[0] <= max(TOLERANCE[dtype], 2 * errors[1]),
+    }
 
 
 def _shortest(problem: Problem, form: Form) -> float:
@@ -225,7 +166,8 @@ def _shortest(problem: Problem, form: Form) -> float:
 
 def resumed(device: str) -> float:
     """Return how far weights of a resumed step are from those of the step that was not interrupted: 0 if equal."""
-    training = Training(shapes_on(device)[0], device)
+    shape = shapes_on(device)[0]
+    training = Training(Models(shape, device), terms_of(shape))
     training.step()
     own, optimiser = training.parameters[0], training.optimisers[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -252,37 +194,107 @@ def loaded(device: str) -> float:
     return blocks * length / taken
 
 
-def lines(device: str, output: Path = OUTPUT) -> Iterator[str]:
-    """Measure everything on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
+@on_every_gpu
+def gradients(job: Job, shape: Shape, file: str) -> None:
+    """Write the gradients of a step without dropout, of which each process of the job computes its rows."""
+    models, rows = Models(shape, job.device), shape.rows // job.processes
+    models.students[0].eval()
+    models.batch = models.batch.part(job.rank * rows, (job.rank + 1) * rows).to(job.device)
+    own = Training(models, terms_of(shape)).gradients() / job.processes
+    if processes.are_several():
+        processes.add_up([own])
+    if job.writes:
+        save_file({"gradients": own.cpu()}, file)
+
+
+def apart(device: str) -> float:
+    """Return how far the gradients of two processes are from those of one, relative to these; NCCL joins two GPUs."""
+    shape = shapes_on(device)[0]._replace(rows=4, precision="float32")
+    with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w", encoding="utf-8") as log:
+        for count in (1, 2):
+            gradients(Job("bench gpu", log, gpu=device == "cuda", gpus=count), shape, f"{folder}/{count}")
+        one, two = (load_file(f"{folder}/{count}")["gradients"] for count in (1, 2))
+    return float((two - one).norm() / one.norm())
+
+
+def lines(device: str, output: Path = OUTPUT, limit: float = LIMIT) -> Iterator[str]:
+    """Measure on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
+
+    Args:
+        device: 'cpu' or 'cuda'.
+        output: the file.
+        limit: seconds; a part that would end later, if it took as long as the longest before it, is left out and told.
 
     Raises:
         RetortError: there is no GPU and one is asked for.
     """
     if device == "cuda" and not torch.cuda.is_available():
         raise RetortError(f"torch {torch.__version__} sees no GPU", "run it on a node that has one")
-    gpu = device == "cuda"
-    if not gpu:
+    if device == "cpu":
         torch.set_num_threads(1)  # as in a training job of the workflow
-    found: dict[str, Any] = environment(device, torch.get_num_threads())
-    form = choose_ahead(torch.device(device)) or "cached: a CPU"
-    yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
-    found["kernels"] = []
-    for each in kernels(device):
-        found["kernels"].append(each)
-        errors = f"error {each['error']:.1e}, plain {each['error_of_plain']:.1e}"
-        yield f"heads of {each['head_sizes']}, {each['type']}: {errors}, time {each['time']:.2f}"
-    precision = "bfloat16" if gpu else "float32"
-    achieved = calibrate(precision, gpu, STORED if gpu else output.with_name("calibration.json"), 20.0 if gpu else 0.1)
-    speed, found["flops"], found["steps"] = replace(GUESSED[gpu], flops=achieved), achieved, []
-    for shape in shapes_on(device):
-        step = measure(shape, device, speed)
-        found["steps"].append(vars(step))
-        yield in_words(step)
-    found["loaded"], found["resumed"] = loaded(device), resumed(device)
-    yield f"{found['loaded']:.2g} tokens a second from one process; a resumed step differs by {found['resumed']:.1g}"
+    found: dict[str, Any] = {**environment(device, torch.get_num_threads()), "kernels": [], "steps": [], "left_out": []}
+    end, longest = time.monotonic() + limit, 0.0
+    for name, part in _parts(device, found, output):
+        began = time.monotonic()
+        if began + longest > end:
+            found["left_out"].append(name)
+            continue
+        yield from part()
+        longest = max(longest, time.monotonic() - began)
+    if found["left_out"]:
+        yield f"Not measured, for want of time: {', '.join(found['left_out'])}."
     found["verdict"] = verdict(found)
     write_json(output, found)
     yield f"{found['verdict']} Send {output} if you like."
+
+
+def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[str, Callable[[], Iterable[str]]]]:
+    """Yield what is measured by name: functions that add it to what is found, and return lines for the terminal."""
+    gpu = device == "cuda"
+
+    def chosen() -> Iterator[str]:
+        form = choose_ahead(torch.device(device)) or "cached: a CPU"
+        yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
+
+    def of_kernel(sizes: tuple[int, int], dtype: torch.dtype) -> Iterator[str]:
+        found["kernels"].append(each := kernel(device, sizes, dtype))
+        errors = f"error {each['error']:.1e}, plain {each['error_of_plain']:.1e}"
+        yield f"heads of {sizes}, {each['type']}: {errors}, time {each['time']:.2f}"
+
+    def calibrated() -> Iterator[str]:
+        file, lasting = (STORED, 20.0) if gpu else (output.with_name("calibration.json"), 0.1)
+        found["flops"] = calibrate("bfloat16" if gpu else "float32", gpu, file, lasting)
+        yield f"{found['flops'] / 1e12:.2g} TFLOP/s in training, for `retort cost`"
+
+    def of_step(shape: Shape) -> Iterator[str]:
+        speed = replace(GUESSED[gpu], flops=found.get("flops", GUESSED[gpu].flops))
+        found["steps"].append(vars(step := measure(shape, device, speed)))
+        yield in_words(step)
+
+    def go_on() -> Iterator[str]:
+        found["resumed"] = resumed(device)
+        yield f"a resumed step differs by {found['resumed']:.1g}"
+
+    def of_two() -> Iterator[str]:
+        found["apart"] = apart(device)
+        yield f"gradients of two processes differ from those of one by {found['apart']:.1g}"
+
+    def loads() -> Iterator[str]:
+        found["loaded"] = loaded(device)
+        yield f"{found['loaded']:.2g} tokens a second from one process"
+
+    yield "the form of relations", chosen
+    yield from (
+        (f"heads of {sizes} in {dtype}", partial(of_kernel, sizes, dtype))
+        for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE)
+    )
+    yield "the speed", calibrated
+    yield "saving and resuming", go_on
+    if not gpu or torch.cuda.device_count() > 1:
+        yield "two processes", of_two
+    yield "loading", loads
+    for shape in shapes_on(device):
+        yield f"{shape.name} ({shape.precision}, {shape.companions})", partial(of_step, shape)
 
 
 def in_words(step: Step) -> str:
@@ -294,13 +306,17 @@ def in_words(step: Step) -> str:
 
 
 def verdict(found: dict[str, Any]) -> str:
-    """Return what was found, in a sentence or two."""
+    """Return what was found, in a sentence."""
     wrong = [each for each in found["kernels"] if not each["agrees"]]
-    ratios = [each["seconds"] / each["predicted_seconds"] for each in found["steps"]]
-    apart = sum(not 1 / MOST_APART <= ratio <= MOST_APART for ratio in ratios)
-    kernels_said = f"{len(wrong)} of {len(found['kernels'])} kernels are too far off" if wrong else "kernels agree"
-    resumes = "a resumed training goes on in the same numbers" if not found["resumed"] else "a resumed step differs"
-    return (
-        f"On {found['device']}, {kernels_said}, {resumes}, and {apart} of {len(ratios)} steps take more than "
-        f"{MOST_APART:g} times as long, or as short, as predicted (median {sorted(ratios)[len(ratios) // 2]:.2g})."
-    )
+    said = [f"{len(wrong)} of {len(found['kernels'])} kernels are too far off" if wrong else "kernels agree"]
+    if "resumed" in found:
+        said += ["a resumed step differs" if found["resumed"] else "a resumed training goes on in the same numbers"]
+    if "apart" in found:
+        said += [f"two processes {'differ from' if found['apart'] > SAME else 'give the gradients of'} one"]
+    if ratios := sorted(each["seconds"] / each["predicted_seconds"] for each in found["steps"]):
+        beyond = sum(not 1 / MOST_APART <= ratio <= MOST_APART for ratio in ratios)
+        said += [
+            f"{beyond} of {len(ratios)} steps take more than {MOST_APART:g} times as long, or as short, as predicted "
+            f"(median {ratios[len(ratios) // 2]:.2g})"
+        ]
+    return f"On {found['device']}, {'; '.join(said)}."

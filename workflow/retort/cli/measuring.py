@@ -68,7 +68,7 @@ def _bench_gpu() -> int:
 
 
 SIZES = "layers,heads,hidden,intermediate"
-BATCH = 16  # examples of a step that is timed
+BATCH, VOCABULARY = 16, 30522  # of a step that is timed: examples; tokens of BERT's vocabulary
 
 
 def _read_sizes(text: str) -> Architecture:
@@ -96,16 +96,16 @@ def bench(arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         if name not in known:
             raise unknown("objective", name, known)
-    sizes = _read_sizes(arguments.teacher), _read_sizes(arguments.student)
+    student, teacher = _read_sizes(arguments.student), _read_sizes(arguments.teacher)
     from retort.bench import objective_costs as measured  # late: it imports torch
+    from retort.bench.steps import Shape
 
-    precision = config_of(arguments).resolved_precision()
+    shape = Shape("", student, teacher, VOCABULARY, BATCH, arguments.length, config_of(arguments).resolved_precision())
+    names = arguments.names or list(known)
     for device in measured.DEVICES:
-        setting = measured.Setting(*sizes, BATCH, arguments.length, precision, device, arguments.repeats)
-        names = arguments.names or list(known)
-        costs = measured.measure(setting, names)
-        with tqdm(costs, total=measured.count(names), unit=" objectives", leave=False, disable=None) as bar:
-            for line in measured.lines(setting, iter(bar)):
+        with tqdm(total=sum(map(len, map(measured.mappings_of, names))), leave=False, disable=None) as bar:
+            for line in measured.lines(shape, device, names, arguments.repeats):
                 bar.write(line)
+                bar.update(line.startswith("| "))
         print(flush=True)
     return 0

@@ -12,6 +12,7 @@ from retort.provenance import processor
 from retort.specs.config import Config
 
 STORED = Path("results/calibration.json")
+GUESS_WITHIN, MEASURED_WITHIN = 1.5, 1.2  # hours may be this many times more, or fewer
 HINT = "measure it with --calibrate or give it with --flops"
 
 
@@ -51,6 +52,7 @@ class Speed:
         origin: where the numbers come from.
         relations: the time of relations, relative to moving their bytes at `bandwidth`: below 1 if kernels never write
             them to memory.
+        within: hours may be this many times more, or fewer.
     """
 
     flops: float
@@ -58,6 +60,7 @@ class Speed:
     start: float
     origin: str
     relations: float = 1.0
+    within: float = GUESS_WITHIN
 
     def hours(self, work: Work, jobs: int = 1) -> float:
         """Return the hours that jobs with this work in total take on one device, one after another."""
@@ -75,13 +78,13 @@ class Speed:
 # kernels compute for each number of a relation: some ten exponentials and a hundred other operations in registers,
 # where the plain form moves 80 bytes. `retort bench gpu` measures it.
 BY_KERNELS = 0.25
-GUESS_WITHIN, MEASURED_WITHIN = 1.5, 1.2  # hours may be this many times more, or fewer
 FORK = 1.0  # seconds to start a job as a fork of a process that has imported all that it needs
 # first guesses if jobs run on a GPU (True) or not
 GUESSED = {
     True: Speed(60e12, 1.3e12, 15.0, f"a guess for a GPU of the A100 class at a fifth of its peak in bfloat16; {HINT}"),
-    False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU with bfloat16 instructions; {HINT}"),
+    False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU; {HINT}"),
 }
+FLOAT32 = 2.0  # times as long as in bfloat16 take the trainings of the pocket study on a CPU
 # the same for the H100 class; only `retort cost` tells its hours, no job is planned with it
 H100 = Speed(200e12, 2.2e12, 15.0, "a guess for a GPU of the H100 class at a fifth of its peak in bfloat16")
 
@@ -97,12 +100,18 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     Raises:
         RetortError: the stated speed is not positive, or a file holds no calibration.
     """
-    speed = _measured(gpu, config) or GUESSED[gpu]
+    speed = _measured(gpu, config) or guess(gpu, config.resolved_precision())
+    speed = speed if config.cluster else replace(speed, start=FORK)
     if flops is None:
         return speed
     if not flops > 0:
         raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
     return replace(speed, flops=flops, origin="given with --flops")
+
+
+def guess(gpu: bool, precision: str) -> Speed:
+    """Return the guess for a device; on a CPU, that for bfloat16 instructions where these are used."""
+    return GUESSED[gpu] if gpu or precision == "bfloat16" else GUESSED[gpu].at(1.0, faster=1 / FLOAT32)
 
 
 def _measured(gpu: bool, config: Config) -> Speed | None:
@@ -127,4 +136,4 @@ def _measured(gpu: bool, config: Config) -> Speed | None:
         ) from None
     known = gpu or config.cluster or device == f"cpu: {processor()}"
     counts = known and gpu != device.startswith("cpu: ") and precision == config.resolved_precision()
-    return Speed(flops, bandwidth, start if config.cluster else FORK, origin, relations) if counts else None
+    return Speed(flops, bandwidth, start, origin, relations, MEASURED_WITHIN) if counts else None

@@ -1,0 +1,166 @@
+"""Training steps of made models on a made batch, of which time, memory and gradients are measured."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from retort import machine
+from retort.batch import Batch
+from retort.models import build
+from retort.models.recorder import Recorder
+from retort.objectives import loss_of
+from retort.objectives.base import TrainingRows
+from retort.settings.trainings import TermSettings
+from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
+from retort.training import optim
+
+NUM_LABELS, MASKED = 3, 0.15
+LANGUAGE = "masked-lm"  # the head whose labels are tokens
+SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
+# the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
+ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
+
+
+SUPERVISED = TermSettings(objective="supervised", version=1, pairs=[], weight=1.0, options={})
+
+
+class Shape(NamedTuple):
+    """A training step: its models, rows and tokens, and how many students share a pass of the teacher."""
+
+    name: str
+    student: Architecture
+    teacher: Architecture | None
+    vocabulary: int
+    rows: int
+    length: int
+    precision: str = "bfloat16"
+    companions: int = 1
+
+
+class Models:
+    """A teacher, its students and a batch, in every second row of which the last tenth is padding.
+
+    Args:
+        shape: the step.
+        device: 'cpu' or 'cuda'.
+        head: 'classification', or `LANGUAGE` for a head that sees the masked positions.
+    """
+
+    def __init__(self, shape: Shape, device: str, head: str = "classification") -> None:
+        torch.manual_seed(1)
+        self.shape, self.device = shape, device
+        self.num_labels = shape.vocabulary if head == LANGUAGE else NUM_LABELS
+        sizes = (shape.teacher or shape.student, *[shape.student] * shape.companions)
+        teacher, *students = (build.bert(each, shape.vocabulary, head, NUM_LABELS) for each in sizes)
+        self.teacher, self.students = teacher.eval().to(device), [each.train().to(device) for each in students]
+        self.batch = _batch(shape, head).to(device)
+
+
+def _batch(shape: Shape, head: str) -> Batch:
+    """Draw random tokens with labels: one for each masked position, or one for each row."""
+    draw = torch.Generator().manual_seed(1)
+    input_ids = torch.randint(shape.vocabulary // 30, shape.vocabulary, (shape.rows, shape.length), generator=draw)
+    attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
+    attention_mask[::2, shape.length - shape.length // 10 :] = False
+    labels, positions = torch.randint(NUM_LABELS, (shape.rows,), generator=draw), None
+    if head == LANGUAGE:
+        positions = torch.arange(0, input_ids.numel(), round(1 / MASKED))
+        labels = input_ids.flatten()[positions]
+    return Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, torch.arange(shape.rows), positions)
+
+
+class Training:
+    """Students of one teacher on one batch, as the workflow trains companions.
+
+    Args:
+        models: the models and the batch.
+        terms: the terms of the loss; none for a zero loss of the logits, so that both models run up to their heads.
+
+    Raises:
+        RetortError: the loss does not fit the models.
+    """
+
+    def __init__(self, models: Models, terms: list[TermSettings]) -> None:
+        self.models, self.loss = models, None
+        if terms:
+            student, teacher = (
+                build.shape_of(each, models.num_labels) for each in (models.students[0], models.teacher)
+            )
+            self.loss = loss_of(terms, student, teacher, ROWS).to(models.device)
+        further = [self.loss] if self.loss else []
+        self.parameters = [optim.parameters(student, *further) for student in models.students]
+        self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
+
+    def backward(self) -> Iterator[int]:
+        """Yield the number of each student as soon as it has its gradients, after one pass of the teacher."""
+        models, precision = self.models, self.models.shape.precision
+        keys = [self.loss.reads(side) if self.loss else {("logits", None)} for side in ("student", "teacher")]
+        autocast = torch.autocast(models.device, torch.bfloat16, enabled=precision == "bfloat16")
+        with machine.float32_products(precision), ExitStack() as stack:
+            theirs: Any = {}
+            if models.shape.teacher:
+                recorder = stack.enter_context(closing(Recorder(models.teacher, keys[1])))
+                with torch.no_grad(), autocast:
+                    theirs = recorder(models.batch)
+            for number, student in enumerate(models.students):
+                with closing(Recorder(student, keys[0])) as own:
+                    with autocast:
+                        ours = own(models.batch)
+                        loss = self.loss(ours, theirs, models.batch)[0] if self.loss else 0 * ours["logits", None].sum()
+                    loss.backward()
+                yield number
+
+    def step(self) -> None:
+        """Take a step with each student."""
+        for number in self.backward():
+            self.optimisers[number].step()
+            self.optimisers[number].zero_grad(set_to_none=True)
+
+    def gradients(self) -> torch.Tensor:
+        """Return all gradients of the first student as one vector."""
+        next(self.backward())
+        own = self.parameters[0].values()
+        return torch.cat([parameter.grad.flatten() for parameter in own if parameter.grad is not None])
+
+    def weights(self) -> torch.Tensor:
+        """Return all weights of the first student as one vector."""
+        return torch.cat([parameter.detach().flatten() for parameter in self.parameters[0].values()])
+
+
+def wait(device: str) -> None:
+    """Wait until the device has finished all queued work."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def seconds(run: Callable[[], None], device: str) -> float:
+    """Measure the time of a step in seconds, including the work that it queues on the device."""
+    wait(device)
+    start = time.perf_counter()
+    run()
+    wait(device)
+    return time.perf_counter() - start
+
+
+def peak(run: Callable[[], None], device: str) -> float | None:
+    """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
+
+    On a CPU, return None outside Linux, where the peak cannot be reset.
+    """
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        return float(torch.cuda.max_memory_allocated())
+    if not machine.reset_max_rss():
+        return None
+    run()
+    return machine.max_rss_mb() * 1024**2
