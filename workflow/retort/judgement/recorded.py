@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from retort.formatters import number as formatted
-from retort.judgement.certainty import DRAWS, SEED, Outcome, assumed_by, drawn_means
+from retort.judgement.certainty import DRAWS, SEED, assumed_by, drawn_means
 from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Key, Kind, Side
+from retort.judgement.judge import Key, Side
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Recording
 from retort.specs.printed import Number
@@ -146,28 +146,16 @@ class Longer:
     Args:
         conditions: its length, as text.
         tasks: the tasks that both runs have.
-        runs: its runs of each student.
+        recording: the recorded run.
         short: the numbers of the other run on these tasks.
         long: its own numbers on them.
     """
 
     conditions: str
     tasks: list[str]
-    runs: int
+    recording: Recording
     short: Side
     long: Side
-
-
-def turns(found: Outcome, short: Outcome, long: Outcome) -> bool:
-    """Return whether a claim that a run decides turns with length.
-
-    Args:
-        found: the outcome on all tasks of the shorter run.
-        short: that on the tasks that both runs have.
-        long: that of the longer run on them.
-    """
-    decided = any(one.kind in (Kind.HOLDS, Kind.FAILS) for one in (found, short, long))
-    return decided and None not in (short.leans, long.leans) and short.leans is not long.leans
 
 
 # --- the order of rows
@@ -243,9 +231,9 @@ def order_of(study: Study, paper: str, table: str, recording: Recording) -> Orde
     low, high = np.quantile(np.nan_to_num(rhos), (0.025, 0.975))
     places = [rankdata([-mean for mean in means], method="min").astype(int).tolist() for means in (here, there)]
     ran = recording.replacements.get("tasks")
-    known = [task for (_, name), of in scored.items() if len(names) > 1 or name in names for task, _ in sorted(of)]
-    tasks = [task for task in dict.fromkeys(known) if ran is None or task in ran]
+    known = list(dict.fromkeys(task for of in scored.values() for task, _ in sorted(of)))
+    tasks = [task for task in known if ran is None or task in ran]
     return Order(
         float(spearmanr(here, there).statistic), float(low), float(high), len(rows), tasks,
-        len(dict.fromkeys(known)), max(zip(rows, *places, strict=True), key=lambda one: abs(one[1] - one[2])),
+        len(known), max(zip(rows, *places, strict=True), key=lambda one: abs(one[1] - one[2])),
     )  # fmt: skip

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from retort.formatters import signed
+from retort.judgement.certainty import differences_by_seed
+from retort.judgement.comparisons import NumberedCell
+from retort.judgement.judge import Key, ours, published
+from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
-from retort.report.ranking import Cell, Plot, Score, panel_of
-from retort.results.tidy import HAS_VALUE, read
+from retort.report.ranking import Plot, Score, panel_of
+from retort.results.tidy import read
 from retort.specs.paper import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 
-Cells = dict[tuple[str, str], Cell]  # by row and column
+Cells = Mapping[Key, NumberedCell]
 LOOKS = {"print": "print", "recorded": "recorded, smaller", "ours": "this run"}
 
 
@@ -70,29 +75,34 @@ class Question:
 
 def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
     """Yield the numbers of a table on each side: in print, recorded at each scale, and in the current run."""
-    published = study.exhibits[one.paper, one.table].published_cells()
-    numbers = [(cell, cell.number) for cell in published if cell.number]
-    yield "print", {(cell.row, cell.column): (of.value, of.std, cell.runs) for cell, of in numbers}
-    for scale, recording in recordings_of(study, one.paper).items():
+    exhibits = {one.table: study.exhibits[one.paper, one.table]}
+    yield "print", published(exhibits).cells
+    for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
-            rows = recording.tables.get(one.table, {})
-            every = {(row, column): of for row, columns in rows.items() for column, of in columns.items()}
-            yield "recorded", {key: (of[0], of[1] if of[1:] else None, recording.runs) for key, of in every.items()}
+            yield "recorded", side_of_recording(study, one.paper, recording).cells
     if (path := files.tidy(one.paper, one.table)).is_file():
-        lines = [line for line in read(path) if line.status in HAS_VALUE and line.mean is not None]
-        yield "ours", {(line.row, line.column): (line.mean or 0.0, line.std, line.n) for line in lines}
+        side = ours(exhibits, {one.table: read(path)})
+        yield "ours", {**side.dev, **side.cells}
+
+
+def _score(cell: NumberedCell) -> Score:
+    return Score.of((cell.number.value, cell.std, cell.n))
 
 
 def _effect(cells: Cells, row: str, one: Compared) -> Score | None:
     """Return the mean over columns of a row less that of the baseline; None if no column has both.
 
-    Runs of both rows count as independent, also where they share their seeds: the interval is then too wide.
+    Rows that share their seeds are compared under each seed, and the interval is that of the mean of these differences.
     """
-    pairs = [((row, column), (one.baseline, column)) for column in one.over]
-    both = [(Score.of(cells[own]), Score.of(cells[other])) for own, other in pairs if own in cells and other in cells]
+    keys = [((one.table, row, column), (one.table, one.baseline, column)) for column in one.over]
+    both = [(cells[own], cells[other]) for own, other in keys if own in cells and other in cells]
     if not both:
         return None
-    return Score.mean([own.less(other) for own, other in both])
+    apart = [differences_by_seed(*pair) for pair in both]
+    if all(apart) and len(set(map(len, apart))) == 1:
+        means = [statistics.mean(of_seed) for of_seed in zip(*apart, strict=True)]
+        return Score.of((statistics.mean(means), statistics.stdev(means), len(means)))
+    return Score.mean([_score(own).less(_score(other)) for own, other in both])
 
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.tidy import Line, Status, for_claims, read
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import OURS, SMALLER, Judged, Judgement, Words, judge_all, judge_print, smaller_runs
+from retort.tables.claims import OURS, SMALLER, Judged, Judgement, Smaller, Words, judge_all, judge_print, smaller_runs
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, source_of
 
@@ -135,13 +135,23 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
             scale=scale, run=source_of(recording), date=recording.run.get("date", ""), conditions=run.conditions,
             model=recording.replacements.get("model", ""), tasks=recorded_tasks(study, paper, recording),
             whole=recording.samples is not None, runs=recording.runs, outdated=is_outdated(study, paper, scale),
-            orders={name: f"{order.words} ({order})" for name, order in orders.items() if order},
+            orders=_order_words(study, paper, run, orders),
             stuck=list(dict.fromkeys(
                 text for name in recording.tables for text in at_floor(study, paper, name, recording).values()
             )),
             cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
         ))  # fmt: skip
     return [*found, *_recorded_of_ours(study, paper, judged)] if not scored else found
+
+
+def _order_words(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
+    """Return table -> how the order of its rows agrees with print in a recorded run, and after more steps."""
+    longer = run.longer
+    words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
+    for name in words if longer else ():
+        if longer and name in longer.recording.tables and (more := order_of(study, paper, name, longer.recording)):
+            words[name] += f", {longer.conditions}: {more.words} ({more})"
+    return words
 
 
 def _recorded_of_ours(study: Study, paper: str, judged: list[Judged]) -> list[Opening]:

@@ -16,16 +16,14 @@ from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, diff
 from retort.judgement.comparisons import Pair, Verdict
 from retort.judgement.difference import Part, welch
 from retort.judgement.judge import Kind, Side, coverage_of, decide, ours, published, recomputed
-from retort.judgement.recorded import Longer, conditions_of, side_of_recording, turns
+from retort.judgement.recorded import Longer, conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
 from retort.results.tidy import Line, for_claims, read
 from retort.specs import catalogue
 from retort.specs.config import read_config
-from retort.specs.loading import Problems
 from retort.specs.paper import Recording, Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.study.yaml_files import read_scales
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replaced_in, replacements_of
 from retort.tables.render import html_document, markdown_escape
@@ -62,9 +60,6 @@ SMALLER: Words = {
 }  # fmt: skip
 
 
-BY_PRINT = {True: "By its own numbers", False: "In the recorded run"}  # those of a paper, of a study of ours
-
-
 @dataclass(frozen=True)
 class Judgement:
     """The judgement of a claim on one side: print, our run, or a recorded run.
@@ -77,6 +72,7 @@ class Judgement:
         computed: whether it needs no run: all its numbers follow from settings.
         conditions: for smaller models: at which length and on which teacher.
         further: for a recorded run: sentences on another length, on what was replaced, and the known cause.
+        leans: whether the means of our runs, by themselves, say that the claim is true; None if they do not tell.
     """
 
     verdict: Kind
@@ -86,6 +82,7 @@ class Judgement:
     computed: bool = False
     conditions: str = ""
     further: tuple[str, ...] = ()
+    leans: bool | None = None
 
     @property
     def word(self) -> str:
@@ -174,33 +171,22 @@ def judge_runs(
         return Judgement(Kind.WITHOUT, "", verdict, words)
     units = {side.cells[key].unit for key in statement.keys if key in side.cells}
     on_dev = ON_DEV if not statement.test_alone and any(key in side.dev for key in statement.keys) else ""
-    remarks = [_lean(found.leans) if found.kind is Kind.OPEN else "", remark_on(found), on_dev]
+    removed = round(100 * (found.removed or 0.0))
+    paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
+    remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
     computed = bool(units) and units <= {*COMPUTED} and not on_dev
-    return Judgement(found.kind, "; ".join(filter(None, remarks)), _numbers(statement, verdict), words, computed)
-
-
-def remark_on(one: Outcome) -> str:
-    """Return what a claim's line says of its evidence: the cells that are known, or the runs it needs, and pairs."""
-    removed = one.removed
-    paired = (
-        f"pairs by seed {'remove' if removed >= 0 else 'add'} {abs(removed):.0%} of the variance" if removed else ""
+    return Judgement(
+        found.kind, "; ".join(filter(None, remarks)), _numbers(statement, verdict), words, computed, leans=found.leans
     )
-    return "; ".join(filter(None, (_needed(one), paired.replace("%", " %"))))
 
 
-def _needed(one: Outcome) -> str:
-    """Return on how many cells a claim is judged so far, or how many runs would decide it; empty if it is decided."""
-    if one.kind is not Kind.OPEN:
-        return ""
+def _left_open(one: Outcome) -> tuple[str, str]:
+    """Return which way an open claim leans, and on how many cells, or how many runs would decide it."""
     if one.known:
-        return f"on {one.known}"
+        return _lean(one.leans), f"on {one.known}"
     if one.runs is None:
-        return "the deviation of one of its numbers is not known"
-    return (
-        f"{one.runs} runs of each student would decide it"
-        if one.runs
-        else "256 runs of each student would not decide it"
-    )
+        return _lean(one.leans), "the deviation of one of its numbers is not known"
+    return _lean(one.leans), f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
 
 
 def _numbers(statement: Statement, verdict: Verdict) -> str:
@@ -257,35 +243,36 @@ class Smaller:
     def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
         found = replace(judge_runs(claim, self.side, assumed, SMALLER), conditions=self.conditions)
+        length = ""
+        if found.verdict in (Kind.HOLDS, Kind.FAILS):
+            found, length = self._at_both_lengths(found, claim, assumed)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
-        if found.verdict not in (Kind.HOLDS, Kind.FAILS):
-            return replace(found, further=tuple(filter(None, (self.replaced, cause))))
-        length = "It was not run at a second length."
-        if self.longer and coverage_of(claim, self.longer.long).known:
-            short, long = (judge_runs(claim, side, assumed, SMALLER) for side in (self.longer.short, self.longer.long))
-            sides = (outcome(claim, side, assumed) for side in (self.side, self.longer.short, self.longer.long))
-            found = replace(found, verdict=Kind.TURNS) if turns(*sides) else found
-            at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.runs} runs", long))
-            told = "; ".join(
-                f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
-            )
-            length = f"On {', '.join(self.longer.tasks)} alone, {told}."
         return replace(found, further=tuple(filter(None, (length, self.replaced, cause))))
+
+    def _at_both_lengths(self, found: Judgement, claim: Statement, assumed: Assumed) -> tuple[Judgement, str]:
+        """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
+        if not self.longer or not coverage_of(claim, self.longer.long).known:
+            return found, "It was not run at a second length."
+        short, long = (judge_runs(claim, side, assumed, SMALLER) for side in (self.longer.short, self.longer.long))
+        at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
+        told = "; ".join(
+            f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
+        )
+        turned = None not in (short.leans, long.leans) and short.leans is not long.leans
+        found = replace(found, verdict=Kind.TURNS) if turned else found
+        return found, f"On {', '.join(self.longer.tasks)} alone, {told}."
 
 
 def smaller_runs(study: Study, paper: str) -> list[Smaller]:
     """Return the recorded runs of a paper, each with the run of more steps, if one is recorded."""
-    every, scales = recordings_of(study, paper), read_scales(study.config, Problems(study.config.folder))
-    longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
     return [
         Smaller(
             one,
             f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale,
             conditions_of(study, paper, one.replacements, one.tables), replaced_in(study, paper, one),
-            side_of_recording(study, paper, one),
-            _longer(study, paper, one, every[longer[scale]]) if scale in longer else None,
+            side_of_recording(study, paper, one), _longer(study, paper, one, more) if more else None,
         )
-        for scale, one in every.items() if scale not in longer.values()
+        for scale, (one, more) in recordings_of(study, paper).items()
     ]  # fmt: skip
 
 
@@ -294,7 +281,7 @@ def _longer(study: Study, paper: str, short: Recording, long: Recording) -> Long
     tasks = [task for task in every[1] if task in every[0]]
     conditions = conditions_of(study, paper, long.replacements, long.tables)
     sides = (side_of_recording(study, paper, one, tasks) for one in (short, long))
-    return Longer(conditions.partition(", on a teacher")[0], tasks, long.runs, *sides)
+    return Longer(conditions.partition(", on a teacher")[0], tasks, long, *sides)
 
 
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
@@ -351,7 +338,7 @@ def counts(claims: list[Judged]) -> str:
     conditions = next((item.ours.conditions for item in claims if item.ours.conditions), "")
     on_print, words = [item.published for item in claims], claims[0].published.words if claims else PRINT
     sides = [
-        f"{BY_PRINT[words is PRINT]}: {count(on_print, words)}.",
+        f"{'By its own numbers' if words is PRINT else 'In the recorded run'}: {count(on_print, words)}.",
         f"On ours{', ' * bool(conditions)}{conditions}: {count((item.ours for item in claims), own)}.",
     ]
     for scale, conditions in {scale: one.conditions for item in claims for scale, one in item.recorded.items()}.items():

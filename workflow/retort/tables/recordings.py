@@ -46,15 +46,27 @@ def replacements_of(scale: Scale, paper: str) -> dict[str, object]:
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
 
 
+def _scales(study: Study) -> dict[str, Scale]:
+    return read_scales(study.config, Problems(study.config.folder))
+
+
 def is_outdated(study: Study, paper: str, scale: str) -> bool:
     """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
-    now = read_scales(study.config, Problems(study.config.folder)).get(scale)
+    now = _scales(study).get(scale)
     return now is None or study.recordings[paper, scale].replacements != replacements_of(now, paper)
 
 
-def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
-    """Return scale -> the recorded run of a paper."""
-    return {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
+def recordings_of(study: Study, paper: str) -> dict[str, tuple[Recording, Recording | None]]:
+    """Return scale -> the recorded run of a paper, and the one of more steps that stands beside it, if there is one."""
+    every = {scale: one for (slug, scale), one in study.recordings.items() if slug == paper}
+    scales = _scales(study)
+    longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
+    longer = {of: scale for of, scale in longer.items() if of in every}
+    return {
+        scale: (one, every[longer[scale]] if scale in longer else None)
+        for scale, one in every.items()
+        if scale not in longer.values()
+    }
 
 
 def recording_of(study: Study, paper: str) -> Recording | None:
@@ -68,11 +80,11 @@ def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
     recording = recording_of(study, lines[0].paper) if lines else None
     cells = recording.tables.get(lines[0].table, {}) if recording else {}
 
-    def add_recorded(line: Line) -> Line:
-        values = cells.get(line.row, {}).get(line.column)
-        return replace(line, recorded=values[0], recorded_std=values[1] if values[1:] else None) if values else line
+    def recorded(line: Line) -> Line:
+        mean, std, *_ = [*cells.get(line.row, {}).get(line.column, []), None, None]
+        return replace(line, recorded=mean, recorded_std=std)
 
-    return [add_recorded(line) for line in lines]
+    return [recorded(line) for line in lines] if cells else lines
 
 
 def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
@@ -97,12 +109,12 @@ def as_recorded(study: Study, paper: str, table: str) -> Study:
     A run with the settings that its scale has now is preferred; the numbers of any other are not shown. If no run of
     the table is recorded, return the study unchanged.
     """
-    recorded = [scale for scale, one in recordings_of(study, paper).items() if table in one.tables]
+    recorded = [scale for scale, (one, _) in recordings_of(study, paper).items() if table in one.tables]
     if not recorded:
         return study
     shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
     config = study.config.model_copy(update={"scale": shown})
-    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[shown])
+    return replace(study, config=config, scale=_scales(study)[shown])
 
 
 def replaced_in(study: Study, paper: str, recording: Recording) -> str:
@@ -175,21 +187,14 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
     paired = [line for line in measured if differences(line)]
     if not paired:
         return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
-    where = "" if {*devices} == {record.run.get("machine")} else " on another CPU"
-    if any(not device.startswith("cpu") for device in (*devices, record.run.get("machine", ""))):
-        where = where.replace("CPU", "machine")
-    return _compared(paired, of, where, sum(len(row) for rows in record.by_seed.values() for row in rows.values()))
+    machines = {*devices, record.run.get("machine", "")}
+    if len(machines) > 1:
+        of += f" on another {'CPU' if all(machine.startswith('cpu') for machine in machines) else 'machine'}"
+    return _compared(paired, of, sum(len(row) for rows in record.by_seed.values() for row in rows.values()))
 
 
-def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
-    """Return how the cells that pair with a record differ from it, as a sentence.
-
-    Args:
-        paired: their lines.
-        of: the record, as text.
-        where: on which other machine the run was made, as text.
-        recorded: how many scores the record has.
-    """
+def _compared(paired: list[Line], of: str, recorded: int) -> str:
+    """Return how the cells that pair with a record, whose name is `of` and which has so many scores, differ from it."""
 
     def apart(line: Line) -> float:
         return abs((line.mean or 0.0) - (line.published or 0.0))
@@ -198,7 +203,7 @@ def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
     others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
     if verdicts[REPEATS] == len(paired):
-        return f"Repeats {of}{where}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
+        return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
     largest = max(paired, key=apart)
     size = number(apart(largest), 1) if apart(largest) >= 0.05 else "below 0.05"
     counts = [
@@ -207,35 +212,25 @@ def _compared(paired: list[Line], of: str, where: str, recorded: int) -> str:
         f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else "",
     ]
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
-    return f"{does} {of}{where}: {', '.join(filter(None, counts))}.{few}"
+    return f"{does} {of}: {', '.join(filter(None, counts))}.{few}"
 
 
 # --- record a run
 
 
-def recorded_value(line: Line) -> list[float] | None:
-    """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
-    if line.status not in HAS_VALUE or line.mean is None:
-        return None
-    return [round(value, KEPT[line.unit]) for value in (line.mean, line.std) if value is not None]
-
-
-def _recorded_values(recorded: Iterable[Recorded]) -> Values:
+def _values_and_seeds(recorded: Iterable[Recorded]) -> tuple[Values, dict[str, dict[str, dict[int, float]]]]:
+    """Return the rounded numbers of lines that have one, and row -> column -> seed -> score, where it is known."""
     values: Values = {}
+    by_seed: dict[str, dict[str, dict[int, float]]] = {}
     for row, column, line in recorded:
-        if value := recorded_value(line):
-            values.setdefault(row, {})[column] = value
-    return values
-
-
-def _recorded_seeds(recorded: Iterable[Recorded]) -> dict[str, dict[str, dict[int, float]]]:
-    """Return row -> column -> seed -> score of the numbers that have scores by seed."""
-    found: dict[str, dict[str, dict[int, float]]] = {}
-    for row, column, line in recorded:
-        if recorded_value(line) and line.by_seed:
-            scores = {seed: round(score, KEPT[line.unit]) for seed, score in read_by_seed(line.by_seed)}
-            found.setdefault(row, {})[column] = scores
-    return found
+        if line.status in HAS_VALUE and line.mean is not None:
+            kept = KEPT[line.unit]
+            numbers = [round(value, kept) for value in (line.mean, line.std) if value is not None]
+            values.setdefault(row, {})[column] = numbers
+            if line.by_seed:
+                scores = {seed: round(score, kept) for seed, score in read_by_seed(line.by_seed)}
+                by_seed.setdefault(row, {})[column] = scores
+    return values, by_seed
 
 
 def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
@@ -335,8 +330,9 @@ def _recording(
     for one in records:
         for split, rows in one.get("sample", {}).items():
             samples.setdefault(one["task"], {})[split] = list(rows)
-    by_seed = {name: seeds for name, numbers in found.items() if (seeds := _recorded_seeds(numbers))}
-    tables = {name: _recorded_values(numbers) for name, numbers in found.items()}
+    kept = {name: _values_and_seeds(numbers) for name, numbers in found.items()}
+    by_seed = {name: seeds for name, (_, seeds) in kept.items() if seeds}
+    tables = {name: values for name, (values, _) in kept.items()}
     return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
 
 
@@ -390,18 +386,15 @@ def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Rec
     Raises:
         RetortError: recorded numbers would be lost. To keep them beside new ones would mix two runs in one file.
     """
+
+    def addresses(tables: dict[str, Values], name: str) -> set[tuple[str, str]]:
+        return {(row, column) for row, cells in tables.get(name, {}).items() for column in cells}
+
     before = study.recordings.get((paper, study.config.scale))
-    lost = {
-        name: len(cells)
-        for name, rows in (before.tables if before else {}).items()
-        if (cells := _addresses(rows) - _addresses(recording.tables.get(name, {})))
-    }
+    old, new = before.tables if before else {}, recording.tables
+    lost = {name: len(cells) for name in old if (cells := addresses(old, name) - addresses(new, name))}
     if lost:
         raise RetortError(
             f"{path} would lose its numbers of {', '.join(f'{name} ({count})' for name, count in lost.items())}",
             "run these tables first or, to keep only the new numbers, delete the file",
         )
-
-
-def _addresses(rows: Values) -> set[tuple[str, str]]:
-    return {(row, column) for row, cells in rows.items() for column in cells}
