@@ -70,6 +70,12 @@ LAYERS = {
     "references": POINTS[:1],
 }
 PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": POINTS[::2]}
+EFFECTS: dict[str, Any] = {
+    **_base(f"{PAPER_FOLDER}/figure3"),
+    "columns": {20: "Acc. %", 60: "Pearson"},
+    "curves": ["A & <b>_1", "B"],
+    "effects": [{"label": "gain", "above": ["A & <b>_1"], "below": ["B"]}],
+}
 CLAIMS = {
     "a-beats-b": {
         "says": "A beats B & <co>.",
@@ -98,6 +104,7 @@ def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:
         "table4": None,
         "figure1": LAYERS,
         "figure2": PARETO,
+        "figure3": EFFECTS,
         "claims": CLAIMS,
         **paper_files,
     }
