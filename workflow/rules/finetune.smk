@@ -18,6 +18,8 @@ rule run_grid:
         **asked.of(rule_of["run_grid"]),
     params:
         **rule_of["run_grid"].params,
+    message:
+        rule_of.message(rule_of["run_grid"])
     script:
         "../scripts/run_grid.py"
 
@@ -43,5 +45,7 @@ for each in rule_of.of_kind("finetune_student"):
             **asked.of(each),
         params:
             **each.params,
+        message:
+            rule_of.message(each)
         script:
             "../scripts/finetune_student.py"

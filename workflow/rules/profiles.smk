@@ -18,5 +18,7 @@ rule profile_student:
         **asked.of(rule_of["profile_student"]),
     params:
         **rule_of["profile_student"].params,
+    message:
+        rule_of.message(rule_of["profile_student"])
     script:
         "../scripts/profile_student.py"

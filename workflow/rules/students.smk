@@ -18,6 +18,8 @@ rule run_grid_on_task:
         **asked.of(rule_of["run_grid_on_task"]),
     params:
         **rule_of["run_grid_on_task"].params,
+    message:
+        rule_of.message(rule_of["run_grid_on_task"])
     script:
         "../scripts/run_grid_on_task.py"
 
@@ -43,6 +45,8 @@ for each in rule_of.of_kind("distill_on_task"):
             **asked.of(each),
         params:
             **each.params,
+        message:
+            rule_of.message(each)
         script:
             "../scripts/distill_on_task.py"
 
@@ -64,6 +68,8 @@ rule distill_student:
         **asked.of(rule_of["distill_student"]),
     params:
         **rule_of["distill_student"].params,
+    message:
+        rule_of.message(rule_of["distill_student"])
     script:
         "../scripts/distill_student.py"
 
@@ -89,6 +95,8 @@ for each in rule_of.of_kind("distill_together"):
             **asked.of(each),
         params:
             **each.params,
+        message:
+            rule_of.message(each)
         script:
             "../scripts/distill_student.py"
 

@@ -37,6 +37,8 @@ rule predict_test:
         **asked.of(rule_of["predict_test"]),
     params:
         **rule_of["predict_test"].params,
+    message:
+        rule_of.message(rule_of["predict_test"])
     script:
         "../scripts/predict_test.py"
 

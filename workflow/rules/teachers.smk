@@ -18,6 +18,8 @@ rule run_grid_of_teacher:
         **asked.of(rule_of["run_grid_of_teacher"]),
     params:
         **rule_of["run_grid_of_teacher"].params,
+    message:
+        rule_of.message(rule_of["run_grid_of_teacher"])
     script:
         "../scripts/run_grid_of_teacher.py"
 
@@ -39,6 +41,8 @@ rule finetune_teacher:
         **asked.of(rule_of["finetune_teacher"]),
     params:
         **rule_of["finetune_teacher"].params,
+    message:
+        rule_of.message(rule_of["finetune_teacher"])
     script:
         "../scripts/finetune_teacher.py"
 
@@ -59,6 +63,8 @@ rule fit_teacher_head:
         **asked.of(rule_of["fit_teacher_head"]),
     params:
         **rule_of["fit_teacher_head"].params,
+    message:
+        rule_of.message(rule_of["fit_teacher_head"])
     script:
         "../scripts/fit_teacher_head.py"
 
@@ -80,5 +86,7 @@ rule record_activations:
         **asked.of(rule_of["record_activations"]),
     params:
         **rule_of["record_activations"].params,
+    message:
+        rule_of.message(rule_of["record_activations"])
     script:
         "../scripts/record_activations.py"

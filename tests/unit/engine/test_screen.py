@@ -9,9 +9,10 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from retort.engine.screen import in_words, seconds_left
+from retort.engine.screen import in_words, name_of, seconds_left
 
 from tests.conftest import ROOT
 
@@ -36,6 +37,13 @@ def test_the_time_left_weighs_jobs_by_the_mean_of_their_rule_or_of_all_jobs() ->
     assert seconds_left({"train": [8.0, 12.0], "print": [4.0]}, Counter(page=2), []) == pytest.approx(2 * 8)
     assert seconds_left({"train": []}, Counter(train=2), [("train", 4.0)]) == 0
     assert list(map(in_words, (12.3, 61, 3700))) == ["12 s", "1 min", "1 h 1 min"]
+
+
+def test_a_job_has_the_name_of_its_message_or_of_its_rule() -> None:
+    job = SimpleNamespace(rule_name="make", wildcards={"name": "good"}, rule_msg=None)
+    assert name_of(job) == "make(good)"
+    job.rule_msg = "make(good), smaller"
+    assert name_of(job) == "make(good), smaller"
 
 
 def run(folder: Path, *arguments: str, terminal: bool = True) -> str:

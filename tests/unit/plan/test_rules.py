@@ -16,6 +16,7 @@ from retort.specs.config import read_config
 from tests.conftest import ROOT
 from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
+from tests.unit.study.test_scale import study_config
 
 
 @pytest.mark.slow
@@ -43,6 +44,14 @@ def test_the_files_of_rules_name_each_rule() -> None:
     for kind in several:
         assert len(rules.of_kind(kind)) == len({rule.name for rule in rules.of_kind(kind)})
     assert all(rule.name.isidentifier() for rule in rules.values())
+
+
+def test_a_job_of_smaller_models_says_from_which_one(tmp_path: Path) -> None:
+    for scale, said in (("paper", None), ("reduced", "finetune_teacher(tiny-teacher, mood), smaller, from half")):
+        rules = Rules(Plan(read_config(study_config(tmp_path / scale, scale))), {}, {})
+        message = rules.message(rules["finetune_teacher"])
+        wildcards = SimpleNamespace(teacher="tiny-teacher", task="mood")
+        assert (message and message.format(wildcards=wildcards)) == said
 
 
 def test_claims_page_and_index_are_made_again_after_a_recording(

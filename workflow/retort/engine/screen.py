@@ -29,9 +29,9 @@ def in_words(seconds: float) -> str:
 
 
 def name_of(job: Any) -> str:
-    """Return the name of a job, such as 'distill_on_task(pocket-kd, movies)', from Snakemake's record of it."""
+    """Return what a job is called in Snakemake's record of it: its message, or 'distill_on_task(pocket-kd, movies)'."""
     wildcards = ", ".join(map(str, (getattr(job, "wildcards", None) or {}).values()))
-    return f"{job.rule_name}({wildcards})" if wildcards else str(job.rule_name)
+    return getattr(job, "rule_msg", None) or (f"{job.rule_name}({wildcards})" if wildcards else str(job.rule_name))
 
 
 def seconds_left(took: dict[str, list[float]], waiting: Counter[str], running: list[tuple[str, float]]) -> float:

@@ -82,6 +82,18 @@ class Rules(dict[str, Rule]):
         """Return a function from wildcards to the priority of a job: what the first table needs comes first."""
         return lambda wildcards: FIRST if rule.log.format(**dict(wildcards.items())) in self._first else 0
 
+    def message(self, rule: Rule) -> str | None:
+        """Return what Snakemake calls the jobs of a rule that trains other models than its students are named after.
+
+        It has Snakemake's form, with wildcards. None: the scale trains what the papers print.
+        """
+        scale, study = self.plan.study.scale, self.plan.study
+        if any(paper.ours for paper in study.papers.values()) or not (scale.replacements or scale.miniature):
+            return None
+        instead = f"smaller, from {scale.replacements.model}" if scale.replacements else "in miniature, made"
+        values = ", ".join([*(f"{{wildcards.{name}}}" for name in rule.wildcards), *filter(None, [rule.label])])
+        return f"{rule.kind}({values}), {instead}"
+
     @cached_property
     def _first(self) -> set[str]:
         """The logs, by which jobs are known, of the jobs behind the first table."""
