@@ -5,7 +5,7 @@ CORES ?= all
 BIN = $(abspath $(VENV)/bin)
 quiet = --quiet rules progress reason host # `all` would leave out errors
 
-.PHONY: help install run check test report clean relock
+.PHONY: help install pages run check test report clean relock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet -r requirements.lock >$(VENV)/pip.log 2>&1 $(call lacks,pip could not install requirements.lock: $(cause); pip says more in $(VENV)/pip.log)
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . >>$(VENV)/pip.log 2>&1 $(call lacks,pip could not install retort itself; $(VENV)/pip.log says why)
 	@touch $@
+
+pages: install ## all pages from print and recorded runs alone: nothing is trained; `make run` then fills them
+	PATH="$(BIN):$$PATH" snakemake --cores 1 --logger retort --config 'papers=[]'
 
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --logger retort

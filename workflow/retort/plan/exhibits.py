@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -221,12 +221,12 @@ def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
 def rules_of_pages(plan: Plan) -> Iterator[Rule]:
     """Yield the rules of the pages."""
     study, ran, unrun, papers = plan.study, plan.config.run_sources, unrun_pages(plan.study), list(plan.study.papers)
-    audited, ours = {"papers": audited_files(study)}, [paper for paper in papers if study.papers[paper].ours]
+    printed, ours = printed_papers(study), [paper for paper in papers if study.papers[paper].ours]
 
     def files(of: Wildcards) -> list[str]:
         """Return the paper's own YAML files that its page prints, besides tables and claims."""
-        printed = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
-        return [*_own(study, of.paper, "paper.yaml", "budget.svg", *printed), *recorded_files(study, of.paper)]
+        audited = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
+        return [*_own(study, of.paper, "paper.yaml", "budget.svg", *audited), *recorded_files(study, of.paper)]
 
     def rendered(of: Wildcards) -> list[str]:
         """Return the tables and figures of a paper."""
@@ -246,8 +246,9 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
         {"paper": matching(papers)},
     )
     entries = "results/tables/printed.json"  # those of the index for the pages of papers that are not run
-    yield Rule("make_printed_pages", {"entries": entries, "pages": unrun}, audited)
-    yield Rule("make_audit", {"page": "reports/audit.html"}, audited)
+    shown = dict.fromkeys([*printed, *unrun_papers(study)])
+    yield Rule("make_printed_pages", {"entries": entries, "pages": unrun}, {"papers": _files_of(study, shown)})
+    yield Rule("make_audit", {"page": "reports/audit.html"}, {"papers": _files_of(study, printed)})
     yield Rule(
         "make_index",
         {"page": "reports/index.html"},
@@ -294,17 +295,21 @@ def printed_papers(study: Study) -> list[str]:
 
 
 def unrun_papers(study: Study) -> list[str]:
-    """Return the printed papers that are shown without being run.
+    """Return the papers that are shown without being run.
 
-    These are all where the scale runs our own studies alone, and none where the configuration names papers.
+    These are the printed ones where the scale runs our own studies alone, all if the configuration's list of papers is
+    empty, our own first, and none where it names some.
     """
+    printed = printed_papers(study)
+    if study.config.papers == []:
+        return [*(paper for paper in study.all_papers if paper not in printed), *printed]
     shown = study.config.papers is None and study.scale.papers == "ours"
-    return [paper for paper in printed_papers(study) if paper not in study.papers] if shown else []
+    return [paper for paper in printed if paper not in study.papers] if shown else []
 
 
-def audited_files(study: Study) -> list[str]:
-    """Return the files that the audit and the pages of the printed papers read; empty if the study has none."""
-    folders = [study.folder / "papers" / paper for paper in printed_papers(study)]
+def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
+    """Return the files that the audit and the pages of papers that are not run read; empty without papers."""
+    folders = [study.folder / "papers" / paper for paper in papers]
     patterns = ("*.yaml", "recorded/*.yaml", "budget.svg")  # the pages of printed papers read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
@@ -314,7 +319,7 @@ def audited_files(study: Study) -> list[str]:
 
 def audit_page(study: Study) -> list[str]:
     """Return the page of the audit; empty if the study has no printed paper."""
-    return ["reports/audit.html"] if audited_files(study) else []
+    return ["reports/audit.html"] if printed_papers(study) else []
 
 
 def pages(study: Study) -> list[str]:
@@ -323,7 +328,7 @@ def pages(study: Study) -> list[str]:
 
 
 def unrun_pages(study: Study) -> list[str]:
-    """Return the pages of the printed papers that are shown without being run."""
+    """Return the pages of the papers that are shown without being run."""
     return [f"reports/{paper}/index.html" for paper in unrun_papers(study)]
 
 

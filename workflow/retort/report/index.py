@@ -119,7 +119,7 @@ def _read_printed(path: Path) -> list[Entry]:
 
 
 def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str, across: Iterable[Question] = ()) -> int:
-    run = [entry.tally for entry in entries if entry.slug in study.papers]
+    run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
     return write_page(
         to, "index.html", entries=entries, across=list(across), total=sum(run, Tally()),
         ours_alone=all(paper.ours for paper in study.papers.values()),

@@ -119,10 +119,17 @@ class Opening:
         return SMALLER if self.conditions else OURS
 
 
-def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
-    """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
+def openings(study: Study, paper: str, files: Files = RUN, judged: list[Judged] | None = None) -> list[Opening]:
+    """Return the outcomes of a paper's claims: in this run, then in each recorded run.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        files: where its tables and figures lie.
+        judged: its claims, if they are judged already.
+    """
     tables = for_claims(study, files.of_claims(study, paper))
-    judged = judge_all(study, paper, tables)
+    judged = judge_all(study, paper, tables) if judged is None else judged
     own = [(item, item.ours) for item in judged]
     conditions = next((one.conditions for _, one in own if one.conditions), "")
     scored = any(map(has_scores, tables.values()))

@@ -1,4 +1,4 @@
-"""Write the pages of papers that the scale does not run: printed tables, recorded runs, claims, and predicted cost.
+"""Write the pages of papers that are not run: printed tables, recorded runs, claims, and predicted cost.
 
 Nothing of these papers is run, so one process makes all tables, figures and pages.
 """
@@ -22,12 +22,12 @@ from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of
 from retort.report.outcome import Files, openings
 from retort.report.page import Planned, settings_of, write_paper
-from retort.results.tidy import Line, read, write
+from retort.results.tidy import Line, for_claims, read, write
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
-from retort.tables.claims import print_claims
+from retort.tables.claims import judge_all, print_claims
 from retort.tables.layout import published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
@@ -36,7 +36,7 @@ ASSUMED = "One device at {flops:.3g} FLOP/s: {origin}. `retort cost --scale pape
 
 
 def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entries: str) -> None:
-    """Write the pages of the printed papers that the scale does not run, and their entries of the index.
+    """Write the pages of the papers that are not run, and their entries of the index.
 
     Args:
         job: the running job.
@@ -46,6 +46,7 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
     """
     papers = unrun_papers(open_study(read_config(config)))
     study = open_study(read_config({**config, "papers": papers}))
+    study.not_run = dict.fromkeys((*study.students, *study.teachers), "") | study.not_run
     plan = Plan(read_config({**config, "papers": papers, "scale": "paper"}))
     jobs, kept = Jobs(plan), {}
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +54,11 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
         for path in to:
             paper = Path(path).parent.name
             _print_exhibits(study, paper, files)
-            found = openings(study, paper, files)
+            tables = files.of_claims(study, paper)
+            judged = judge_all(study, paper, for_claims(study, tables))
+            if judged:
+                print_claims(study, paper, judged, tables, {"html": str(files.printed(paper, "claims"))})
+            found = openings(study, paper, files, judged)
             size = write_paper(
                 study, paper, found, path, files=files,
                 settings=settings_of(plan.study, paper, []), **_plan_and_cost(plan, jobs, paper),
@@ -64,15 +69,13 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
 
 
 def _print_exhibits(study: Study, paper: str, files: Files) -> None:
-    """Write the tidy CSV of each table and figure of a paper, its HTML or SVG, and the claims."""
+    """Write the tidy CSV of each table and figure of a paper, and its HTML or SVG."""
     tables: dict[str, list[Line]] = {}
     names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].drawn_tables()), name))
     for name in names:
         inputs = Inputs(study, paper, name, tables=tables)
         make = _print_table if name.startswith("table") else _draw
         tables[name] = make(inputs, files)
-    if study.claims.get(paper):
-        print_claims(study, paper, tables, {"html": str(files.printed(paper, "claims"))})
 
 
 def _print_table(inputs: Inputs, files: Files) -> list[Line]:
@@ -95,7 +98,12 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
 
 
 def _plan_and_cost(plan: Plan, jobs: Jobs, paper: str) -> dict[str, Any]:
-    """Return what the paper would take if it were run as printed: `planned` and `assumption` of its page."""
+    """Return what a paper would take if it were run as printed: `planned` and `assumption` of its page.
+
+    A study of ours is run on a CPU within minutes.
+    """
+    if plan.study.papers[paper].ours:
+        return {}
     speed = speed_of_device(None, gpu=True, config=plan.config)
     targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
     planned = []

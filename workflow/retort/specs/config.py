@@ -60,7 +60,9 @@ class Budget(Spec):
 class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
-    papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
+    papers: Distinct[Name] | None = Field(
+        default=None, description="null: those that the scale is for; []: none is run, all are shown as recorded"
+    )
     scale: Name = Field(default="pocket", description="an entry of workflow/scales")
     device: Literal["auto", "cpu"] = Field(
         default="auto", description="auto: GPUs at the scales that are for them; cpu: none, whatever the scale"

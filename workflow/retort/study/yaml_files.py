@@ -75,7 +75,8 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     study.scale = scales.get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
-    papers = config.papers or [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
+    ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
+    papers = ran if config.papers is None else config.papers
     _check_file_names(config.folder, folders.keys() & set(papers), problems)
     for slug in papers:
         if slug not in folders:

@@ -372,17 +372,19 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
     return "\n".join([*lines, "", rule, ""])
 
 
-def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], renders: Mapping[str, str]) -> str:
-    """Judge the claims of a paper, write them as Markdown or HTML, and return a sentence with their counts.
+def print_claims(
+    study: Study, paper: str, claims: list[Judged], tables: Iterable[str], renders: Mapping[str, str]
+) -> str:
+    """Write the judged claims of a paper as Markdown or HTML, and return a sentence with their counts.
 
     Args:
         study: the study.
         paper: the paper.
-        lines: the tidy lines of its tables.
+        claims: its claims.
+        tables: the tables that they read.
         renders: format ('md', 'html') -> path.
     """
-    claims, title = judge_all(study, paper, for_claims(study, lines)), study.papers[paper].title
-    rule = f"{mixed_warning(study, paper, lines)} {RULE}".lstrip()
+    title, rule = study.papers[paper].title, f"{mixed_warning(study, paper, tables)} {RULE}".lstrip()
     values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
               "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
     for ending, path in renders.items():
@@ -395,4 +397,5 @@ def check_claims(
 ) -> None:
     """Judge the claims of a paper and write them as Markdown and HTML."""
     study = open_study(read_config(config))
-    job.say(print_claims(study, paper, {Path(path).stem: read(path) for path in tables}, renders))
+    lines = {Path(path).stem: read(path) for path in tables}
+    job.say(print_claims(study, paper, judge_all(study, paper, for_claims(study, lines)), lines, renders))
