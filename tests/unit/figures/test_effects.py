@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import statistics
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.figures.effects import RECORDED, EffectsFigure, effect_of, half_width
+from retort.figures.effects import EffectsFigure, effect_of, half_width
 from retort.results.tidy import Line
 from retort.specs.config import read_config
 from retort.study.load import read
@@ -57,14 +56,6 @@ def test_curves_and_effects_are_drawn(tmp_path: Path) -> None:
     found = re.findall(r">([^<>]+)</text>", text)
     assert {"A", "B", "gain", "20", "60", "steps", "Accuracy on t, × 100", "a remark"} <= set(found)
     assert drawn(tmp_path, LINES) == text
-
-
-def test_a_recorded_run_is_drawn_where_none_was_made(tmp_path: Path) -> None:
-    recorded = [replace(one, mean=None, published=one.mean, published_by_seed=one.by_seed, by_seed="") for one in LINES]
-    text = drawn(tmp_path, recorded)
-    assert RECORDED in text
-    assert text.replace(RECORDED, "a remark") == drawn(tmp_path, LINES)
-    assert "No point to draw" in drawn(tmp_path, [replace(one, mean=None) for one in LINES])
 
 
 @pytest.mark.parametrize(

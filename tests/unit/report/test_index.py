@@ -81,14 +81,9 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
     study = opened(config)
     Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(study, "tiny", openings(study, "tiny"))}))
     for papers in ([], ["printed.json"]):  # a paper that is run, and the same as one that is only shown
-        bars = again(config, papers).split("our recorded run, with other settings</h4>")
-        assert len(bars) == 2 + len(papers)
-        assert 'aria-label="Claims on our numbers: 1 open"' in bars[0]
-        for bar in bars[1:]:
-            assert 'aria-label="Cells of the recorded run: 2 measured, 15 not in the recorded run"' in bar
-            assert 'aria-label="Claims on the recorded run: 1 showed"' in bar
-    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", {**recording, "replacements": {"model": "half"}})
-    assert "our recorded run, with other settings than the scale has now, with other settings</h4>" in again(config)
+        page = again(config, papers)
+        for bar in ("Claims on our numbers: 1 open", "Claims on the recorded run: 1 showed"):
+            assert page.count(f'aria-label="{bar}"') == 1 + len(papers)
 
 
 @pytest.mark.parametrize(("paper", "name"), [("mlkd2024", "table9"), ("wang2023", "table5")])

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.cost.jobs import Jobs
+from retort.engine.workflow import everything
+from retort.plan.plan import Plan
+from retort.rehearsal.in_process import run_job
+from retort.report.html import NOT_RUN, picture
 from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.report.printed_pages import make_printed_pages
@@ -46,8 +51,8 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
     assert page.count(once) == 1
     assert '<td><span class="ours">75.2</span></td>' in page
     assert "–</span>" not in page
-    assert "0 of 6<small>6 not run at this scale</small>" in page
     assert "There is no result yet" in page
+    assert '<dl class="tiles">' not in page  # of dashes
     assert "<td>1</td><td>–</td><td>0</td><td>6</td><td>–</td>" in Path("reports/index.html").read_text()
     for text in (Path(f"reports/some/table1.{kind}").read_text() for kind in ("md", "tex")):
         assert text.count(once) == 1
@@ -67,11 +72,12 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
     paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
     others = {"table2": {**PROFILES, "published": {}}, "paper": paper, "claims": {}}
     page = page_of(write_one_table(tmp_path / "study", table1, **others), "table1", "table2")
-    assert "Not run at this scale: the numbers are the published ones." in page
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
     assert page.count("quoted (Nobody), never run") == 1
-    assert "Nothing of this paper was run at scale pocket" in page
+    assert "Not run at its own scale." in page
+    assert NOT_RUN.strip() not in page  # said once for all tables
+    assert NOT_RUN.strip() in Path("reports/tiny/table1.html").read_text()
 
 
 # --- what a page opens with
@@ -105,7 +111,7 @@ def page_again(config: dict[str, Any]) -> str:
 def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     top = top_of(page)
     assert "What came out at scale pocket" in top
-    assert "<p>Claims: 1 open." in top
+    assert "Claims: 1 open.</strong>" in top
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
     by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
@@ -117,7 +123,7 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     record(tmp_path / "study")
     top = top_of(page_again(config))
     assert "Beside the paper: our recorded run, with other settings</h2>" in top
-    assert "<p>Claims: 1 showed." in top
+    assert "<summary>Showed (1)</summary>" in top
     assert "a laptop, 2026-01-02; 3 runs of each student" in top
     assert "tasks: mood; how many rows of them were read is not recorded. An average is over this one alone." in top
     samples = {"mood": {"train": [8000, 104743]}}
@@ -129,9 +135,9 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
     compare(tmp_path / "study", contrary="B beats A.")
     assert "What was learnt" not in top_of(page_again(config))  # undecided
     record(tmp_path / "study")
-    assert "<strong>What was learnt.</strong> A beats B &amp; &lt;co&gt;.</p>" in top_of(page_again(config))
+    assert "What was learnt (1)</summary> <ul> <li>A beats B &amp; &lt;co&gt;.</li>" in top_of(page_again(config))
     record(tmp_path / "study", tables={"table1": dict(zip(ROWS, reversed(ROWS.values()), strict=True))})
-    assert "<strong>What was learnt.</strong> B beats A.</p>" in top_of(page_again(config))
+    assert "<li>B beats A.</li>" in top_of(page_again(config))
 
 
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
@@ -185,11 +191,31 @@ def test_a_recorded_number_has_a_column_of_its_own_and_is_not_judged(study: Path
     assert heads in page
     cells = '<td><span class="ours">1</span> </td> <td class="recorded"><span class="ours">72.0 ± 2.0</span> </td>'
     assert cells in page.replace("</span></td>", "</span> </td>")
-    assert "Not run at this scale: the numbers are the published ones." in page
     origin = "cpu: &lt;any&gt;, 2026-01-02, commit abc1234; 3 runs of each student; teacher: half; tasks: mood"
     assert f"Recorded: a run of ours at scale reduced ({origin}, over which means are), not judged." in page
     table = page[page.index('<article class="exhibit" id="tiny-table1"') :].split("</article>")[0]
     assert "verdict" not in table
+
+
+def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any], tmp_path: Path) -> None:
+    by_seed = {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}
+    run = {"machine": "cpu", "date": "2026-01-02", "precision": "float32"}
+    recording = {"run": run, "runs": 3, "tables": {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}}
+    write(tmp_path / "study", "papers/tiny/table1.yaml", {key: TABLE[key] for key in TABLE if key != "published"})
+    write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", {**recording, "by_seed": {"table1": by_seed}})
+    write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
+    config["papers"] = []
+    plan = Plan(read_config(config))
+    jobs = list(Jobs(plan).behind(everything(plan.study)))
+    assert [job.rule.kind for job in jobs] == ["make_printed_pages", "make_index"]
+    assert all(run_job(job, config) for job in jobs)
+    index, page = (Path(f"reports/{name}").read_text() for name in ("index.html", "tiny/index.html"))
+    assert "Nothing was run here." in index
+    assert "Recorded 2026-01-02, not run here." in index
+    assert '<span class="ours">72.0' in page
+    assert "There is no result yet: nothing here was run." in page
+    assert picture(tmp_path / "study/papers/tiny/recorded/float32-figure2.svg") in page
+    assert lost("index.html") == lost("tiny/index.html") == []
 
 
 def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> None:
@@ -202,7 +228,7 @@ def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> N
 
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
-    below = "The tables show what it prints, and beside it the numbers of the recorded run."
+    below = "The tables show what is printed, and beside it the numbers of the recorded run."
     opening, others = "Beside the paper: our recorded run", ", with other settings than the scale has now"
     page = printed_page(study)
     assert all(text in page for text in (below, f"{opening}, at ", "<dt>beside it, recorded (reduced)</dt>"))
@@ -210,7 +236,7 @@ def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_el
     page = printed_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
-    assert "The tables show what it prints.</p>" in page
+    assert "The tables show what is printed.</p>" in page
     assert f"{opening}{others}, at " in page
     assert f"<dt>beside it, recorded (reduced{others})</dt>" in page
     assert f"(scale reduced{others}): 1 open." in page

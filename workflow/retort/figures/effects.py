@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 STYLES = ("o-", "s--", "^:", "D-.")
 APART = 1.02  # a curve is drawn so much to the right of the one before it
-RECORDED = "the recorded run; nothing was run here"
 Place = Annotated[Whole, Field(ge=1, le=100_000_000)]
 Scores = dict[int, float]  # seed -> score
 
@@ -68,20 +67,10 @@ class EffectsFigure(Figure):
         lines = [line for line in inputs.tables[self.of] if (line.row, line.column) in drawn]
         return [replace(line, table=inputs.name) for line in lines]
 
-    def render(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-        """Draw the lines and save the figure; if none was run, those of the recorded run, if there is one."""
-        if all(line.mean is None for line in lines) and any(line.published is not None for line in lines):
-            lines = [replace(line, mean=line.published, by_seed=line.published_by_seed) for line in lines]
-            self._draw([line for line in lines if line.mean is not None], [], RECORDED, renders)
-        else:
-            super().render(inputs, lines, renders)
-
     def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
         """Draw and save the figure: bars are 95 % intervals over seeds, those of effects from paired differences."""
-        self._draw([line for line in lines if line.mean is not None], lines, inputs.remark, renders)
-
-    def _draw(self, lines: list[Line], noted: list[Line], remark: str, renders: dict[str, str]) -> None:
-        found = {(line.row, line.column): dict(read_by_seed(line.by_seed)) or {0: line.mean or 0.0} for line in lines}
+        there = [line for line in lines if line.mean is not None]
+        found = {(line.row, line.column): dict(read_by_seed(line.by_seed)) or {0: line.mean or 0.0} for line in there}
         curves = {
             row: {x: found[row, column] for x, column in sorted(self.columns.items()) if (row, column) in found}
             for row in self.curves
@@ -96,14 +85,14 @@ class EffectsFigure(Figure):
             right.axhline(0, color=MUTED, linewidth=1, zorder=1)
             ticks = sorted(self.columns)
             for axes, ylabel in (
-                (left, f"{lines[0].metric.capitalize()} on {lines[0].task}, × 100"),
+                (left, f"{there[0].metric.capitalize()} on {there[0].task}, × 100"),
                 (right, "difference, points"),
             ):
                 axes.set(xscale="log", xlabel=self.axis, ylabel=ylabel)
                 axes.set_xticks(ticks, [str(tick) for tick in ticks])
                 axes.set_xticks([], minor=True)
                 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=8.5)
-            write_notes(drawn, noted, remark)
+            write_notes(drawn, lines, inputs.remark)
             save(drawn, renders)
 
 

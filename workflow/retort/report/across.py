@@ -19,7 +19,7 @@ from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 
 Cells = Mapping[Key, NumberedCell]
-LOOKS = {"print": "print", "recorded": "recorded, smaller", "ours": "this run"}
+LOOKS = {"print": "print", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Column:
         title: the title of the paper.
         table: the table that has the numbers.
         about: what its students share.
-        look: the side: 'print', 'recorded' or 'ours'.
+        look: the side: a key of `LOOKS`; 'record' is that of a study of ours.
         effects: row of the table across papers -> its effect.
     """
 
@@ -76,7 +76,7 @@ class Question:
 def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
     """Yield the numbers of a table on each side: in print, recorded at each scale, and in the current run."""
     exhibits = {one.table: study.exhibits[one.paper, one.table]}
-    yield "print", published(exhibits).cells
+    yield "record" if study.papers[one.paper].ours else "print", published(exhibits).cells
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
             yield "recorded", side_of_recording(study, one.paper, recording).cells

@@ -14,20 +14,21 @@ from markupsafe import Markup
 from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
-from retort.report.outcome import RUN, Files, cell_parts, claim_parts, recorded_parts
+from retort.report.outcome import RUN, Files, claim_parts
 from retort.report.ranking import Plot, ranking
-from retort.results.tidy import read
+from retort.results.tidy import Line, Status, read
 from retort.results.verification import VERIFIED
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.claims import OURS, PRINT, SMALLER, counts_in_words
-from retort.tables.layout import label_of
+from retort.tables.layout import STATES, label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 # in place of what a run failed to make
 NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
-PARTS = (cell_parts, claim_parts, recorded_parts)  # templates call them for the parts of bars
+RECORDED = "Drawn by the recorded run."
+NOT_RUN = Markup('<p class="state">{}</p>\n').format(STATES[Status.NOT_RUN].format(why=""))  # what a page says once
 
 
 @dataclass(frozen=True)
@@ -76,21 +77,20 @@ def _width(path: Path) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _alternative_text(path: Path) -> str:
-    """Return the alternative text of a figure: a phrase for each of at most 40 points, of this run or a recorded one.
+def _alternative_text(lines: list[Line]) -> str:
+    """Return the alternative text of a figure: a phrase for each of at most 40 points; without any, why."""
+    points = [(line, line.mean) for line in lines if line.mean is not None]
+    if not points:
+        return empty_figure_text(lines)
+    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in points[:40]]
+    return "; ".join(phrases) + (f"; and {len(points) - 40} more" if len(points) > 40 else "")
 
-    If the figure has no point, the text says why.
-    """
-    every = read(path)
-    values = [line.mean for line in every]
-    if not any(value is not None for value in values):
-        values = [line.published for line in every]
-    both = zip(every, values, strict=True)
-    lines = [(line, value) for line, value in both if value is not None and line.metric != "difference"]
-    if not lines:
-        return empty_figure_text(every)
-    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in lines[:40]]
-    return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
+
+def _recorded_figure(study: Study, paper: str, name: str) -> Path | None:
+    """Return a figure of the recorded run of a study of ours; None if there is none."""
+    record = study.record_of(paper)
+    path = study.folder / f"papers/{paper}/recorded/{record.run.get('precision')}-{name}.svg" if record else None
+    return path if path and path.is_file() else None
 
 
 def heading(study: Study, paper: str, name: str) -> PageExhibit:
@@ -106,14 +106,12 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
         return replace(top, body=_with_plot(study, paper, name, files) if printed.is_file() else NOT_MADE)
     if not drawn.is_file():
         return replace(top, body=NOT_MADE)
-    return replace(
-        top,
-        question=spec.question,
-        caption=spec.caption,
-        picture=picture(drawn),
-        wide=_width(drawn) > 400,
-        alternative=_alternative_text(files.tidy(paper, name)),
-    )
+    lines, caption = read(files.tidy(paper, name)), spec.caption
+    text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
+    if recorded and all(line.mean is None for line in lines):
+        drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
+    wide = _width(drawn) > 400
+    return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
 def _with_plot(study: Study, paper: str, name: str, files: Files) -> Markup:
@@ -138,8 +136,9 @@ def _drawn(plot: Plot) -> str:
 def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
-    jinja.globals |= {function.__name__: function for function in PARTS}
     jinja.globals |= {
+        "claim_parts": claim_parts,
+        "not_run": NOT_RUN,
         "outdated": OUTDATED,
         "print": PRINT,
         "ours": OURS,

@@ -20,7 +20,7 @@ from retort.report.across import Question, questions
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
 from retort.report.page import place_of
-from retort.report.summary import summary_of
+from retort.report.summary import Summary, summary_of
 from retort.results.environments import Run, collect_runs, environments_of
 from retort.results.tidy import read
 from retort.specs.config import read_config
@@ -42,8 +42,8 @@ class Entry:
     """One paper of the index.
 
     Args:
-        headline: the markup of the first table of a study of ours; None for a printed paper.
-        summary: what was run, and what came out, in a few sentences.
+        headline: the markup of the first table of a study of ours that was run; else None.
+        summary: what was run, and what came out; None while that is to come.
         of_ours: whether it is a study of ours.
         claims: whether it has claims.
         pending: the tables and figures that are still to come.
@@ -57,7 +57,7 @@ class Entry:
     tally: Tally
     contents: list[PageExhibit]
     headline: str | None = None
-    summary: str = ""
+    summary: Summary | None = None
     of_ours: bool = False
     claims: bool = False
     pending: list[PageExhibit] = field(default_factory=list)
@@ -93,9 +93,9 @@ def entry_of(
         reference=spec.reference,
         tally=counted,
         of_ours=spec.ours,
-        summary=summary_of(study, paper, found, counted, compared) if found else "",
+        summary=summary_of(study, paper, found, counted, compared) if found else None,
         contents=list(headings.values()),
-        headline=_link_from_index(article(table), paper) if first and table.is_file() else None,
+        headline=_link_from_index(article(table), paper) if first and counted.measured and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
         pending=[shown for name, shown in headings.items() if name not in there],
         page=finished,

@@ -13,7 +13,18 @@ from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.tidy import Line, Status, for_claims, read
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import OURS, SMALLER, Judged, Judgement, Smaller, Words, judge_all, judge_print, smaller_runs
+from retort.tables.claims import (
+    OURS,
+    SMALLER,
+    Judged,
+    Judgement,
+    Smaller,
+    Words,
+    judge_all,
+    judge_print,
+    of_claims,
+    smaller_runs,
+)
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, source_of
 
@@ -85,7 +96,6 @@ class Opening:
         model: the teacher of the recorded run, if the scale replaces the printed ones.
         tasks: the recorded tasks, each with the splits that were read in part.
         whole: whether all other splits are known to have been read in full; None for the numbers of this page.
-        cells: how many cells are recorded.
         runs: the number of runs behind a mean; 0 if students differ.
     """
 
@@ -93,7 +103,7 @@ class Opening:
     groups: dict[str, list[OpeningClaim]]
     counts: ClaimCounts
     computed: ClaimCounts
-    learnt: str = ""
+    learnt: list[str] = field(default_factory=list)
     conditions: str = ""
     orders: dict[str, str] = field(default_factory=dict)
     stuck: list[str] = field(default_factory=list)
@@ -104,7 +114,6 @@ class Opening:
     model: str = ""
     tasks: list[str] = field(default_factory=list)
     whole: bool | None = None
-    cells: int = 0
     runs: int = 0
     outdated: bool = False
 
@@ -146,7 +155,6 @@ def openings(study: Study, paper: str, files: Files = RUN, judged: list[Judged] 
             stuck=list(dict.fromkeys(
                 text for name in recording.tables for text in at_floor(study, paper, name, recording).values()
             )),
-            cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
         ))  # fmt: skip
     return [*found, *_recorded_of_ours(study, paper, judged)] if not scored else found
 
@@ -183,7 +191,7 @@ def _opening(
     for kind, word in words.items():
         listed = [_listed(item, one) for item, one in found if one.verdict is kind and not one.computed]
         if listed and kind is not Kind.WITHOUT:
-            groups[word.capitalize()] = listed
+            groups[of_claims(len(listed), word).capitalize()] = listed
     counts, computed = (ClaimCounts(one.verdict for _, one in found if one.computed is of) for of in (False, True))
     return Opening(
         groups=groups,
@@ -195,11 +203,11 @@ def _opening(
     )
 
 
-def _learnt(found: list[tuple[Judged, Judgement]]) -> str:
+def _learnt(found: list[tuple[Judged, Judgement]]) -> list[str]:
     """Return what each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
     said = {Kind.HOLDS: "says", Kind.FAILS: "contrary"}
     decided = [(item.claim, said[one.verdict]) for item, one in found if one.verdict in said and item.claim.contrary]
-    return " ".join(getattr(claim, which) for claim, which in decided)
+    return [getattr(claim, which) for claim, which in decided]
 
 
 def _surprise(found: list[tuple[Judged, Judgement]], ordered: Sequence[tuple[str, Order | None]]) -> str:
@@ -288,25 +296,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a bar: how many cells or claims have a state; `look` names its colour and pattern in page.css."""
+    """One part of a bar: how many claims have an outcome; `look` names its colour and pattern in page.css."""
 
     look: str
     label: str
     count: int
-
-
-def cell_parts(counted: Tally) -> list[Part]:
-    """Return the parts of a bar of cells by state."""
-    return _parts(
-        ("agrees", "repeat the recorded run", counted.repeats),
-        ("agrees", "reproduce it", counted.reproduces),
-        ("agrees", "agree", counted.agrees),
-        ("inconclusive", "inconclusive", counted.inconclusive),
-        ("differs", "differ", counted.differs),
-        ("measured", "measured, without a verdict", counted.measured - counted.judged),
-        ("without", "without a value", counted.without),
-        ("not-run", "not run at this scale", counted.not_run),
-    )
 
 
 LOOKS = {  # outcome -> its colour and pattern in page.css
@@ -317,16 +311,8 @@ LOOKS = {  # outcome -> its colour and pattern in page.css
 
 def claim_parts(counted: ClaimCounts, words: Words) -> list[Part]:
     """Return the parts of a bar of claims by outcome, in the words of a side."""
-    return _parts(*((LOOKS[kind], word, counted[kind]) for kind, word in words.items()))
-
-
-def recorded_parts(recorded: int, cells: int) -> list[Part]:
-    """Return the parts of a bar of cells by whether a recorded run has their number."""
-    return _parts(("measured", "measured", recorded), ("not-run", "not in the recorded run", cells - recorded))
-
-
-def _parts(*parts: tuple[str, str, int]) -> list[Part]:
-    return [Part(look, label, count) for look, label, count in parts if count > 0]
+    there = {kind: word for kind, word in words.items() if counted[kind]}
+    return [Part(LOOKS[kind], of_claims(counted[kind], word), counted[kind]) for kind, word in there.items()]
 
 
 def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:

@@ -1,6 +1,9 @@
-"""The sentences that come first on a paper's page and stand beside it on the index, made from its results."""
+"""What comes first on a paper's page and stands beside it on the index: a verdict, and the sentences behind it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from retort.report.outcome import Opening, Tally
 from retort.study.study import Study
@@ -8,8 +11,23 @@ from retort.tables.claims import OURS, PRINT, counts_in_words
 from retort.tables.layout import label_of
 
 
-def summary_of(study: Study, paper: str, found: list[Opening], counted: Tally, compared: str = "") -> str:
-    """Return what was run of a paper, and what came out, in a few sentences.
+@dataclass(frozen=True)
+class Summary:
+    """What was run of a paper, and what came out.
+
+    Args:
+        verdict: the outcome in a sentence or two.
+        details: the sentences behind it.
+        learnt: what a study of ours learnt, in sentences.
+    """
+
+    verdict: str
+    details: list[str] = field(default_factory=list)
+    learnt: list[str] = field(default_factory=list)
+
+
+def summary_of(study: Study, paper: str, found: list[Opening], counted: Tally, compared: str = "") -> Summary:
+    """Return what was run of a paper, and what came out.
 
     Args:
         study: the study.
@@ -18,45 +36,41 @@ def summary_of(study: Study, paper: str, found: list[Opening], counted: Tally, c
         counted: its counts.
         compared: how the run of a study of ours meets its record.
     """
-    own = [one for one in found if one.run is None]
+    own, recorded = found[0], found[1:]
     if study.papers[paper].ours:
-        recorded = (f"Not run here; recorded {one.date}. {_learnt(one)}" for one in found if one.run is not None)
-        parts = [compared, *map(_learnt, own)] if counted.measured else [*recorded] or ["Not run yet."]
-        return " ".join(filter(None, parts))
-    computed = counts_in_words(counted.computed, OURS)
-    return " ".join(filter(None, [
-        *(_run(study, one, counted) for one in own),
-        f"Computed, without a run: {computed}." if computed else "",
-        *(_recorded(one) for one in found if one.run is not None),
-    ]))  # fmt: skip
+        learnt = next((one.learnt for one in found if one.learnt), [])
+        if counted.measured or not recorded:
+            return Summary(f"{compared} {_claims(own)}".strip() or "Not run yet.", learnt=learnt)
+        return Summary(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}", learnt=learnt)
+    verdict = _run(study, own, counted) if counted.measured else "Not run at its own scale."
+    others = [_claims(one, "On smaller models, claims") for one in recorded]
+    return Summary(" ".join(filter(None, [verdict, *others])), list(_details(own, recorded, counted)))
 
 
-def _run(study: Study, one: Opening, counted: Tally) -> str:
+def _claims(one: Opening, before: str = "Claims") -> str:
+    """Return a sentence with how many claims have each outcome; empty without claims."""
+    return f"{before}: {counts_in_words(one.counts, one.words)}." if one.counts.total() else ""
+
+
+def _run(study: Study, own: Opening, counted: Tally) -> str:
     """Return what this run made of a printed paper."""
-    if not counted.measured:
-        by = f"; its own numbers leave {counted.claims} claims {counts_in_words(counted.published, PRINT)}"
-        return f"Not run at its own scale{by if counted.claims else ''}."
-    smaller = f", {one.conditions}" if one.conditions else ""
+    smaller = f", {own.conditions}" if own.conditions else ""
     cells = f"{counted.measured:,} of {counted.cells:,} cells measured"
     judged = f", {counted.confirmed} agree, {counted.differs} differ" if counted.judged else ""
-    claims = f"; claims: {counts_in_words(one.counts, one.words)}" if one.counts.total() else ""
-    return f"Run at scale {study.config.scale}{smaller}: {cells}{judged}{claims}.{_surprise(one)}"
+    return f"Run at scale {study.config.scale}{smaller}: {cells}{judged}. {_claims(own)}".strip()
 
 
-def _recorded(one: Opening) -> str:
-    """Return what a recorded run of smaller models says, beside the paper's own numbers."""
-    orders = [f"{label_of(name)}: {text}" for name, text in one.orders.items()]
-    claims = [f"claims: {counts_in_words(one.counts, one.words)}"] if one.counts.total() else []
-    outdated = ", with other settings than now" if one.outdated else ""
-    said = "; ".join([*orders, *one.stuck, *claims])
-    return f"On smaller models, {one.conditions} (recorded {one.date or 'earlier'}{outdated}): {said}.{_surprise(one)}"
-
-
-def _surprise(one: Opening) -> str:
-    return f" Largest surprise: {one.surprise}." if one.surprise else ""
-
-
-def _learnt(one: Opening) -> str:
-    """Return how many claims of a study of ours are decided, and what was learnt."""
-    claims = f"Claims: {counts_in_words(one.counts, one.words)}." if one.counts else ""
-    return " ".join(filter(None, (claims, f"What was learnt: {one.learnt}" if one.learnt else "")))
+def _details(own: Opening, recorded: list[Opening], counted: Tally) -> Iterator[str]:
+    """Yield the sentences behind the verdict on a printed paper."""
+    if counted.claims:
+        yield f"Claims by its own numbers: {counts_in_words(counted.published, PRINT)}."
+    if counted.computed:
+        yield f"Claims computed, without a run: {counts_in_words(counted.computed, OURS)}."
+    for one in [own, *recorded]:
+        if one.run is not None:
+            outdated = ", with other settings than now" if one.outdated else ""
+            yield f"The smaller models: {one.conditions} (recorded {one.date or 'earlier'}{outdated})."
+        yield from (f"{label_of(name)} against print: {text}." for name, text in one.orders.items())
+        yield from (f"{text}." for text in one.stuck)
+        if one.surprise:
+            yield f"Largest surprise: {one.surprise}."

@@ -58,6 +58,7 @@ SMALLER: Words = {
     Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
     Kind.WITHOUT: "not run",
 }  # fmt: skip
+MANY = {"holds": "hold", "does not hold": "do not hold"}  # of several claims; other words stay
 
 
 @dataclass(frozen=True)
@@ -318,9 +319,16 @@ def _under(conditions: str, found: Judgement) -> Judgement:
     return found if found.computed or not conditions else replace(found, words=SMALLER, conditions=conditions)
 
 
+def of_claims(number: int, word: str) -> str:
+    """Return the word for an outcome of so many claims."""
+    return word if number == 1 else MANY.get(word, word)
+
+
 def counts_in_words(counted: Counter[Kind], words: Words) -> str:
     """Return how many claims have each outcome, as text."""
-    return ", ".join(f"{counted[kind]} {word}" for kind, word in words.items() if counted[kind])
+    return ", ".join(
+        f"{counted[kind]} {of_claims(counted[kind], word)}" for kind, word in words.items() if counted[kind]
+    )
 
 
 def count(judgements: Iterable[Judgement], words: Words) -> str:
