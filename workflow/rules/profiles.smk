@@ -1,4 +1,4 @@
-"""Parameters and latency."""
+"""Parameters and latency; what a GPU takes for kernels and training steps, if it is asked for by name."""
 
 
 rule profile_student:
@@ -22,3 +22,17 @@ rule profile_student:
         rule_of.message(rule_of["profile_student"])
     script:
         "../scripts/profile_student.py"
+
+
+rule bench_gpu:
+    """Measure a GPU for ten minutes at most, beside what the cost model predicts; without one, all of it in small."""
+    output:
+        **rule_of["bench_gpu"].outputs,
+    log:
+        rule_of["bench_gpu"].log,
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asked.of(rule_of["bench_gpu"]),
+    script:
+        "../scripts/bench_gpu.py"

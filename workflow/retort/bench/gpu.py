@@ -24,6 +24,7 @@ from retort.atomic import write_json
 from retort.bench.calibrate import calibrate
 from retort.bench.steps import SCHEDULE, SUPERVISED, Models, Shape, Training, peak, seconds
 from retort.cost import losses, memory, work
+from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed, Work
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
@@ -41,7 +42,6 @@ from retort.training.how import processes
 from retort.training.how.launch import on_every_gpu
 
 OUTPUT = Path("results/bench/gpu.json")
-LIMIT = 600.0  # seconds
 HEAD_SIZES = ((8, 16), (16, 16), (32, 64), (64, 64))  # of student and teacher
 STUDENTS = {384: Architecture(layers=6, heads=12, hidden=384, intermediate=1536)}
 STUDENTS[768] = Architecture(layers=6, heads=12, hidden=768, intermediate=3072)
@@ -217,7 +217,7 @@ def apart(device: str) -> float:
     return float((two - one).norm() / one.norm())
 
 
-def lines(device: str, output: Path = OUTPUT, limit: float = LIMIT) -> Iterator[str]:
+def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[str]:
     """Measure on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
 
     Args:

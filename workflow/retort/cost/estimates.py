@@ -27,6 +27,7 @@ Wildcards = Any
 Given = TypeVar("Given")
 
 SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
+BENCH = 600.0  # seconds that `retort bench gpu` takes at most
 OTHERS = 10.0  # the same for tables, figures and pages
 TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning included
 PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
@@ -283,6 +284,10 @@ class Estimates:
         passes = (settings.runs + 1) * settings.passes
         flops = passes * sum(batch * work.forward(settings.architecture, length) for batch, length in measured)
         return self._loaded(Work(flops), settings.architecture, settings.vocabulary)
+
+    def bench_gpu(self) -> Estimate:
+        """Return the estimate of the measurement of a GPU, in a process and two that train together."""
+        return Estimate(Work(seconds=BENCH), 3 * memory.PROCESS[self.gpu], True)
 
     def _loaded(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
         weights = 2 * work.parameters(size, vocabulary)  # of the model, and of its file while it is read

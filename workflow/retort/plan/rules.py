@@ -268,6 +268,7 @@ def _fine_tuned(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
         {"settings": plan.at("profiles", "student")},
         stamped=True,
     )
+    yield Rule("bench_gpu", {"measured": "results/bench/gpu.json"})
 
 
 def _trainings(

@@ -1,0 +1,9 @@
+from pathlib import Path
+
+from retort.engine.job import job
+
+with job(snakemake) as running:
+    from retort.bench.gpu import lines
+
+    for line in lines(running.device, Path(snakemake.output.measured)):
+        running.say(line)
