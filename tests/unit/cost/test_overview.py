@@ -113,7 +113,7 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     assert said[1].split()[:3] == ["tiny/table1", "13", "0"]
     largest = said[said.index("Largest jobs:") + 1 :][:5]
     assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
-    assert "One device at 1e+09 FLOP/s and 5e+09 bytes/s: given with --flops." in "\n".join(said)
+    assert "One device at 1e+09 FLOP/s and 2.5e+09 bytes/s: given with --flops." in "\n".join(said)
     assert "mood 10,000 rows of 16 tokens" in said[-1]
     assert main(["cost", "--config", "config.yaml", "--flops", "-1"]) == 2
     assert "--flops -1 is no speed" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import tempfile
 import time
 import timeit
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,20 +70,6 @@ PRECISIONS = ("tf32", "float32")
 COMPANIONS = (2, 4, 8)
 
 
-@dataclass(frozen=True)
-class Step:
-    """What a step took, beside its predictions; predictions have no companions' memory."""
-
-    shape: str
-    precision: str
-    companions: int
-    seconds: float
-    predicted_seconds: float
-    gigabytes: float | None
-    predicted_gigabytes: float
-    flops: float
-
-
 def shapes_on(device: str) -> list[Shape]:
     """Return the steps that are measured on a device; on a CPU small ones of the same kinds."""
     shapes = SHAPES
@@ -122,16 +108,26 @@ def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
     return 3600 * speed.hours(total), step.bytes(shape.rows), total.flops
 
 
-def measure(shape: Shape, device: str, speed: Speed) -> Step:
-    """Measure a step: the shortest of three, after one that warms up."""
+def measure(shape: Shape, device: str, speed: Speed) -> dict[str, Any]:
+    """Return what a step takes beside its predictions, which leave out companions' memory.
+
+    The time is the shortest of three, after a step that warms up.
+    """
     training = Training(Models(shape, device), terms_of(shape))
     training.step()
     taken = min(seconds(training.step, device) for _ in range(3))
     held = peak(training.step, device)
     expected, size, flops = predicted(shape, replace(speed, start=0.0))
-    gigabytes = held / 1e9 if held is not None else None
-    precision, companions = shape.precision, shape.companions
-    return Step(shape.name, precision, companions, taken, expected, gigabytes, size / 1e9, flops / taken)
+    return {
+        "shape": shape.name,
+        "precision": shape.precision,
+        "companions": shape.companions,
+        "seconds": taken,
+        "predicted_seconds": expected,
+        "gigabytes": held and held / 1e9,
+        "predicted_gigabytes": size / 1e9,
+        "flops": flops / taken,
+    }
 
 
 def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str, Any]:
@@ -268,7 +264,7 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[s
 
     def of_step(shape: Shape) -> Iterator[str]:
         speed = replace(GUESSED[gpu], flops=found.get("flops", GUESSED[gpu].flops))
-        found["steps"].append(vars(step := measure(shape, device, speed)))
+        found["steps"].append(step := measure(shape, device, speed))
         yield in_words(step)
 
     def go_on() -> Iterator[str]:
@@ -297,12 +293,12 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[s
         yield f"{shape.name} ({shape.precision}, {shape.companions})", partial(of_step, shape)
 
 
-def in_words(step: Step) -> str:
+def in_words(step: dict[str, Any]) -> str:
     """Return a line for a step."""
-    size = "" if step.gigabytes is None else f"{step.gigabytes:.2g} GB ({step.predicted_gigabytes:.2g} predicted), "
-    many = f", {step.companions} students" if step.companions > 1 else ""
-    taken = f"{1000 * step.seconds:.3g} ms ({1000 * step.predicted_seconds:.3g} predicted)"
-    return f"{step.shape}{many}, {step.precision}: {taken}, {size}{step.flops / 1e12:.2g} TFLOP/s"
+    said = "{shape}, {companions} students, {precision}: {ms:.3g} ms ({predicted_ms:.3g} predicted), "
+    said += "{gigabytes:.2g} GB ({predicted_gigabytes:.2g} predicted), " if step["gigabytes"] else ""
+    in_ms = {"ms": 1e3 * step["seconds"], "predicted_ms": 1e3 * step["predicted_seconds"]}
+    return (said + "{tera:.2g} TFLOP/s").format(**step, **in_ms, tera=step["flops"] / 1e12)
 
 
 def verdict(found: dict[str, Any]) -> str:

@@ -21,10 +21,10 @@ from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import GridSettings, PointSettings, TaskDistillationSettings, TeacherSettings
 from retort.settings.trials import places_of
 from retort.specs.model import Architecture
-from retort.specs.protocol import Schedule
 
 Wildcards = Any
 Given = TypeVar("Given")
+Gridded = GridSettings | TaskDistillationSettings | TeacherSettings
 
 SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
 BENCH = 600.0  # seconds that `retort bench gpu` takes at most
@@ -122,36 +122,26 @@ class Estimates:
     def run_grid_of_teacher(self, teacher: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.teachers[teacher][task]
-        return self._teacher(teacher, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
+        points, split = places_of(int(part), int(parts)), settings.task.validation_split
+        return self._fine_tuned(teacher, task, settings.model.architecture, settings, split, points)
 
     def finetune_teacher(self, teacher: str, task: str) -> Estimate:
         """Return the estimate of a teacher on a task: the mean over its grid, as the best point is not known."""
         settings = self.settings.teachers[teacher][task]
-        estimate = self._teacher(teacher, task, settings, settings.task.evaluation_split)
-        return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
-
-    def _teacher(
-        self, teacher: str, task: str, settings: TeacherSettings, split: str, points: slice = slice(None)
-    ) -> Estimate:
-        schedules = [point.applied_to(settings.schedule) for point in _points(settings)]
-        return self._fine_tuned(teacher, task, settings.model.architecture, settings, schedules, split, points)
+        size, split = settings.model.architecture, settings.task.evaluation_split
+        return _mean(settings, self._fine_tuned(teacher, task, size, settings, split))
 
     def run_grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
         settings = self.settings.grids[student][task]
-        return self._on_grid(student, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
+        points, split = places_of(int(part), int(parts)), settings.task.validation_split
+        return self._fine_tuned(student, task, settings.student.architecture, settings, split, points)
 
     def finetune_student(self, student: str, task: str) -> Estimate:
         """Return the estimate of one seed: the mean over the grid, as the best point is not known."""
         settings = self.settings.finetunings[student][task]
-        estimate = self._on_grid(student, task, settings, settings.task.evaluation_split)
-        return replace(estimate, work=estimate.work.times(1 / len(settings.points)))
-
-    def _on_grid(
-        self, student: str, task: str, settings: GridSettings, split: str, points: slice = slice(None)
-    ) -> Estimate:
-        schedules = [point.applied_to(settings.schedule) for point in settings.points]
-        return self._fine_tuned(student, task, settings.student.architecture, settings, schedules, split, points)
+        size, split = settings.student.architecture, settings.task.evaluation_split
+        return _mean(settings, self._fine_tuned(student, task, size, settings, split))
 
     def _fine_tuned(
         self,
@@ -159,11 +149,11 @@ class Estimates:
         task: str,
         size: Architecture,
         settings: TeacherSettings | GridSettings,
-        schedules: list[Schedule],
         split: str,
         points: slice = slice(None),
     ) -> Estimate:
-        """Estimate fine-tunings with some of several schedules, each scored; the memory is that of the largest."""
+        """Estimate fine-tunings at some points of a grid, each scored; the memory is that of the largest point."""
+        schedules = [point.applied_to(settings.schedule) for point in _points(settings)]
         model, vocabulary, data, done, steps = self._model(name), self._vocabulary(name), settings.task, Work(), []
         scoring = self._scoring(model, task, data, size, [split])
         for schedule in schedules[points]:
@@ -198,8 +188,7 @@ class Estimates:
     def distill_on_task(self, student: str, task: str) -> Estimate:
         """Return the estimate of one seed on a task: the mean over the grid, as the best point is not known."""
         settings = self.settings.distillations[student][task]
-        estimate = self._on_task(student, task, settings, settings.task.evaluation_split)
-        return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
+        return _mean(settings, self._on_task(student, task, settings, settings.task.evaluation_split))
 
     def _on_task(
         self, student: str, task: str, settings: TaskDistillationSettings, split: str, points: slice = slice(None)
@@ -320,9 +309,16 @@ class Estimates:
         return Estimate(done, ram, True, step)
 
 
-def _points(settings: TaskDistillationSettings | TeacherSettings) -> list[PointSettings]:
+def _points(settings: Gridded) -> list[PointSettings]:
     """Return the points of a grid; one that changes nothing where there is none."""
+    if isinstance(settings, GridSettings):
+        return settings.points
     return settings.grid.points if settings.grid else [PointSettings()]
+
+
+def _mean(settings: Gridded, estimate: Estimate) -> Estimate:
+    """Return the estimate of the mean point of a grid from that of all points."""
+    return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
 
 
 def _step_of_stages(settings: Distillation, stages: list[Trained]) -> Step | None:

@@ -25,7 +25,6 @@ import socketserver
 import subprocess
 import sys
 import tempfile
-import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -37,8 +36,7 @@ TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
 # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-FOLDER, PREFIX = Path("/tmp"), "retort-"  # the path of a socket is short
-NEW = 60.0  # seconds
+FOLDER, PREFIX = "/tmp", "retort-"  # the path of a socket is short
 MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
 PRELOADED = (
     "matplotlib.pyplot",
@@ -71,7 +69,6 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
     if Path(os.environ.get(ADDRESS, "")).name == _code():
         return
     environment = {name: value for name, value in os.environ.items() if name not in TOKENS} | SETTINGS
-    _sweep()
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
         # only this user can open the folder
         address = str(Path(tempfile.mkdtemp(prefix=PREFIX, dir=FOLDER)) / _code())
@@ -81,25 +78,6 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
         # its standard input is a pipe without data, which closes when this process ends for whatever reason
         _servers.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()]))
         os.environ[ADDRESS] = address
-
-
-def _sweep() -> None:
-    """Delete the folders of servers that were killed, with everything else of their run: no process has the socket."""
-    for path in (path for folder in FOLDER.glob(f"{PREFIX}*") for path in _sockets(folder)):
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(1)
-            try:
-                client.connect(str(path))
-            except ConnectionRefusedError:
-                shutil.rmtree(path.parent, ignore_errors=True)
-
-
-def _sockets(folder: Path) -> list[Path]:
-    """Return the sockets in a folder of this user; a new folder may be of a server that is about to listen."""
-    with contextlib.suppress(OSError):
-        if time.time() - folder.stat().st_mtime > NEW:
-            return list(folder.iterdir())
-    return []
 
 
 _servers: list[subprocess.Popen[bytes]] = []  # a pipe would close when its Popen object is deleted
