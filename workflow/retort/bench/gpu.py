@@ -295,7 +295,8 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[s
 
 def in_words(step: dict[str, Any]) -> str:
     """Return a line for a step."""
-    said = "{shape}, {companions} students, {precision}: {ms:.3g} ms ({predicted_ms:.3g} predicted), "
+    many = ", {companions} students" if step["companions"] > 1 else ""
+    said = "{shape}" + many + ", {precision}: {ms:.3g} ms ({predicted_ms:.3g} predicted), "
     said += "{gigabytes:.2g} GB ({predicted_gigabytes:.2g} predicted), " if step["gigabytes"] else ""
     in_ms = {"ms": 1e3 * step["seconds"], "predicted_ms": 1e3 * step["predicted_seconds"]}
     return (said + "{tera:.2g} TFLOP/s").format(**step, **in_ms, tera=step["flops"] / 1e12)
