@@ -136,7 +136,7 @@ DAMAGE = {
 # damage that is met together, and made anew by one run
 TOGETHER = [
     ["flipped corpus", "lost trials", "lost teacher", "checksums of a score"],
-    ["checksums of a model", "flipped answers", "lost profile", "edited page"],
+    ["checksums of a model", "flipped answers", "lost table", "edited page"],
 ]
 
 
