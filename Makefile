@@ -44,12 +44,14 @@ report: run ## the study, every file of it verified, and Snakemake's own report 
 	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --force -- reports/index.html # its foot says how results were verified
 	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --report reports/snakemake.zip
 
-relock: ## requirements.lock anew, with the newest versions that pyproject.toml allows, then all tests with them
+relock: ## requirements.lock and envs anew, with the newest versions that pyproject.toml allows, then all tests with them
 	rm -rf $(VENV)-new
 	$(PYTHON) -m venv $(VENV)-new
 	$(VENV)-new/bin/pip install --quiet 'setuptools>=77' '.[test]'
-	$(VENV)-new/bin/pip freeze --all --exclude pip --exclude retort >$(VENV)-new/lock
-	mv $(VENV)-new/lock requirements.lock
+	$(VENV)-new/bin/pip freeze --all --exclude pip --exclude retort >$(VENV)-new/frozen
+	sed -E '/^(cuda|nvidia|triton)[-=]/d; s/[+].*//' $(VENV)-new/frozen >requirements.lock # torch brings what its platform needs
+	sed -E 's,(.*)==(.*),s/^(  - (py|python-)?\1(-minimal)?)=.*/\\1=\2/I,' requirements.lock >$(VENV)-new/versions # conda's names
+	sed -E -i.old -f $(VENV)-new/versions envs/*.yaml && rm envs/*.yaml.old
 	$(MAKE) test VENV=$(VENV)-new
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays

@@ -179,6 +179,6 @@ def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 480
+    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 580
     assert len(archives.REFUSED) + len(clusters.MISTAKES) + len(models.MISTAKES) >= 90
     assert len(data.ROWS) + len(data.DRAWN) + len(data.RATED) + len(data.TEXTS) >= 60

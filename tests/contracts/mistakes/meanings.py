@@ -15,16 +15,10 @@ MISTAKES = [
         ("block: 16\njobs: {parts: 1000000000}",
          "jobs.parts: Input should be less than or equal to 10000, not 1000000000"),
         ("block: 16\njobs: {parts: true}", "jobs.parts: Input should be a valid integer, not True"),
-        ("block: 16\njobs: {parts: '2'}",
-         "jobs.parts: Input should be a valid integer, not '2'; write the number without quotes"),
     ]),
     Edits("models/encoder.yaml", "vocabulary: 90", [
         ("vocabulary: 90\ntokens_per_word: {value: true, origin: x}",
          "tokens_per_word.value: Input should be a valid number, not True"),
-        ("vocabulary: 90\ntokens_per_word: {value: '1.3', origin: x}",
-         "tokens_per_word.value: Input should be a valid number, not '1.3'; write the number without quotes"),
-        ("vocabulary: 90\ntokens_per_word: {value: 1e9, origin: x}",
-         "tokens_per_word.value: Input should be less than or equal to 100, not 1000000000.0"),
         ("vocabulary: 90\ntokenizer: encoder", "tokenizer: leave it out; without it, a model has its own"),
     ]),
     Edits("sources/texts.yaml", "path: texts", [
@@ -52,9 +46,6 @@ MISTAKES = [
         ("steps: 6, decay_steps: 3", "schedule: decay_steps: 3 is below the 6 steps of the training"),
         ("steps: 6, lr_scheduler_type: constant_with_warmup, decay_steps: 30",
          "schedule: decay_steps: with 'constant_with_warmup' the rate does not fall; leave it out"),
-        ("steps: 6, lr_scheduler_type: cosine",
-         "schedule.lr_scheduler_type: Input should be 'linear' or 'constant_with_warmup', not 'cosine'"),
-        ("steps: 6, max_grad_norm: 1e308", "schedule.max_grad_norm: Input should be less than or equal to 1000000"),
     ]),
     Edits("tasks/mood.yaml", "version: 1", [
         ("version: 1\ntrain_split: test",
@@ -81,15 +72,6 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "file: rated.txt, ", [
         ("", "reader: options.file: name the file of the source that is read"),
     ]),
-    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}", [
-        ("split: {seed: 1, test: 1000000000000, dev: 20}", "split.test: Input should be less than or equal to"),
-    ]),
-    Edits("papers/tiny/table1.yaml", "kind: scores", [
-        ("kind: scores\nmargin: {points: 1e9, because: x}", "margin.points: Input should be less than or equal to 100"),
-        ("kind: scores\nassumed_std: {points: 1e300, because: x}",
-         "assumed_std.points: Input should be less than or equal to 100"),
-        ("kind: scores\nruns: 1000000000", "runs: Input should be less than or equal to 1000, not 1000000000"),
-    ]),
     Edits("papers/tiny/table1.yaml", "task: rating, metric: pearson,", [
         ("change_from: Rating,", "column 'Rating' would be computed from itself"),
         ("mean_of: [Rating],", "column 'Rating' would be computed from itself"),
@@ -100,7 +82,6 @@ MISTAKES = [
         ('label: "Atten\\u0007tion"', f"rows.3.label: {BREAK}"),
     ]),
     Edits("papers/tiny/claims.yaml", "compare: above", [
-        ("compare: above\n  within: 1e9", "kd-above-attention.within: Input should be less than or equal to 1000"),
         ("compare: value\n  number: '1e400'", "kd-above-attention: '1e400' is not a number as papers print it"),
         ("compare: value\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
     ]),

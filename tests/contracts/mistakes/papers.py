@@ -35,9 +35,7 @@ MISTAKES = [
     ], at="teachers.teacher."),
     Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
     Edits("papers/tiny/paper.yaml", "ours: true", [
-        ("ours: maybe", "ours: Input should be a valid boolean, not 'maybe'"),
         ("ours: 'yes'", "ours: Input should be a valid boolean, not 'yes'"),
-        ("ours: 1", "ours: Input should be a valid boolean, not 1"),
     ]),
     Edits("papers/tiny/paper.yaml", "title: A tiny study", [
         ('title: "A tiny\\u202e study"', "title: a line break or a control character stands in it"),
@@ -53,7 +51,6 @@ MISTAKES = [
          "1.exept: no key is called 'exept'; did you mean 'except'?"),
         ("{students: [kd], texts: [x]}", "1.texts.1: give a mapping, not 'x'"),
         ("{students: [kd], texts: [{text: x}]}", "1.texts.1.of: Field required"),
-        ("text", "1: give a mapping, not 'text'"),
     ], before="- {students: [kd], texts: [{of: [seeds], text: x}]}\n"),
     Edits("papers/tiny/paper.yaml", "protocol: short", [
         ("protocol: shrt", "protocol: no protocol is called 'shrt'; did you mean 'short'?"),
@@ -62,14 +59,7 @@ MISTAKES = [
     Edits("papers/tiny/paper.yaml", "  teacher: {", [
         ("  teach_er: {", "teachers.teach_er: 'teach_er' does not match the pattern"),
     ]),
-    Edits("papers/tiny/paper.yaml",
-          "teachers:\n  teacher: {title: The random encoder, model: encoder, protocol: short}", [
-        ("teachers: [a]", "teachers: give a mapping, not a list"),
-    ]),
     Edits("papers/tiny/paper.yaml", "reference: Made up for the tests\n", [("", "reference: Field required")]),
-    Edits("papers/tiny/paper.yaml", "title: A tiny study", [
-        ("titel: A tiny study", "titel: no key is called 'titel'; did you mean 'title'?"),
-    ]),
     Edits("papers/tiny/claims.yaml", "[Vanilla KD], columns: [Mood]", [
         ("[Vanilla KD], columns: [Mod]",
          "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
@@ -101,16 +91,11 @@ MISTAKES = [
         ("rows: Vanilla KD", "give a list, not 'Vanilla KD'"),
     ], at="kd-above-attention.cells.1.rows: "),
     Edits("papers/tiny/claims.yaml", "compare: above", [
-        ("compare: above\n  within: -1",
-         "kd-above-attention.within: Input should be greater than or equal to 0, not -1"),
         ("compare: above\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
     ]),
     Edits("papers/tiny/claims.yaml", "compare: above\n", [
         ("compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
         ("", "line 4: not valid YAML (mapping values are not allowed in this context)"),
-    ]),
-    Edits("papers/tiny/claims.yaml", "  cells: [", [
-        ("  celles: [", "kd-above-attention.celles: no key is called 'celles'; did you mean 'cells'?"),
     ]),
     Edits("papers/tiny/claims.yaml", "kd-above-attention:", [
         ("kd above attention:", "'kd above attention' does not match the pattern"),
@@ -119,15 +104,10 @@ MISTAKES = [
     Edits("papers/tiny/claims.yaml", "says: Vanilla KD beats attention transfer on mood.", [
         ("says:", "kd-above-attention.says: Input should be a valid string, not nothing"),
     ]),
-    Edits("papers/tiny/claims.yaml", "kd-above-attention:\n", [
-        ("kd-above-attention: []\nx:\n", "kd-above-attention: give a mapping, not a list"),
-    ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
         ("points: {2: tiny-kd, 9: tiny-attention}", "points.9: the teacher of 'tiny-attention' has 4 layers"),
-        ("points: {2: tiny-kd, -1: tiny-attention}", "points.-1: Input should be greater than or equal to 0, not -1"),
         ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
         ("points: {2: tiny-kd, two: tiny-attention}", "points.two: Input should be a valid integer, not 'two'"),
-        ("points: [tiny-kd]", "points: give a mapping, not a list"),
         ("points: {}", "a figure needs one of 'points' and 'planned'"),
         ("points: {2: tiny-kdd}", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
@@ -136,7 +116,6 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/figure1.yaml", "task: mood", [
         ("task: mod", "task: no task is called 'mod'; did you mean 'mood'?"),
-        ("taks: mood", "taks: no key is called 'taks'; did you mean 'task'?"),
     ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-", [
         ("points: {2: tiny_", "points.2: 'tiny_kd' does not match the pattern"),
@@ -154,7 +133,6 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/paper.yaml", "kind: scores", [
         ("kind: score", "tables.table7.kind: no kind is called 'score'; did you mean 'scores'?"),
-        ("kind: scores\n    colums: x", "tables.table7.colums: no key is called 'colums'; did you mean 'columns'?"),
     ], before=INSIDE),
     Edits("papers/tiny/paper.yaml", "student: kd, label: A", [
         ("student: kdd, label: A", "tables.table7: student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
@@ -176,7 +154,6 @@ MISTAKES = [
     ], before=INSIDE),
     Edits("papers/tiny/paper.yaml", "mood: {steps: 7}", [
         ("mod: {steps: 7}", "protocols.long.tasks: no task is called 'mod'; did you mean 'mood'?"),
-        ("mood: {stps: 7}", "protocols.long.tasks.mood.stps: no key is called 'stps'; did you mean 'steps'?"),
     ], before=INSIDE),
     Edits("papers/tiny/paper.yaml", "rows: [B]", [
         ("rows: [C]", "claims.two: no row of table7 is called 'C'; there are: A, B"),

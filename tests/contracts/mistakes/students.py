@@ -37,7 +37,6 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/students.yaml", "initialisation: {random: true}", [
         ("initialisation: {random: 'true'}", "narrow.initialisation.random: Input should be a valid boolean"),
-        ("initialisation: {random: 1}", "narrow.initialisation.random: Input should be a valid boolean, not 1"),
         ("initialisation: {layers: [4]}",
          "narrow.initialisation.layers: a student of width 16 x 32 cannot take layers of a teacher of 24 x 48; "
          "use 'random: true'"),
@@ -72,7 +71,6 @@ MISTAKES = [
          "'temperatur'; did you mean 'temperature'?"),
         ("kd:\n  grid: {stages.1.terms.1.wieght: [1]}\n",
          "kd.grid.stages.1.terms.1.wieght: terms.1.wieght: no key is called 'wieght'; did you mean 'weight'?"),
-        ("kd:\n  grid: {stages: [1]}\n", "kd.grid: no key is called 'stages'; did you mean 'steps'?"),
     ]),
     Edits("papers/tiny/students.yaml", "narrow:\n", [
         ("narrow:\n  grid: {stages.1.terms.1.weight: [1, 2]}\n",
@@ -88,12 +86,8 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "heads: 3", [
         ("heads: 5", "kd.architecture: hidden (24) is not a multiple of heads (5)"),
     ]),
-    Edits("papers/tiny/students.yaml", "  teacher: tiny-teacher", [
-        ("  techer: tiny-teacher", "kd.techer: no key is called 'techer'; did you mean 'teacher'?"),
-    ]),
     Edits("papers/tiny/students.yaml", "{layers: [2, 4]}", [
         ("{}", "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
-        ("{layerz: [2, 4]}", "kd.initialisation.layerz: no key is called 'layerz'; did you mean 'layers'?"),
         ("truncated", "kd.initialisation: give a mapping, not 'truncated'"),
         ("{checkpoint: encodr}", "kd.initialisation.checkpoint: no model is called 'encodr'; did you mean 'encoder'?"),
         ("{checkpoint: encoder}",
@@ -104,32 +98,17 @@ MISTAKES = [
         ("architecture: {layers: 200, heads: 3,", "layers: Input should be less than or equal to 48, not 200"),
         ("architecture: {layers: 2, heads: 0,", "heads: Input should be greater than 0, not 0"),
     ], at="kd.architecture."),
-    Edits("papers/tiny/students.yaml", "hidden: 24", [
-        ("hidden: -24", "kd.architecture.hidden: Input should be greater than 0, not -24"),
-    ]),
     Edits("papers/tiny/students.yaml", "intermediate: 48}", [
         ("intermediate: 48, embedding: 24}",
          "kd.architecture: embedding (24) is not smaller than hidden (24); leave it out"),
         ("intermediate: 010}",
          "line 5: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
         ("}", "kd.architecture.intermediate: Field required"),
-        ("intermediat: 48}",
-         "kd.architecture.intermediat: no key is called 'intermediat'; did you mean 'intermediate'?"),
     ]),
     Edits("papers/tiny/students.yaml", "steps_factor: 0.5", [
-        ("steps_factor: 0", "1.steps_factor: Input should be greater than 0, not 0"),
-        ("steps_factor: 11", "1.steps_factor: Input should be less than or equal to 10, not 11"),
-        ("step_factor: 0.5", "1.step_factor: no key is called 'step_factor'; did you mean 'steps_factor'?"),
-        ("schedule: {steps: 0}", "1.schedule.steps: Input should be greater than 0, not 0"),
-        ("schedule: {batch_size: -8}", "1.schedule.batch_size: Input should be greater than 0, not -8"),
-        ("schedule: {learning_rat: 0.1}",
-         "1.schedule.learning_rat: no key is called 'learning_rat'; did you mean 'learning_rate'?"),
         ("schedule: {max_length: 8}",
          "1.schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"),
         ("tasks: {mood: {steps: 3}}", "1: 'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"),
-        ("schedule: [steps]", "1.schedule: give a mapping, not a list"),
-        ("teacher_dropout: often",
-         "1.teacher_dropout: Input should be a valid boolean, not 'often'"),
     ], at="predicting.stages."),
     Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
         ("title: Vanilla KD\n  tasks: [mood, mood]", "kd.tasks: 'mood' is listed twice"),
@@ -142,7 +121,6 @@ MISTAKES = [
         ("title: [Vanilla", "line 3: not valid YAML (did not find expected ',' or ']')"),
         ("title: Vanilla: KD", "line 2: not valid YAML (mapping values are not allowed in this context)"),
         ("title: *x", "line 2: not valid YAML (found undefined alias)"),
-        ("title: Vanilla KD\n  version: 0", "kd.version: Input should be greater than or equal to 1, not 0"),
         ("title: Vanilla KD\n  for_each: {a: [1]}", "kd.for_each: the name has no axis; write it as '{axis}-...'"),
         ("title: Vanilla KD\n  title: Again", "line 3: 'title' is given twice; rename one of the two"),
         ("\ttitle: Vanilla KD", "line 2: not valid YAML (found character that cannot start any token)"),
@@ -154,12 +132,8 @@ MISTAKES = [
         ("architecture: encodr", ": no model is called 'encodr'; did you mean 'encoder'?"),
         ("architecture: {like: encodr, layers: 2}", ": no model is called 'encodr'; did you mean 'encoder'?"),
         ("architecture: {like: [encoder]}", ": no model is called '['encoder']'; did you mean 'encoder'?"),
-        ("architecture: {like: encoder, layers: two}", ".layers: Input should be a valid integer, not 'two'"),
-        ("architecture: {like: encoder, layers: 2, hiden: 8}",
-         ".hiden: no key is called 'hiden'; did you mean 'hidden'?"),
         ("architecture: {like: encoder, layers: 2, hidden: 25}",
          ": hidden (25) is not a multiple of heads (3)"),
-        ("architecture: 3", ": give a mapping, not 3"),
     ], at="kd.architecture"),
 ]
 # fmt: on

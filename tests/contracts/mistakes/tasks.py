@@ -39,9 +39,7 @@ MISTAKES = [
          "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
         ("version: 99999999999999999999999",
          "version: Input should be less than or equal to 100000000, not 99999999999999999999999"),
-        ("version: 0", "version: Input should be greater than or equal to 1, not 0"),
         ("version: one", "version: Input should be a valid integer, not 'one'"),
-        ("version: 1\njobs: {grid_parts: 0}", "jobs.grid_parts: Input should be greater than or equal to 1, not 0"),
         ("version: 1\njobs: {parts: 2}", "jobs.parts: no key is called 'parts'; did you mean 'grid_parts'?"),
         ("version: 1\nwindows: {overlap: 1, question: 2}", "'windows' is of no use for classification"),
         ("version: 1\nsubsets: [a, a]", "subsets: 'a' is listed twice"),
@@ -70,17 +68,8 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "max_length: 16", [
         ("max_length: 64", "max_length: rows of 64 tokens, and model 'encoder' takes 32"),
         ("max_length: 2", "max_length: Input should be greater than 2, not 2"),
-        ("max_length: 513", "max_length: Input should be less than or equal to 512, not 513"),
-        ("max_length: '16'", "max_length: Input should be a valid integer, not '16'; write the number without quotes"),
-    ]),
-    Edits("tasks/mood.yaml", "split: {seed: 1,", [
-        ("split: {seed: -1,", "split.seed: Input should be greater than or equal to 0, not -1"),
     ]),
     Edits("tasks/mood.yaml", "test: 40", [("test: 0", "split.test: Input should be greater than 0, not 0")]),
-    Edits("tasks/mood.yaml", "dev: 20", [
-        ("dev: -20", "split.dev: Input should be greater than 0, not -20"),
-        ("deev: 20", "split.deev: no key is called 'deev'; did you mean 'dev'?"),
-    ]),
     Edits("tasks/mood.yaml", "title: Is", [
         ("- title: Is", "line 2: not valid YAML (did not find expected '-' indicator)"),
     ]),
@@ -90,8 +79,6 @@ MISTAKES = [
         ("task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
         ("task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),
         ("task_type: regression\nbounds: [0, 5]", "sample.2.label: give a number from 0 to 5, not -0.5"),
-        ("task_type: regression\nbounds: [-1e308, 5]",
-         "bounds.1: Input should be greater than or equal to -1000000, not -1e+308"),
     ]),
     Edits("tasks/rating.yaml", "label: 0.5", [
         ("label: glad", "give a number from -1000000 to 1000000, not 'glad'"),
