@@ -78,6 +78,7 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
     recording = {"run": {"machine": "a laptop"}, "replacements": {}, "runs": 3, "tables": {"table1": numbers}}
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    write(tmp_path / "study", "scales/pocket.yaml", {"title": "Here", "papers": "ours"})
     study = opened(config)
     Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(study, "tiny", openings(study, "tiny"))}))
     for papers in ([], ["printed.json"]):  # a paper that is run, and the same as one that is only shown

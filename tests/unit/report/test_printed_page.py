@@ -100,6 +100,7 @@ def record(study: Path, **more: Any) -> None:
     recording = {"run": run, "replacements": {}, "runs": 3, "tables": {"table1": ROWS}, **more}
     write(study, "papers/tiny/recorded/reduced.yaml", recording)
     write(study, "scales/reduced.yaml", {"title": "Between"})
+    write(study, "scales/pocket.yaml", {"title": "Here", "papers": "ours"})
 
 
 def page_again(config: dict[str, Any]) -> str:
