@@ -154,7 +154,7 @@ def test_the_next_server_deletes_the_folders_of_dead_ones() -> None:
             listener.bind(f"{folder}/socket")
             listener.listen() if name == "alive" else listener.close()
             if name != "new":
-                os.utime(folder, (1, 1))
+                os.utime(f"{folder}/socket", (1, 1))
         with serving():
             assert [name for name, folder in made.items() if Path(folder).exists()] == ["alive", "new"]
     for folder in made.values():
