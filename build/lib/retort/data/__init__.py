@@ -1,1 +1,0 @@
-"""Data, from files to batches: readers, encoded tasks and packed corpora."""

@@ -1,1 +1,0 @@
-"""Encoders: how to build them, initialise their weights and record their activations."""

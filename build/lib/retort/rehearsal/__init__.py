@@ -1,1 +1,0 @@
-"""The rehearsal: the papers' whole plan in miniature, in one process."""

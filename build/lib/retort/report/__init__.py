@@ -1,1 +1,0 @@
-"""The report: an index, one page per paper, and the audit; each page is one self-contained file."""

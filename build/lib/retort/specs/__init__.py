@@ -1,1 +1,0 @@
-"""Strict pydantic models of every YAML file of a study, which describe all that is compared; no torch needed."""

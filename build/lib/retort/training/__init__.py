@@ -1,1 +1,0 @@
-"""The training loop, its optimiser, and checkpoints from which a killed job resumes."""

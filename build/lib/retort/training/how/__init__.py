@@ -1,1 +1,0 @@
-"""How a training runs: in parts of batches, in several processes, with companions."""
