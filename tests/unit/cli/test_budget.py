@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
-from retort.cli import main
+from retort.cli import budgeting, main
+from retort.figures.budget import draw_curves
 from retort.results.tidy import Status
 
+from tests.tiny.edit import write
 from tests.tiny.results import made
 from tests.tiny.variant import CLAIMS, TABLE, write_study
+from tests.unit.plan.test_served import study_config
 
 MOOD, RATING = CLAIMS["a-beats-b"], "Pearson"
 # a second claim, of the abstract, on the other task
@@ -33,7 +36,6 @@ ENOUGH = 100.0  # hours
 
 
 ENOUGH = 100.0  # hours
-FOR_ONE = 0.03  # hours that either claim takes at most, and both do not
 
 
 @pytest.fixture
@@ -49,6 +51,18 @@ def ask(config: dict[str, Any], hours: float, *options: str) -> dict[str, Any]:
     assert main(["budget", str(hours), "--config", "config.yaml", *options]) == 0
     written: dict[str, Any] = yaml.safe_load(Path("budget.yaml").read_text())
     return written
+
+
+def prices(config: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    """Return claim or table -> what `retort cost --claims` says of it: seeds, hours, ..."""
+    Path("config.yaml").write_text(json.dumps(config))
+    assert main(["cost", "--claims", "--config", "config.yaml"]) == 0
+    return {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if "/" in line}
+
+
+def for_one(config: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> float:
+    """Return hours that each of the two claims fits, and both together do not."""
+    return 1.3 * float(prices(config, capsys)["tiny/on-mood"][1])
 
 
 def seeds_of(written: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -74,13 +88,15 @@ def test_the_first_look_is_at_two_seeds_of_what_fits(study: dict[str, Any], caps
 
 
 @pytest.mark.parametrize(("weight", "task"), [("tiny=3", "rating"), ("abstract=0.1", "mood")])
-def test_a_weight_decides_which_claim_fits(study: dict[str, Any], weight: str, task: str) -> None:
+def test_a_weight_decides_which_claim_fits(
+    study: dict[str, Any], weight: str, task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     one = {task: 2}
-    assert seeds_of(ask(study, FOR_ONE, "--weight", weight)) == {"tiny-attention": one, "tiny-kd": one}
+    assert seeds_of(ask(study, for_one(study, capsys), "--weight", weight)) == {"tiny-attention": one, "tiny-kd": one}
 
 
-def test_what_is_left_out_says_so_with_its_price(study: dict[str, Any]) -> None:
-    written = ask(study, FOR_ONE)
+def test_what_is_left_out_says_so_with_its_price(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    written = ask(study, for_one(study, capsys))
     lines, texts = made(written)
     left = {(line.student, line.task) for line in lines if line.status is Status.LEFT_OUT}
     assert {("tiny-kd", "mood"), ("tiny-attention", "mood")} <= left
@@ -106,11 +122,12 @@ def test_the_second_look_spends_what_is_left_where_claims_are_open(
     seeds: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    first = ask(study, FOR_ONE, "--weight", "abstract=0.1")
+    write(Path("study"), "papers/tiny/claims.yaml", CLAIMS)
+    first = ask(study, ENOUGH)
     assert seeds_of(first)["tiny-kd"] == {"mood": 2}
     made(first, **{"tiny-kd": {"mood": kd}, "tiny-attention": {"mood": attention}})
     capsys.readouterr()
-    second = ask(first, FOR_ONE, "--weight", "abstract=0.1")
+    second = ask(first, ENOUGH)
     said = capsys.readouterr().out
     assert counted(said)[becomes] == "1"
     assert seeds_of(second)["tiny-kd"] == {"mood": seeds}
@@ -118,15 +135,35 @@ def test_the_second_look_spends_what_is_left_where_claims_are_open(
     assert (float(left) > 0) == (becomes == "in the budget")
     if becomes == "in the budget":  # and after these seeds
         made(second, **{"tiny-kd": {"mood": 3 * kd}, "tiny-attention": {"mood": 3 * attention}})
-        ask(second, FOR_ONE)
+        ask(second, ENOUGH)
         assert counted(capsys.readouterr().out)["decided"] == "1"
 
 
-def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any]) -> None:
+def test_the_claims_and_tables_have_prices(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    rows = prices(study, capsys)
+    assert (rows["tiny/on-mood"][0], rows["tiny/on-rating"][0]) == ("6", "3")
+    assert 0 < float(rows["tiny/on-rating"][1]) < float(rows["tiny/on-mood"][1])
+    assert float(rows["tiny/table1"][1]) > 0
+    assert rows["tiny/table2"] == ["-", "-", "-", "no", "training"]
+
+
+def test_a_table_that_only_a_server_scores_has_a_price(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = {**study_config(tmp_path, cells="50"), "device": "cpu"}
+    seeds, hours, *_ = prices(config, capsys)["tiny/table1"]
+    assert (seeds, float(hours) > 0) == ("1", True)
+
+
+def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("config.yaml").write_text(json.dumps(study))
+    drawn: list[Any] = []
+    monkeypatch.setattr(budgeting, "draw_curves", lambda *call: (drawn.append(call[0]), draw_curves(*call)))
     assert main(["budget", "--curves", "--config", "config.yaml"]) == 0
     for folder in ("study/papers", "study/papers/tiny"):
-        assert "tiny" in Path(folder, "budget.svg").read_text()
+        assert Path(folder, "budget.svg").is_file()
+    assert [count for _, count in drawn[0]["tiny"]] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from retort.cost import memory
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.jobs import Jobs
-from retort.cost.resources import JobResources, fits_one_job, hours_of_a_seed
+from retort.cost.resources import NOTHING, JobResources, fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED, Work
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
@@ -153,6 +153,7 @@ def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, A
     assert job
     resources = asked.of(job.rule)
     assert (resources["nodes"], resources["cpus_per_gpu"]) == (1, 6)
+    assert JobResources(plan, are_told=False).of(job.rule) == NOTHING
     asks = {name: ask for name, ask in resources.items() if callable(ask)}
     first, second = ({name: ask(job.wildcards, attempt) for name, ask in asks.items()} for attempt in (1, 2))
     assert second == {**first, "mem_mb": 2 * first["mem_mb"]}

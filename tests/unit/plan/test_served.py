@@ -33,12 +33,16 @@ COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]}
            {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
 
 
-def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dict[str, Any]:
+def study_config(
+    folder: Path, scale: str = "paper", split: str = "test", cells: str = "1 | 2 | 3 | 4"
+) -> dict[str, Any]:
     """Write the variant of the tiny study with one test set without labels, and return its configuration."""
-    columns = [{key: value for key, value in column.items() if key != "average"} for column in COLUMNS]
-    rows = [{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS]
+    columns = [
+        {key: value for key, value in column.items() if key != "average"} for column in COLUMNS[: len(cells.split("|"))]
+    ]
+    rows = [{**row, "cells": cells} for row in ROWS]
     shown = {key: value for key, value in TABLE.items() if key != "published"}
-    table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 12, "split": split})
+    table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 3 * len(columns), "split": split})
     study = folder / "study"
     config = write_one_table(study, table, paper={**PRINTED_PAPER, "show": ["table1"]})
     write(study, "tasks/mood.yaml", FILED)

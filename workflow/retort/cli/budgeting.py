@@ -134,7 +134,7 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     spent = prices.hours(runs)
     for name, tasks in sorted(every.items()):
         if tasks - runs.get(name, (frozenset(), 0))[0]:
-            left[name] = round(prices.hours(together(runs, prices.whole(name, tasks))) - spent, 2)
+            left[name] = float(f"{prices.hours(together(runs, prices.whole(name, tasks))) - spent:.2g}")
     chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
     kept = config.model_dump(mode="json", exclude_defaults=True, exclude=handed)
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}

@@ -16,7 +16,7 @@ def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[s
         curves: paper -> (hours, claims decided), ascending.
         renders: file format ('svg', 'png') -> path.
     """
-    end = 1.3 * max(curve[-1][0] for curve in curves.values())
+    end = 1.3 * max(FROM, *(curve[-1][0] for curve in curves.values()))
     with figure(6.2, 3.4) as drawn:
         axes = drawn.subplots()
         for color, (name, curve) in zip(SERIES, curves.items(), strict=False):
