@@ -114,10 +114,10 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
     counted = tally(study, "tiny", [own, beside], files)
     assert counted.ours == own.counts != beside.counts
     said = summary_of(study, "tiny", [own, beside], counted)
-    assert said.startswith("Not run at its own scale; its own numbers leave 1 claims 1 borne out.")
-    assert "On smaller models, at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02): " in said
-    assert "claims: 1 depends on length." in said
-    assert "Largest surprise: depends on length: \u201cA beats B & <co>\u201d." in said
+    assert said.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
+    assert "Claims by its own numbers: 1 borne out." in said.details
+    assert "The smaller models: at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02)." in said.details
+    assert said.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 
 def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:
