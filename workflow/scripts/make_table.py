@@ -13,7 +13,3 @@ with job(snakemake) as running:
         csv=snakemake.output.csv,
         renders={kind: snakemake.output[kind] for kind in ("md", "tex", "html")},
     )
-
-    from retort.report.index import show_so_far
-
-    show_so_far(snakemake.config)

@@ -1,4 +1,4 @@
-"""Tests of the index: what is still to come, what it counts and shows first, and where it leads."""
+"""Tests of the index: what it counts and shows first, and where it leads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.report.index import ENTRIES, INDEX, begin_index, entry_of, lines_of_run, make_index, show_so_far
+from retort.report.index import ENTRIES, entry_of, lines_of_run, make_index
 from retort.report.outcome import Files, openings, tally
 from retort.results.tidy import write as write_tidy
 from retort.specs.config import read_config
@@ -16,6 +16,8 @@ from retort.study.study import Study
 from tests.tiny.edit import write
 from tests.tiny.results import collected, quiet
 from tests.unit.report.pages import Tags
+
+INDEX = Path("reports/index.html")
 
 
 def opened(config: dict[str, Any]) -> Study:
@@ -27,35 +29,6 @@ def again(config: dict[str, Any], printed: list[str] = [], audit: list[str] = []
     """Make the index again and return it."""
     make_index(quiet(), config, audit, str(INDEX), printed)
     return INDEX.read_text()
-
-
-def test_a_run_of_one_table_leaves_the_index_as_it_is(config: dict[str, Any], index: str) -> None:
-    show_so_far(config)
-    begin_index(opened(config))
-    assert INDEX.read_text() == index
-    INDEX.unlink()
-    show_so_far(config)  # no run will finish it
-    assert not INDEX.exists()
-
-
-def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
-    whole = INDEX.stat().st_mtime
-    for name in ("table2", "table3"):
-        Path(f"results/tables/tiny/{name}.csv").unlink()
-    INDEX.unlink()
-    begin_index(opened(config))
-    show_so_far(config)
-    index = INDEX.read_text()
-    assert "2 tables and figures are still to come: " in index
-    assert "Table 2, Table 3" in index
-    assert 'id="tiny-table1"' in index
-    assert 'href="tiny/index.html"' not in index  # the page of the paper comes last
-    assert INDEX.stat().st_mtime == 1 < whole
-    assert list(Path("reports").glob("*.part")) == []
-    for path in (*Path("results/tables/tiny").glob("*.csv"), *Path("reports/tiny").glob("*.html")):
-        path.unlink()
-    show_so_far(config)  # before the first table
-    assert "6 tables and figures are still to come" in INDEX.read_text()
 
 
 def test_the_index_shows_the_first_table_of_a_study_of_ours_and_leads_to_pages(index: str, page: str) -> None:

@@ -66,7 +66,6 @@ class Run:
         if not (self.is_job or is_dry):
             run.tell_of_a_killed_run()
             run.decide(**choices)
-            _begin_index(self.plan.study)
 
     def begin(self, targets: set[str]) -> None:
         """Begin the run: keep its settings, and start a server of forks if many jobs run on this machine.
@@ -83,7 +82,7 @@ class Run:
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
         run.begin(self.config, self.files)
-        with contextlib.suppress(ImportError):  # as in `_begin_index`
+        with contextlib.suppress(ImportError):  # jobs may have environments of their own, and this process less
             from retort.results.verification import verify_at_start
 
             verify_at_start()
@@ -126,7 +125,7 @@ class Run:
             for path in RESULTS.glob("activations/*/*/*"):
                 if path.name != TIMESTAMP:  # without the folders, Snakemake would record again
                     path.unlink()
-        with contextlib.suppress(ImportError):  # as in `_begin_index`
+        with contextlib.suppress(ImportError):  # as in `begin`
             from retort.report.index import lines_of_run
 
             print(*lines_of_run(self.plan.study, self.targets(targets)), sep="\n", flush=True)
@@ -147,15 +146,6 @@ class Run:
 def everything(study: Study) -> list[str]:
     """Return the index, the pages of the papers, also of those that are not run, and the audit."""
     return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
-
-
-def _begin_index(study: Study) -> None:
-    """Write an index that lists what is still to come, if there is none; Snakemake must see it before it plans."""
-    if not INDEX.exists():
-        with contextlib.suppress(ImportError):  # jobs may have environments of their own, and this process less
-            from retort.report.index import begin_index
-
-            begin_index(study)
 
 
 def mark_scale(study: Study) -> None:

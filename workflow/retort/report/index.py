@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
-from retort.atomic import replacing
 from retort.audit import audit, condition_of
 from retort.engine.job import Job
 from retort.plan.exhibits import unrun_papers
@@ -32,10 +30,6 @@ from retort.tables.published import printed_tables
 from retort.tables.recordings import compared_with_record, has_scores
 from retort.tables.render import aligned
 
-PRINTED = Path("results/tables/printed.json")  # entries of papers that are shown but not run
-INDEX = Path("reports/index.html")
-LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older than all that it is made from
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -43,11 +37,9 @@ class Entry:
 
     Args:
         headline: the markup of the first table of a study of ours that was run; else None.
-        summary: what was run, and what came out; None while that is to come.
+        summary: what was run, and what came out.
         of_ours: whether it is a study of ours.
         claims: whether it has claims.
-        pending: the tables and figures that are still to come.
-        page: whether its page exists.
         recorded: the outcomes of its claims on its recorded runs.
     """
 
@@ -56,21 +48,17 @@ class Entry:
     reference: str
     tally: Tally
     contents: list[PageExhibit]
+    summary: Summary
     headline: str | None = None
-    summary: Summary | None = None
     of_ours: bool = False
     claims: bool = False
-    pending: list[PageExhibit] = field(default_factory=list)
-    page: bool = True
     recorded: list[Opening] = field(default_factory=list)
 
 
 ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
 
 
-def entry_of(
-    study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True, runs: Sequence[Run] = ()
-) -> Entry:
+def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, runs: Sequence[Run] = ()) -> Entry:
     """Return the entry of a paper.
 
     Args:
@@ -78,12 +66,9 @@ def entry_of(
         paper: the paper.
         found: the outcomes of its claims.
         files: where its tables and figures lie.
-        finished: whether all of them and the page of the paper exist.
         runs: the results behind them.
     """
     spec, names = study.papers[paper], study.exhibits_of(paper)
-    headings = {name: heading(study, paper, name) for name in names}
-    there = names if finished else [name for name in names if files.tidy(paper, name).is_file()]
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
     table, counted = files.printed(paper, first), tally(study, paper, found, files)
     compared = compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices)
@@ -93,13 +78,11 @@ def entry_of(
         reference=spec.reference,
         tally=counted,
         of_ours=spec.ours,
-        summary=summary_of(study, paper, found, counted, compared) if found else None,
-        contents=list(headings.values()),
+        summary=summary_of(study, paper, found, counted, compared),
+        contents=[heading(study, paper, name) for name in names],
         headline=_link_from_index(article(table), paper) if first and counted.measured and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
-        pending=[shown for name, shown in headings.items() if name not in there],
-        page=finished,
-        recorded=[one for one in found if one.run is not None and one.conditions],
+        recorded=[one for one in found if one.source and one.conditions],
     )
 
 
@@ -151,12 +134,6 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
 
-def begin_index(study: Study, to: Path = INDEX) -> None:
-    """Write an index that lists what is still to come, if there is no index yet."""
-    if not to.exists():
-        _write_so_far(study, to)
-
-
 def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
     """Yield the lines with which a run ends: each table that it was asked for, the first one of a page, and the report.
 
@@ -176,23 +153,6 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
                 yield f"{study.papers[paper].title}, {label_of(table).lower()}. {sheet.title}"
                 yield from (line for grid in sheet.grids for line in aligned(grid))
     yield from (f"report: {target}" for target in reports[:1])
-
-
-def show_so_far(config: dict[str, Any], to: Path = INDEX) -> None:
-    """Write an index of what a run has made so far; leave a finished index of an earlier run as it is."""
-    if to.exists() and to.stat().st_mtime == LONG_AGO[1]:
-        _write_so_far(open_study(read_config(config)), to)
-
-
-def _write_so_far(study: Study, to: Path) -> None:
-    """Write an unfinished index without outcomes of claims: it is written after each table, so it must be fast.
-
-    Its time of modification is so old that Snakemake will make the whole index once all tables are there.
-    """
-    entries = [entry_of(study, paper, [], finished=False) for paper in study.papers]
-    with replacing(to) as part:
-        _write(study, [*entries, *_read_printed(PRINTED)], [], str(part))
-        os.utime(part, LONG_AGO)
 
 
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.tidy import Line, Status, for_claims, read
+from retort.specs.paper import Recording
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
 from retort.tables.claims import (
@@ -91,12 +92,8 @@ class Opening:
         stuck: which tasks decide nothing, each as a sentence.
         surprise: what differs most from what print says, as a sentence.
         scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
-        run: where the numbers of a recorded run come from: machine, date and commit; None for those of this page.
+        source: of a recorded run, in words: where, when, how often and on what it was run; empty for this page's own.
         date: the date of a recorded run.
-        model: the teacher of the recorded run, if the scale replaces the printed ones.
-        tasks: the recorded tasks, each with the splits that were read in part.
-        whole: whether all other splits are known to have been read in full; None for the numbers of this page.
-        runs: the number of runs behind a mean; 0 if students differ.
     """
 
     scale: str
@@ -109,12 +106,8 @@ class Opening:
     stuck: list[str] = field(default_factory=list)
     surprise: str = ""
     scored: bool = True
-    run: str | None = None
+    source: str = ""
     date: str = ""
-    model: str = ""
-    tasks: list[str] = field(default_factory=list)
-    whole: bool | None = None
-    runs: int = 0
     outdated: bool = False
 
     @property
@@ -148,9 +141,9 @@ def openings(study: Study, paper: str, files: Files = RUN, judged: list[Judged] 
         orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         found.append(_opening(
             [(item, item.recorded.get(run.scale, Judgement(Kind.WITHOUT))) for item in judged], list(orders.items()),
-            scale=scale, run=source_of(recording), date=recording.run.get("date", ""), conditions=run.conditions,
-            model=recording.replacements.get("model", ""), tasks=recorded_tasks(study, paper, recording),
-            whole=recording.samples is not None, runs=recording.runs, outdated=is_outdated(study, paper, scale),
+            scale=scale, date=recording.run.get("date", ""), conditions=run.conditions,
+            source=_source(recording, recorded_tasks(study, paper, recording), recording.samples is not None),
+            outdated=is_outdated(study, paper, scale),
             orders=_order_words(study, paper, run, orders),
             stuck=list(dict.fromkeys(
                 text for name in recording.tables for text in at_floor(study, paper, name, recording).values()
@@ -178,8 +171,22 @@ def _recorded_of_ours(study: Study, paper: str, judged: list[Judged]) -> list[Op
     tasks = sorted({task for name in record.tables for task, _ in study.exhibits[paper, name].metrics()})
     return [_opening(
         [(item, judge(item.claim)) for item in judged],
-        scale="", run=source_of(record), date=record.run.get("date", ""), tasks=tasks, whole=True, runs=record.runs,
+        scale="", source=_source(record, tasks, whole=True), date=record.run.get("date", ""),
     )]  # fmt: skip
+
+
+def _source(recording: Recording, tasks: list[str], whole: bool) -> str:
+    """Return where, when, how often and on what a recorded run was made, as text.
+
+    Args:
+        recording: the recorded run.
+        tasks: its tasks, each with the splits that were read in part.
+        whole: whether all other splits are known to have been read in full.
+    """
+    parts = [source_of(recording), f"{recording.runs} runs of each student"]
+    parts += [f"teacher: {recording.replacements['model']}"] if recording.replacements.get("model") else []
+    parts += [f"tasks: {', '.join(tasks)}", *(["how many rows of them were read is not recorded"] if not whole else [])]
+    return f"{'; '.join(parts)}. An average is over {'this one' if len(tasks) == 1 else 'these'} alone."
 
 
 def _opening(
@@ -354,7 +361,7 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
 
 
 def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
-    claims, own = study.claims.get(paper, {}), next((one for one in found if one.run is None), None)
+    claims, own = study.claims.get(paper, {}), next((one for one in found if not one.source), None)
     without = ClaimCounts({Kind.WITHOUT: len(claims)})
     judge = judge_print(study, paper, {name for claim in claims.values() for name in claim.tables})
     on_print = ClaimCounts(judge(claim).verdict for claim in claims.values())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from retort.audit import Finding, audit
 from retort.engine.job import Job
-from retort.formatters import number
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.html import article, exhibit, picture, write_page
@@ -21,11 +19,8 @@ from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.layout import CellRun, label_of
-from retort.tables.make import log_of, run_of
+from retort.tables.layout import label_of
 from retort.tables.recordings import compared_with_record
-
-LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
@@ -112,42 +107,30 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     runs = [run for run in collect_runs(study) if run.paper == paper]
     size = write_paper(
         study, paper, openings(study, paper), to,
-        settings=settings_of(study, paper, runs), runs=runs, cost=costs_of(study, paper, runs),
+        settings=settings_of(study, paper), runs=runs, cost=costs_of(study, paper, runs),
     )  # fmt: skip
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one student or teacher as JSON, and its runs, each with the end of its log."""
+    """The settings of one student or teacher as JSON."""
 
     name: str
     title: str
     text: str
-    runs: list[tuple[CellRun, str]]
 
 
-def settings_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Settings]:
-    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks.
-
-    Args:
-        study: the study.
-        paper: the paper.
-        runs: the scores and profiles that the paper's tables and figures read.
-    """
+def settings_of(study: Study, paper: str) -> list[Settings]:
+    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
     tasks: dict[str, str] = {}
     for cell in expand(study):
         if cell.paper == paper:
             tasks.setdefault(cell.student, cell.task)
-    scores = [run for run in runs if run.is_score]
-    return [
-        _settings(study, name, tasks[name], [_logged(run) for run in scores if run.record["student"] == name])
-        for name in (*study.teachers, *study.students)
-        if name in tasks
-    ]
+    return [_settings(study, name, tasks[name]) for name in (*study.teachers, *study.students) if name in tasks]
 
 
-def _settings(study: Study, name: str, task: str, runs: list[tuple[CellRun, str]]) -> Settings:
+def _settings(study: Study, name: str, task: str) -> Settings:
     stamped = resolve.score(study, name, task).as_json()
     if name in study.students:
         stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
@@ -155,14 +138,4 @@ def _settings(study: Study, name: str, task: str, runs: list[tuple[CellRun, str]
             stamped["task"] = task
     spec: Any = study.students.get(name) or study.teachers[name]
     text = json.dumps(stamped, indent=2, ensure_ascii=False)
-    return Settings(name, spec.title, f"{name} on {task}\n{text}", runs)
-
-
-def _logged(run: Run) -> tuple[CellRun, str]:
-    record = run.record
-    log = log_of(record["student"], record["task"], record["seed"])
-    metrics = "  ".join(f"{name} {number(100 * value, 2)}" for name, value in record["metrics"].items())
-    label = f"{record['task']}, seed {record['seed']}"
-    lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines() if log else []
-    end = "\n".join((["..."] if len(lines) > LAST else []) + lines[-LAST:])
-    return run_of(record, label, metrics or str(record["status"]), run.path, log), end
+    return Settings(name, spec.title, f"{name} on {task}\n{text}")

@@ -61,7 +61,7 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
             found = openings(study, paper, files, judged)
             size = write_paper(
                 study, paper, found, path, files=files,
-                settings=settings_of(plan.study, paper, []), **_plan_and_cost(plan, jobs, paper),
+                settings=settings_of(plan.study, paper), **_plan_and_cost(plan, jobs, paper),
             )  # fmt: skip
             kept[paper] = entry_of(study, paper, found, files)
             job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")

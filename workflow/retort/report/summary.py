@@ -67,7 +67,7 @@ def _details(own: Opening, recorded: list[Opening], counted: Tally) -> Iterator[
     if counted.computed:
         yield f"Claims computed, without a run: {counts_in_words(counted.computed, OURS)}."
     for one in [own, *recorded]:
-        if one.run is not None:
+        if one.source:
             outdated = ", with other settings than now" if one.outdated else ""
             yield f"The smaller models: {one.conditions} (recorded {one.date or 'earlier'}{outdated})."
         yield from (f"{label_of(name)} against print: {text}." for name, text in one.orders.items())
