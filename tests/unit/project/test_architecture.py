@@ -26,7 +26,7 @@ MAY = {
     "tasks": "specs settings data",
     "models": "specs settings objectives data engine",
     "training": "specs settings objectives data tasks models engine",
-    "bench": "specs settings data objectives models training cost",
+    "bench": "specs settings data objectives models training cost engine",
     "stages": "specs settings sources data rehearsal tasks models training bench engine",
     "sources": "specs settings study plan data",
     "results": "specs settings study plan tasks engine",
