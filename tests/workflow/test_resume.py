@@ -1,4 +1,4 @@
-"""Tests that a killed training run continues, and ends in the same bytes."""
+"""Tests that a killed run says what to type, and that its training goes on to the same bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def long_study(folder: Path) -> Path:
 
 
 def kill_in_the_middle(folder: Path) -> int:
-    """Kill a training run with SIGKILL after its first checkpoint, and return the step of this checkpoint.
+    """Kill a run and its training with SIGKILL after the first checkpoint, and return the step of this checkpoint.
 
     It does not wait for a later one: where the disk is slow, checkpoints are so rare that there may be none.
     """
@@ -36,10 +36,11 @@ def kill_in_the_middle(folder: Path) -> int:
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     state = folder / CHECKPOINT / "state.json"
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end and running.poll() is None:
         if state.is_file():
-            for process in reversed(psutil.Process(running.pid).children(recursive=True)):
+            jobs = psutil.Process(running.pid).children(recursive=True)
+            for process in (running, *reversed(jobs)):
                 process.kill()
             break
         time.sleep(0.02)
@@ -53,6 +54,10 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     snakemake(whole, SCORE)
     step = kill_in_the_middle(cut)
     assert 0 < step < 300
+    locked = snakemake(cut, SCORE, check=False)
+    assert locked.returncode
+    assert "the run before was killed; if its lock stops this one, type: snakemake --unlock\n" in locked.stderr
+    assert "was killed" not in snakemake(cut, "--unlock").stderr
     done = snakemake(cut, SCORE, "--rerun-incomplete")
     assert f"resumed at step {step} of 300" in done.stdout + done.stderr
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()

@@ -128,9 +128,7 @@ def leaves(content: Any) -> list[str]:
     [
         ("pocket", "pocket-att-kl-low", "tweets"),
         ("paper", "wang2023-att-kl-1-8-12", "rte"),
-        ("paper", "mlkd2024-4", "cola"),
         ("paper", "minilmv2-6x384-bert-large-layer-3", "mnli"),
-        ("paper", "udagawa2023-minilmv2-layer-11-4l-multi", "xnli"),
     ],
 )
 def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> None:

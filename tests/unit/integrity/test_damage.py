@@ -15,7 +15,6 @@ from retort.cli import main
 from retort.engine.job import job, this_code
 from retort.errors import RetortError
 from retort.results.collect import read_profiles, read_scores
-from retort.results.verification import VERIFIED, verify_at_start
 
 from tests.rule_job import rule_job
 from tests.tiny.results import change_record, write_results
@@ -209,30 +208,3 @@ def test_an_edited_score_is_not_collected(mistake: str, config: dict[str, Any]) 
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
     assert str(refused.value).endswith(REMEDY)
-
-
-def test_a_run_tells_at_its_start_what_is_damaged(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    take_report()
-    verify_at_start()
-    assert capsys.readouterr().err == ""
-    assert json.loads(VERIFIED.read_text())["differences"] == 0
-    flip_in_place(Path("results/tables/tiny/table1.csv"))  # small files are read
-    place_of(Path("results/trials/s/mood/1-of-1.jsonl")).unlink()
-    flip_in_place(Path("reports/tiny/table1.html"))
-    verify_at_start()
-    told = capsys.readouterr().err.splitlines()
-    assert "`retort verify --repair`" in told[0]
-    assert [line.split(" ")[2] for line in told[1:]] == [
-        "results/tables/tiny/table1.csv",
-        "reports/tiny/table1.html",
-        "results/trials/s/mood/1-of-1.jsonl",
-    ]
-    assert json.loads(VERIFIED.read_text())["differences"] == 3
-
-
-def take_report() -> None:
-    """Make a table of the report, with its checksums."""
-    path = Path("reports/tiny/table1.html")
-    path.parent.mkdir(parents=True)
-    path.write_text("<article>72.0</article>")
-    take(path, "job", this_code(), (), {})

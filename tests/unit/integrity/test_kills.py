@@ -25,7 +25,7 @@ from tests.unit.integrity.killed import BUILD, ENCODE, ENCODER, FETCH, TEXTS, TO
 
 pytestmark = pytest.mark.slow
 
-KILLS = 4
+KILLS = 3
 COMMIT = "a" * 40
 
 
