@@ -27,7 +27,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(measuring, "SHAPES", {"cpu": (SMALL, 2, 4)})
     monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
     monkeypatch.setattr(measuring, "LEAST", 1)
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
 
@@ -43,8 +43,7 @@ def test_a_calibration_is_measured_kept_and_read() -> None:
     assert read.origin.startswith("measured on cpu")
 
 
-def test_relations_take_what_is_left_of_the_time_of_their_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
+def test_relations_take_what_is_left_of_the_time_of_their_loss() -> None:
     counted = 2 * RELATION_MOVES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
     vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
     products = 2 * 2 * 128 * 128 * (48 + 768 + 2 * 48) / 1e12

@@ -19,7 +19,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
     monkeypatch.setattr(measuring, "SHAPES", {"cpu": (small, 2, 4)})
     monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 1})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
 
 
@@ -32,7 +32,7 @@ def test_everything_is_measured_beside_its_prediction(tmp_path: Path) -> None:
     assert [each["companions"] for each in found["steps"]] == [1] * len(gpu.SHAPES) + list(gpu.COMPANIONS)
     assert all(min(each["seconds"], each["predicted_seconds"], each["flops"]) > 0 for each in found["steps"])
     assert found["resumed"] == 0
-    assert found["apart"] <= 1e-6
+    assert found["two processes"] <= 1e-6
     assert found["loaded"] > 0
     assert found["left_out"] == []
     same = "a resumed training goes on in the same numbers; two processes give the gradients of one"

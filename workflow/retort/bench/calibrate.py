@@ -18,8 +18,7 @@ from retort.bench.steps import SUPERVISED, Models, Shape, Training, wait
 from retort.cost import losses, work
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.objectives.relation_forms.choice import relation_divergence
-from retort.objectives.relations import token_weights
+from retort.objectives.relation_forms.choice import Problem, form_on
 from retort.provenance import environment
 from retort.settings.trainings import ProfileSettings, TermSettings
 from retort.specs.base import Options
@@ -86,18 +85,21 @@ RELATION_ROWS = {"cuda": 64, "cpu": 8}
 TAUGHT = Architecture(layers=2, heads=12, hidden=768, intermediate=3072)
 
 
-def _mean_seconds(act: Callable[[], None], seconds: float) -> float:
+def _mean_seconds(act: Callable[[], object], device: str, seconds: float) -> float:
     """Return the mean time of an action in seconds.
 
     Args:
         act: the action; it runs twice to warm up.
+        device: the device that it keeps at work.
         seconds: for how long it is repeated, at least `LEAST` times.
     """
     for _ in range(2):
         act()
+    wait(device)
     count, start = 0, time.perf_counter()
     while count < LEAST or time.perf_counter() - start < seconds:
         act()
+        wait(device)
         count += 1
     return (time.perf_counter() - start) / count
 
@@ -106,45 +108,23 @@ def _step_seconds(device: str, precision: str, seconds: float) -> float:
     """Return the seconds of a training step: a forward pass, a backward pass and an update."""
     architecture, batch, length = SHAPES[device]
     shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
-    training = Training(Models(shape, device), [SUPERVISED])
-
-    def step() -> None:
-        training.step()
-        wait(device)
-
-    return _mean_seconds(step, seconds)
+    return _mean_seconds(Training(Models(shape, device), [SUPERVISED]).step, device, seconds)
 
 
 def _bandwidth(device: str, seconds: float) -> float:
     """Return the memory bandwidth in bytes per second, from the sum of two large tensors."""
-    a, b = (torch.ones(MOVED[device], device=device) for _ in range(2))
-    total = torch.empty_like(a)
-
-    def add() -> None:
-        torch.add(a, b, out=total)
-        wait(device)
-
-    return 3 * a.nbytes / _mean_seconds(add, seconds)  # two tensors read, one written
+    a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))
+    # two tensors read, one written
+    return 3 * a.nbytes / _mean_seconds(lambda: torch.add(a, b, out=total), device, seconds)
 
 
 def _relation_seconds(device: str, precision: str, seconds: float) -> float:
     """Return the seconds of value and gradient of a loss on one relation, in the form that runs on the device."""
-    torch.manual_seed(0)
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
-    shape, own = (RELATION_ROWS[device], RELATION_LENGTH), SHAPES[device][0]
-    student, teacher = (torch.randn(*shape, each.hidden, device=device).to(dtype) for each in (own, TAUGHT))
-    student.requires_grad_()
-    keys = torch.ones(shape, dtype=torch.bool, device=device)
-    weights = token_weights(keys, RELATION_HEADS)
-
-    def step() -> None:
-        with float32_products(precision):
-            loss = relation_divergence((student, student), (teacher, teacher), RELATION_HEADS, keys, weights)
-            loss.backward()  # type: ignore[no-untyped-call]
-        student.grad = None
-        wait(device)
-
-    return _mean_seconds(step, seconds)
+    sizes = (RELATION_ROWS[device], RELATION_LENGTH, SHAPES[device][0].hidden, TAUGHT.hidden, RELATION_HEADS)
+    problem, form = Problem.draw(sizes, dtype, True, torch.device(device)), form_on(torch.device(device))
+    with float32_products(precision):
+        return _mean_seconds(lambda: problem.solve(form), device, seconds)
 
 
 def _relations(device: str, taken: float, achieved: float, bandwidth: float) -> float:

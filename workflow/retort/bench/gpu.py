@@ -213,6 +213,13 @@ def apart(device: str) -> float:
     return float((two - one).norm() / one.norm())
 
 
+ONE_NUMBER = {  # what is measured as one number: by which function, and how it is told
+    "resumed": (resumed, "a resumed step differs by {:.1g}"),
+    "two processes": (apart, "gradients of two processes differ from those of one by {:.1g}"),
+    "loaded": (loaded, "{:.2g} tokens a second from one process"),
+}
+
+
 def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[str]:
     """Measure on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
 
@@ -267,17 +274,10 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[s
         found["steps"].append(step := measure(shape, device, speed))
         yield in_words(step)
 
-    def go_on() -> Iterator[str]:
-        found["resumed"] = resumed(device)
-        yield f"a resumed step differs by {found['resumed']:.1g}"
-
-    def of_two() -> Iterator[str]:
-        found["apart"] = apart(device)
-        yield f"gradients of two processes differ from those of one by {found['apart']:.1g}"
-
-    def loads() -> Iterator[str]:
-        found["loaded"] = loaded(device)
-        yield f"{found['loaded']:.2g} tokens a second from one process"
+    def of_one(name: str) -> Iterator[str]:
+        measured, said = ONE_NUMBER[name]
+        found[name] = measured(device)
+        yield said.format(found[name])
 
     yield "the form of relations", chosen
     yield from (
@@ -285,10 +285,8 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[s
         for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE)
     )
     yield "the speed", calibrated
-    yield "saving and resuming", go_on
-    if not gpu or torch.cuda.device_count() > 1:
-        yield "two processes", of_two
-    yield "loading", loads
+    several = not gpu or torch.cuda.device_count() > 1
+    yield from ((name, partial(of_one, name)) for name in ONE_NUMBER if several or name != "two processes")
     for shape in shapes_on(device):
         yield f"{shape.name} ({shape.precision}, {shape.companions})", partial(of_step, shape)
 
@@ -308,8 +306,8 @@ def verdict(found: dict[str, Any]) -> str:
     said = [f"{len(wrong)} of {len(found['kernels'])} kernels are too far off" if wrong else "kernels agree"]
     if "resumed" in found:
         said += ["a resumed step differs" if found["resumed"] else "a resumed training goes on in the same numbers"]
-    if "apart" in found:
-        said += [f"two processes {'differ from' if found['apart'] > SAME else 'give the gradients of'} one"]
+    if (difference := found.get("two processes")) is not None:
+        said += [f"two processes {'differ from' if difference > SAME else 'give the gradients of'} one"]
     if ratios := sorted(each["seconds"] / each["predicted_seconds"] for each in found["steps"]):
         beyond = sum(not 1 / MOST_APART <= ratio <= MOST_APART for ratio in ratios)
         said += [
