@@ -85,7 +85,9 @@ def test_the_papers_state_or_declare_every_setting_of_their_printed_rows(study: 
     assert [unstated(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [[], [], [], []]
 
 
-def test_a_draft_is_a_file_of_deviations_that_declares_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     study = printed_study(tmp_path / "study")
     (tmp_path / "config.yaml").write_text(f"papers: [tiny]\nstudy: {tmp_path / 'study'}\n")
     config = ["--config", str(tmp_path / "config.yaml")]
@@ -95,8 +97,3 @@ def test_a_draft_is_a_file_of_deviations_that_declares_all(tmp_path: Path, capsy
     assert main(["check", *config]) == 0
     count = len(unstated(study, "tiny"))
     assert f"anything of {count} settings of printed rows; see `retort check tiny`" in capsys.readouterr().out
-    assert main(["check", "tiny", "--draft", *config]) == 0
-    (tmp_path / "study/papers/tiny/deviations.yaml").write_text(capsys.readouterr().out)
-    assert unstated(open_written(Config(papers=["tiny"], study=str(tmp_path / "study"))), "tiny") == []
-    assert main(["check", "--draft", *config]) == 2
-    assert "--draft: which paper?" in capsys.readouterr().err

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import yaml
 
 from retort.atomic import write_text
 from retort.cli import inventory
@@ -65,7 +62,6 @@ def _refuse(problems: list[str], unreached: Sequence[str] = ()) -> int:
 @verb(
     "check",
     argument("paper", nargs="?", help="a paper: list the settings of which its files say nothing"),
-    argument("--draft", action="store_true", help="print these as entries of the paper's deviations.yaml, to fill in"),
     argument("--data", action="store_true", help="tell where sources are, and read models and the rows of tasks"),
     argument("--all", action="store_true", help="with --data: also what no table of this configuration reads"),
 )
@@ -81,9 +77,6 @@ def check_everything(arguments: argparse.Namespace) -> int:
     whole, problems, unreached = check_files(config, check_settings_cells, look_for_unstated)
     if problems:
         return _refuse(problems, unreached)
-    if arguments.draft:
-        print(_draft(found.get(_paper(whole, arguments.paper), [])))
-        return 0
     study, problems = read(config)
     if problems:
         return _refuse(problems)
@@ -107,7 +100,9 @@ def check_everything(arguments: argparse.Namespace) -> int:
         f"{len(cells)} cells read {len(scores)} scores"
     )
     if arguments.paper:
-        lines = [_unstated_line(setting) for setting in found.get(_paper(whole, arguments.paper), [])]
+        if arguments.paper not in whole.papers:
+            raise unknown("paper", arguments.paper, whole.papers)
+        lines = [_unstated_line(setting) for setting in found.get(arguments.paper, [])]
     else:
         lines = [
             f"{paper}: neither its files nor its deviations say anything of {len(settings)} settings of printed rows; "
@@ -119,19 +114,6 @@ def check_everything(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _paper(study: Study, name: str | None) -> str:
-    """Return the name of a paper.
-
-    Raises:
-        RetortError: no paper has this name, or none is given.
-    """
-    if name is None:
-        raise RetortError("--draft: which paper?", f"name one of {', '.join(study.papers)}")
-    if name not in study.papers:
-        raise unknown("paper", name, study.papers)
-    return name
-
-
 def _unstated_line(setting: Unstated) -> str:
     students = f"{len(setting.students)} student{'s' * (len(setting.students) != 1)}"
     where = "with the student" if ".terms." in setting.key or setting.key.startswith("init") else "in the protocol"
@@ -139,16 +121,6 @@ def _unstated_line(setting: Unstated) -> str:
         f"{students}: {setting.key} is {_text(setting.value)} by default; the files of the paper do not say: "
         f"state it {where}, or declare it in deviations.yaml"
     )
-
-
-def _draft(found: Sequence[Unstated]) -> str:
-    """Return entries of a deviations.yaml, one for the same students, whose texts are to be filled in."""
-    entries: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for setting in found:
-        text = f"{_text(setting.value)}: why? what does the paper say?"
-        entries.setdefault(setting.patterns, []).append({"of": [setting.key], "text": text})
-    content = [{"students": list(students), "texts": texts} for students, texts in entries.items()]
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=118, default_flow_style=None).rstrip()
 
 
 def student_called(study: Study, name: str) -> str:

@@ -202,15 +202,18 @@ def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
 def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False) -> tuple[list[str], int]:
     """Return the lines of the inventory, and the number of problems with what this configuration reads.
 
-    There is a line for each task, set of training rows, model and corpus, and one for each file of rows. A source that
-    is not fetched yet counts as present.
+    There is a line for each task, model and corpus, and one for each file of rows. A source that is not fetched yet
+    counts as present.
 
     Args:
         study: the study, at its scale.
         absent: what is known to be missing.
         every: whether what no table reads is listed too.
     """
-    checks = {"tasks": partial(_of_task, _tokenizers(study)), "models": _of_model}
+    checks: dict[str, Callable[[Study, str], list[Check]]] = {
+        "tasks": partial(_of_task, _tokenizers(study)),
+        "models": _of_model,
+    }
     read, missing = required(study), {absence.key: absence.line(study) for absence in absent}
     lines, told = [*(["missing:"] if missing else []), *(f"  {line}" for line in missing.values())], set[str]()
     for folder, heading in HEADINGS.items():

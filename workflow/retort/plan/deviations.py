@@ -25,13 +25,11 @@ class Unstated:
         key: its dotted keys, * for the number of a stage or term.
         value: the default.
         students: the short names of the students that have it.
-        patterns: patterns that match these names alone.
     """
 
     key: str
     value: Any
     students: tuple[str, ...]
-    patterns: tuple[str, ...]
 
 
 def unstated(study: Study, paper: str) -> list[Unstated]:
@@ -54,25 +52,7 @@ def unstated(study: Study, paper: str) -> list[Unstated]:
                     key = re.sub(r"\.\d+\.", ".*.", value.key)
                     names = found.setdefault((key, str(value.value)), (value.value, []))[1]
                     names += [name.removeprefix(f"{paper}-")] * (name.removeprefix(f"{paper}-") not in names)
-    own = [name.removeprefix(f"{paper}-") for name in study.students if study.paper_of(name) == paper]
-    return [Unstated(key, value, tuple(names), _patterns(names, own)) for (key, _), (value, names) in found.items()]
-
-
-def _patterns(names: list[str], own: list[str]) -> tuple[str, ...]:
-    """Return a few patterns that match these short names, and no others of the students of the paper."""
-    if len(names) == len(own):
-        return ("*",)
-    left, chosen = list(names), []
-    while left:
-        words = left[0].split("-")
-        parts = range(1, len(words))
-        patterns = [*("-".join((*words[:n], "*")) for n in parts), *("-".join(("*", *words[n:])) for n in parts)]
-        matches = {pattern: {name for name in own if fnmatchcase(name, pattern)} for pattern in patterns}
-        fitting = [pattern for pattern in patterns if matches[pattern] <= set(names) and len(matches[pattern]) > 1]
-        best = max(fitting, key=lambda pattern: len(matches[pattern] & set(left)), default=left[0])
-        chosen.append(best)
-        left = [name for name in left if not fnmatchcase(name, best)]
-    return tuple(chosen)
+    return [Unstated(key, value, tuple(names)) for (key, _), (value, names) in found.items()]
 
 
 def _open_defaults(values: list[Value]) -> Iterator[Value]:
