@@ -14,7 +14,7 @@ from markupsafe import Markup
 from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
-from retort.report.outcome import RUN, Files, claim_parts
+from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, ranking
 from retort.results.tidy import Line, Status, read
 from retort.results.verification import VERIFIED
@@ -137,7 +137,6 @@ def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {
-        "claim_parts": claim_parts,
         "not_run": NOT_RUN,
         "outdated": OUTDATED,
         "print": PRINT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,7 @@ class Entry:
     Args:
         headline: the markup of the first table of a study of ours that was run; else None.
         summary: what was run, and what came out.
-        of_ours: whether it is a study of ours.
         claims: whether it has claims.
-        recorded: the outcomes of its claims on its recorded runs.
     """
 
     slug: str
@@ -50,9 +48,7 @@ class Entry:
     contents: list[PageExhibit]
     summary: Summary
     headline: str | None = None
-    of_ours: bool = False
     claims: bool = False
-    recorded: list[Opening] = field(default_factory=list)
 
 
 ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
@@ -77,12 +73,10 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         title=spec.title,
         reference=spec.reference,
         tally=counted,
-        of_ours=spec.ours,
         summary=summary_of(study, paper, found, counted, compared),
         contents=[heading(study, paper, name) for name in names],
         headline=_link_from_index(article(table), paper) if first and counted.measured and table.is_file() else None,
         claims=bool(study.claims.get(paper)),
-        recorded=[one for one in found if one.source and one.conditions],
     )
 
 

@@ -243,11 +243,9 @@ class Tally:
     """Counts over the tables of one paper or of several.
 
     Args:
-        tables: number of tables.
-        figures: number of figures.
-        measured: cells with a value of ours.
-        not_run: cells that this scale does not run, or that have no student yet.
-        without: all other cells without a value of ours: quoted from other work, diverged, missing.
+        cells: cells that a run measures.
+        measured: those with a value of ours.
+        not_run: those that this scale does not run, or that have no student yet.
         repeats: measured cells that have the digits of the recorded run.
         reproduces: measured cells that reproduce it under the same seeds.
         agrees: measured cells that agree with the published values.
@@ -260,11 +258,9 @@ class Tally:
         computed: the same of the claims that need no run.
     """
 
-    tables: int = 0
-    figures: int = 0
+    cells: int = 0
     measured: int = 0
     not_run: int = 0
-    without: int = 0
     repeats: int = 0
     reproduces: int = 0
     agrees: int = 0
@@ -295,37 +291,9 @@ class Tally:
         """The number of cells that repeat or reproduce a recorded run, or agree with the published values."""
         return self.repeats + self.reproduces + self.agrees
 
-    @property
-    def cells(self) -> int:
-        """The number of cells of all tables of models."""
-        return self.measured + self.not_run + self.without
-
-
-@dataclass(frozen=True)
-class Part:
-    """One part of a bar: how many claims have an outcome; `look` names its colour and pattern in page.css."""
-
-    look: str
-    label: str
-    count: int
-
-
-LOOKS = {  # outcome -> its colour and pattern in page.css
-    Kind.HOLDS: "agrees", Kind.FAILS: "differs", Kind.TURNS: "turns", Kind.OPEN: "inconclusive",
-    Kind.WITHOUT: "not-run",
-}  # fmt: skip
-
-
-def claim_parts(counted: ClaimCounts, words: Words) -> list[Part]:
-    """Return the parts of a bar of claims by outcome, in the words of a side."""
-    there = {kind: word for kind, word in words.items() if counted[kind]}
-    return [Part(LOOKS[kind], of_claims(counted[kind], word), counted[kind]) for kind, word in there.items()]
-
 
 def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values do not count, since they are computed from cells.
-
-    A table without a file yet has no cells.
 
     Args:
         study: the study.
@@ -335,11 +303,7 @@ def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) ->
     """
     total = _claims(study, paper, found, files)
     for name in study.exhibits_of(paper):
-        if not name.startswith("table"):
-            total += Tally(figures=1)
-            continue
-        total += Tally(tables=1)
-        if files.tidy(paper, name).is_file():
+        if name.startswith("table") and files.tidy(paper, name).is_file():
             total += _cells(table_of(study, paper, name), read(files.tidy(paper, name)))
     return total
 
@@ -347,13 +311,12 @@ def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) ->
 def _cells(table: Table, lines: list[Line]) -> Tally:
     """Count the cells of a table that a run measures and, separately, those that need no run."""
     cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
-    measured = sum(line.mean is not None for line in cells)
     not_run = sum(line.status in (Status.NOT_RUN, Status.LEFT_OUT, Status.PLANNED) for line in cells)
     verdicts = table.verdicts(lines)
     counted = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
     others = counts_of(verdicts.values())
     return Tally(
-        measured=measured, not_run=not_run, without=len(cells) - measured - not_run,
+        cells=len(cells), measured=sum(line.mean is not None for line in cells), not_run=not_run,
         repeats=counted["repeats"], reproduces=counted["reproduces"], agrees=counted["agrees"],
         differs=counted["differs"], inconclusive=counted["inconclusive"],
         counted=sum(others.values()), as_printed=others["agrees"],
