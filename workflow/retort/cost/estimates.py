@@ -33,7 +33,6 @@ TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning i
 PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
 BYTES_PER_BLOCK = 24.0  # its place in the order of an epoch, in each process that prepares batches
 BYTES_PER_TOKEN = 16.0  # of a task while it is encoded: its text, its id, its type, their lists
-VECTORS_BYTES = 8e9  # bytes of a file of word vectors while it is read: two million words with 300 numbers each, thrice
 READER_BYTES = 2.5e9  # bytes of a process that reads and tokenises texts
 
 
