@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from retort.judgement.difference import LEVEL, TESTS, holm, tasks_drawn
-from retort.judgement.verdicts import Column, Side, difference
+from retort.judgement.verdicts import MARGIN, Column, Side, difference
 from retort.specs.config import Config
-from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
+from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
 
 SEED = 20230721
@@ -112,7 +112,7 @@ def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
         for row, both in enumerate(sides):
             value = ours[:, at, row].mean(axis=1) - np.round(published[:, at, row].mean(axis=1), 1)
             tests.append(difference(value, both, column, HALF))
-    agrees = np.array([test.p_equivalence(MARGIN.points) < LEVEL for test in tests]).T
+    agrees = np.array([test.p_equivalence(MARGIN) < LEVEL for test in tests]).T
     differs = np.array([holm(list(p)) for p in np.array([test.p() for test in tests]).T]) < LEVEL
     return agrees, differs & ~agrees
 

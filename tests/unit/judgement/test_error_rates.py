@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
 from retort.results.tidy import Line
-from retort.specs.rows import ASSUMED_STD, MARGIN
+from retort.specs.rows import ASSUMED_STD
 
 from tests.conftest import ROOT
 from tests.error_rates import (
@@ -34,9 +34,9 @@ from tests.tiny.results import line
 README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
-def limits(_: Line) -> tuple[float, float]:
-    """Return the default margin and deviation."""
-    return MARGIN.points, ASSUMED_STD.points
+def default(_: Line) -> float:
+    """Return the default deviation."""
+    return ASSUMED_STD.points
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) 
         for row, (mine, theirs) in enumerate(zip(*rows, strict=True))
     ]  # fmt: skip
     assumed = assumed_of(runs)
-    verdicts = [one.verdict for one in judge_lines(lines, lambda one: (MARGIN.points, assumed[int(one.column)]))]
+    verdicts = [one.verdict for one in judge_lines(lines, lambda one: assumed[int(one.column)])]
     agrees, differs = (cells[0] for cells in decided(ours, published, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip
@@ -93,11 +93,11 @@ def deviation_of(runs: Any) -> float | None:
     return runs.std(ddof=1) if len(runs) > 1 else None
 
 
-@pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.5, 6), (0.6, 10)])
+@pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.6, 10)])
 def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
     """The cells of a table of one column have the same deviation."""
     cells = [line(70.8, 70.0, std=std, n=3, row=str(row), published_n=n, published_half=HALF) for row in range(400)]
-    needed = int(judge_lines(cells, limits)[0].runs_needed)
+    needed = int(judge_lines(cells, default)[0].runs_needed)
     draw = np.random.default_rng(1)
     sides = [70 + std * draw.standard_normal((len(cells), runs)) for runs in (needed, n)]
     judged = judge_lines(
@@ -106,7 +106,7 @@ def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
                  ours=deviation_of(mine), published_std=deviation_of(theirs))
             for row, (mine, theirs) in enumerate(zip(*sides, strict=True))
         ],
-        limits,
+        default,
     )  # fmt: skip
     agree = sum(one.verdict == AGREES for one in judged)
     assert agree / len(cells) == pytest.approx(0.85, abs=0.06)  # enough, and not many more than enough

@@ -14,9 +14,9 @@ from tests.tiny.results import line
 RECORDED = (70.12345, 70.9, 69.4)
 
 
-def limits(_: Line) -> tuple[float, float]:
-    """Return the margin and the assumed deviation of every line."""
-    return 1.0, 0.6
+def assumed(_: Line) -> float:
+    """Return the assumed deviation of every line."""
+    return 0.6
 
 
 def pair(ours: tuple[float, ...], recorded: tuple[float, ...] = RECORDED, **more: Any) -> Line:
@@ -30,7 +30,7 @@ def pair(ours: tuple[float, ...], recorded: tuple[float, ...] = RECORDED, **more
 
 def judged(*lines: Line) -> list[Line]:
     """Return the lines of one table with their verdicts."""
-    return judge_repeats(judge_lines(lines, limits), limits)
+    return judge_repeats(judge_lines(lines, assumed))
 
 
 def shifted(*by: float) -> tuple[float, ...]:
@@ -62,7 +62,7 @@ def test_rounding_reproduces_and_a_shift_or_a_distance_does_not() -> None:
         pair((70.6,), (70.0,), row="D"),  # of one seed: the margin alone decides
     )
     assert [one.verdict for one in (near, shift, far, few)] == [
-        "reproduces", judge_lines([shift], limits)[0].verdict, "inconclusive", "reproduces",
+        "reproduces", judge_lines([shift], assumed)[0].verdict, "inconclusive", "reproduces",
     ]  # fmt: skip
     assert shift.verdict not in ("repeats", "reproduces")
     # the interval is that of the paired difference: 0.2 +- 4.303 * 0.7 / sqrt(3)

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import scipy.stats
+from retort.judgement import verdicts
 from retort.judgement.difference import holm
 from retort.judgement.verdicts import HOPELESS, NO_RUNS, judge_lines, rule, size_verdict
 from retort.results.tidy import Line
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 from retort.specs.printed import read_number
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
-from retort.study.load import open_study, read
+from retort.study.load import open_study
 
-from tests.tiny.edit import set_value
-from tests.tiny.results import line, made
-from tests.tiny.variant import TABLE
+from tests.tiny.results import line
 
 
-def one(cell: Line, margin: float = 1.0, assumed: float = 0.6) -> Line:
+def one(cell: Line) -> Line:
     """Return the line with the verdict that it has in a table of its own."""
-    return judge_lines([cell], lambda _: (margin, assumed))[0]
+    return judge_lines([cell], lambda _: 0.6)[0]
 
 
 def test_a_moderated_variance_by_hand():
     cells = [line(72.0, 70.0, ours=2.0, std=1.0, n=3, published_n=5)]
     cells += [line(70.0, 70.0, row=f"R{n}", std=1.0, n=3, published_n=5) for n in range(2)]
-    first = judge_lines(cells, lambda _: (1.0, 0.6))[0]
+    first = judge_lines(cells, lambda _: 0.6)[0]
     # the column: 0.6 with 4 degrees of freedom, ours with 2 each (2.0, 1.0, 1.0), the published ones with 4 each (1.0)
     column = (4 * 0.6 + 2 * (2.0 + 1.0 + 1.0) + 4 * (1.0 + 1.0 + 1.0)) / (4 + 6 + 12)
     # each side borrows 2 degrees of freedom, as there are two other cells: ours has 4 then, the published one 6
@@ -48,7 +46,7 @@ def test_two_runs_borrow_two_degrees_of_freedom():
     cells = [line(72.0, 70.0, row=f"R{n}", std=1.0, n=2) for n in range(9)]
     column = (4 * 0.6 + 18 * 1.0) / 22
     variance = (2 * column**2 + 1.0) / 3
-    first = judge_lines(cells, lambda _: (1.0, 0.6))[0]  # 97.5 % quantile with 3 degrees of freedom: 3.182
+    first = judge_lines(cells, lambda _: 0.6)[0]  # 97.5 % quantile with 3 degrees of freedom: 3.182
     assert (first.high or 0) - 2.0 == pytest.approx(3.1824 * variance**0.5, rel=1e-4)
 
 
@@ -63,7 +61,7 @@ def test_a_table_is_a_family_of_tests():
     # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
     alone = line(71.8, 70.0, std=0.7, n=4)
     assert one(alone).verdict == "differs"
-    many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
+    many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: 0.6)
     assert many[0].verdict == "inconclusive"
     assert [cell.p_holm for cell in many] == pytest.approx(holm([cell.p or 0.0 for cell in many]))
 
@@ -90,7 +88,7 @@ def test_what_single_runs_can_show_and_what_not():
     def many(apart: float, assumed: float, cells: int = 1) -> Line:
         zeros = [line(70.0, 70.0, row=f"R{n}", n=1, published_half=0.05) for n in range(1, cells)]
         first = line(70.0 + apart, 70.0, n=1, published_half=0.05)
-        return judge_lines([first, *zeros], lambda _: (1.0, assumed))[0]
+        return judge_lines([first, *zeros], lambda _: assumed)[0]
 
     same = many(0.0, 0.6)
     assert (same.verdict, same.runs_needed) == ("inconclusive", "none")  # not even equal numbers agree
@@ -107,16 +105,15 @@ def test_what_single_runs_can_show_and_what_not():
     assert 1 < int(open_.runs_needed) < 10
 
 
-def needed(std: float | None, margin: float) -> str:
+def needed(std: float | None) -> str:
     """Return the runs of ours that would decide a cell; each of the nine in its column has these deviations."""
     n, published_n = (1, 1) if std is None else (3, 4)
     cells = [line(70.8, 70.0, row=f"R{row}", n=n, published_n=published_n, ours=std, published_std=std)
              for row in range(9)]  # fmt: skip
-    return judge_lines(cells, lambda _: (margin, ASSUMED_STD.points))[0].runs_needed
+    return judge_lines(cells, lambda _: ASSUMED_STD.points)[0].runs_needed
 
 
 def test_runs_that_would_decide():
-    assert needed(0.4, 1.0) == "4"
     assert one(line(70.5, 70.0, std=0.4, n=3, published_n=4)).runs_needed == "8"  # in a column of its own
     assert one(line(70.6, 70.0, std=0.3, n=4, published_n=4)).runs_needed == "5"  # four may have been bad luck
     # the error of four published runs with a deviation of 2 is 1: too wide for a margin of 1
@@ -143,31 +140,7 @@ def test_a_size_is_compared_at_the_digits_of_the_print(printed: str, ours: float
     assert size_verdict(cell) == verdict
 
 
-# --- settings
-
-
-def test_the_margin_of_a_column_goes_before_that_of_its_table_and_paper(config: dict[str, Any], tmp_path: Path):
-    folder, reason = tmp_path / "study", "a reason"
-
-    def margins() -> dict[str, float | None]:
-        lines, _ = made(config)
-        return {cell.column: cell.margin for cell in lines if cell.student == "tiny-kd"}
-
-    assert margins() == {"Acc. %": 1.0, "Pearson": 1.0, "Average": 1.0}
-    set_value(folder, "papers/tiny/paper.yaml", "margin", to={"points": 2.0, "because": reason})
-    assert margins() == {"Acc. %": 2.0, "Pearson": 2.0, "Average": 2.0}
-    set_value(folder, "papers/tiny/table1.yaml", "margin", to={"points": 3.0, "because": reason})
-    columns = [{**column, "margin": {"points": 50.0, "because": reason}} for column in TABLE["columns"][:1]]
-    set_value(folder, "papers/tiny/table1.yaml", "columns", to=[*columns, *TABLE["columns"][1:]])
-    assert margins() == {"Acc. %": 50.0, "Pearson": 3.0, "Average": 3.0}
-    lines, out = made(config)
-    assert next(cell for cell in lines if cell.margin == 50.0).verdict == "agrees"
-    assert "shown to be within 3 or 50 points" in out["md"]
-    set_value(folder, "papers/tiny/table1.yaml", "margin", to={"points": 2.0})  # without a reason
-    assert any("margin.because" in problem for problem in read(read_config(config))[1])
-
-
-def test_the_defaults_are_those_of_the_printed_deviations():
+def test_the_defaults_are_those_of_the_printed_deviations(monkeypatch: pytest.MonkeyPatch):
     study = open_study(Config(papers=["wang2023", "udagawa2023", "mlkd2024", "minilmv2"], scale="paper"))
     tables = [table for table in study.exhibits.values() if table.compared_rows()]
     cells = {(id(table), cell.row, cell.column): cell for table in tables for cell in table.cells()}
@@ -187,10 +160,13 @@ def test_the_defaults_are_those_of_the_printed_deviations():
     likelihood = {f: scipy.stats.f.logpdf(squares, freedom, f).sum() for f in range(1, 30)}
     assert max(likelihood, key=lambda f: likelihood[f]) == ASSUMED_FREEDOM
     # four runs a side with this median show agreement within the margin with a power of 80 %, but not within 0.9
-    assert needed(0.4, 1.0) == "4"
-    assert int(needed(0.4, 0.9)) > 4
+    assert needed(0.4) == "4"
+    monkeypatch.setattr(verdicts, "MARGIN", 0.9)
+    assert int(needed(0.4)) > 4
     # a mean of one run with the assumed deviation can show none within 2.1 points
-    assert [needed(None, margin) == NO_RUNS for margin in (2.1, 2.3)] == [True, False]
+    for margin, shows in ((2.1, False), (2.3, True)):
+        monkeypatch.setattr(verdicts, "MARGIN", margin)
+        assert (needed(None) != NO_RUNS) is shows
 
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():

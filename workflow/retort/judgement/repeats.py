@@ -18,7 +18,7 @@ import statistics
 from dataclasses import replace
 
 from retort.judgement.difference import EQUAL, LEVEL, Difference, Part, holm, welch
-from retort.judgement.verdicts import REPEATS, REPRODUCES, TINY, Limits, is_comparable
+from retort.judgement.verdicts import MARGIN, REPEATS, REPRODUCES, TINY, is_comparable
 from retort.results.tidy import Line, read_by_seed
 
 DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
@@ -52,7 +52,7 @@ def _repeats(line: Line, apart: list[float]) -> bool:
     return all(abs((ours or 0.0) - other) <= COARSE / 2 + TINY for ours, other in pairs if other is not None)
 
 
-def judge_repeats(lines: list[Line], limits: Limits) -> list[Line]:
+def judge_repeats(lines: list[Line]) -> list[Line]:
     """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
     apart = list(map(differences, lines))
     tests = list(map(_test, apart))
@@ -62,7 +62,7 @@ def judge_repeats(lines: list[Line], limits: Limits) -> list[Line]:
         if _repeats(line, values):
             zero = (line.mean or 0.0) - (line.published or 0.0)
             return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
-        within = values and abs(statistics.mean(values)) <= limits(line)[0] + TINY
+        within = values and abs(statistics.mean(values)) <= MARGIN + TINY
         if not within or (p is not None and p < LEVEL):
             return line
         low, high = map(float, test.interval()) if test else (None, None)
@@ -75,10 +75,9 @@ def rule(lines: list[Line]) -> list[str]:
     """Return a remark that explains these verdicts; empty if no cell of the table has one."""
     if not any(line.verdict in (REPEATS, REPRODUCES) for line in lines):
         return []
-    margins = " or ".join(f"{margin:g}" for margin in sorted({line.margin for line in lines if line.margin}))
     return [
         "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
-        f"seeds, its mean is within {margins} point{'s' * (margins != '1')} of the recorded one, and a paired t-test "
+        f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
         "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the 95 % "
         "interval of the paired difference."
     ]

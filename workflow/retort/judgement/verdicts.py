@@ -22,18 +22,19 @@ from functools import reduce
 from retort.judgement.difference import LEVEL, Difference, Numbers, Part, holm, power_of_equivalence
 from retort.results.tidy import Line, Status
 from retort.specs.exhibit import Exhibit
-from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of, margin_of
+from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`repeats.py`)
 VERDICTS = (REPEATS, REPRODUCES, AGREES, DIFFERS, INCONCLUSIVE)
+MARGIN = 1.0  # points: two means within it count as equal
 POWER = 0.8
 BORROWED = 3  # degrees of freedom that a variance borrows from its column, at most
 MOST_RUNS = 1000  # more runs than this are not counted
 NO_RUNS = "none"
 HOPELESS = "with that, no number of runs of ours shows equal means to agree with a power of 80 %"
 TINY = 1e-9
-Limits = Callable[[Line], tuple[float, float]]  # a line -> its margin and its assumed standard deviation
+AssumedStd = Callable[[Line], float]  # a line -> the standard deviation that its table assumes, in points
 
 
 @dataclass(frozen=True)
@@ -122,14 +123,9 @@ def difference(value: Numbers, sides: Sides, column: Column, half: float) -> Dif
     return Difference(value, error, np.minimum(ours.freedom, published.freedom))
 
 
-def limits_of(exhibit: Exhibit, paper: Judging) -> Limits:
-    """Return a function from a line of a table to its margin and its assumed standard deviation."""
-
-    def limits(line: Line) -> tuple[float, float]:
-        levels = [*exhibit.judging(line.column), paper]
-        return margin_of(levels).points, assumed_std_of(levels).points
-
-    return limits
+def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:
+    """Return a function from a line of a table to its assumed standard deviation."""
+    return lambda line: assumed_std_of([*exhibit.judging(line.column), paper]).points
 
 
 def sides_of(line: Line) -> Sides:
@@ -141,12 +137,12 @@ def sides_of(line: Line) -> Sides:
     return ours, published
 
 
-def columns_of(lines: Iterable[Line], limits: Limits) -> dict[str, Column]:
+def columns_of(lines: Iterable[Line], assumed: AssumedStd) -> dict[str, Column]:
     """Return column -> what its cells tell, from the comparable lines of a table."""
     columns: dict[str, list[Line]] = {}
     for line in lines:
         columns.setdefault(line.column, []).append(line)
-    return {name: Column.of(limits(cells[0])[1], list(map(sides_of, cells))) for name, cells in columns.items()}
+    return {name: Column.of(assumed(cells[0]), list(map(sides_of, cells))) for name, cells in columns.items()}
 
 
 def _assumptions(line: Line, column: Column) -> Iterable[str]:
@@ -183,7 +179,7 @@ def runs_needed(line: Line, column: Column) -> str:
     n = np.arange(line.n + 1, MOST_RUNS + 1)
     more = Side(n, ours.variance or column.assumed((ours, published)))
     apart = difference(0.0, (more, published), column, line.published_half or 0.0)
-    enough = power_of_equivalence(apart.error, apart.freedom, line.margin or 0.0) >= POWER
+    enough = power_of_equivalence(apart.error, apart.freedom, MARGIN) >= POWER
     return str(n[enough.argmax()]) if enough.any() else NO_RUNS
 
 
@@ -197,14 +193,14 @@ def size_verdict(line: Line) -> str:
     return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
 
 
-def _test(line: Line, margin: float, column: Column) -> Line:
+def _test(line: Line, column: Column) -> Line:
     """Add interval and p-values to a comparable line."""
     value = (line.mean or 0.0) - (line.published or 0.0)
     apart = difference(value, sides_of(line), column, line.published_half or 0.0)
     low, high = map(float, apart.interval())
     assumes = "; ".join(filter(None, [line.best_of, *_assumptions(line, column)]))
-    p, p_equivalence = float(apart.p()), float(apart.p_equivalence(margin))
-    return replace(line, low=low, high=high, p=p, p_equivalence=p_equivalence, margin=margin, assumes=assumes)
+    p, p_equivalence = float(apart.p()), float(apart.p_equivalence(MARGIN))
+    return replace(line, low=low, high=high, p=p, p_equivalence=p_equivalence, assumes=assumes)
 
 
 def _decide(line: Line, p_holm: float, column: Column) -> Line:
@@ -222,16 +218,16 @@ def _decide(line: Line, p_holm: float, column: Column) -> Line:
     return replace(line, verdict=INCONCLUSIVE, runs_needed=needed, assumes=assumes)
 
 
-def judge_lines(lines: Iterable[Line], limits: Limits) -> list[Line]:
+def judge_lines(lines: Iterable[Line], assumed: AssumedStd) -> list[Line]:
     """Add verdicts to the lines of a table; to those of scores, also intervals and p-values.
 
     Args:
         lines: the lines of one table, which are the family of tests of Holm's correction.
-        limits: the margin and the assumed standard deviation of a line.
+        assumed: the standard deviation of a line whose column has none.
     """
     lines = list(lines)
-    columns = columns_of(filter(is_comparable, lines), limits)
-    tested = [_test(line, limits(line)[0], columns[line.column]) if is_comparable(line) else line for line in lines]
+    columns = columns_of(filter(is_comparable, lines), assumed)
+    tested = [_test(line, columns[line.column]) if is_comparable(line) else line for line in lines]
     return [
         replace(line, verdict=size_verdict(line)) if p_holm is None else _decide(line, p_holm, columns[line.column])
         for line, p_holm in zip(tested, holm([line.p for line in tested]), strict=True)
@@ -243,11 +239,10 @@ def rule(lines: list[Line]) -> str:
     tested = [line for line in lines if line.p is not None]
     if not tested:
         return ""
-    margins = " or ".join(f"{margin:g}" for margin in sorted({line.margin for line in tested if line.margin}))
     return (
         "In brackets: the 95 % interval of the difference, with the rounding of the print; a deviation over few runs "
         "borrows from those of its column. A cell 'agrees' "
-        f"when the difference is shown to be within {margins} point{'s' * (margins != '1')} (two one-sided tests at "
+        f"when the difference is shown to be within {MARGIN:g} point (two one-sided tests at "
         f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
         "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without a "
         "number, none would, as the published mean alone is too uncertain."

@@ -185,15 +185,14 @@ def compares(plan: Plan, paper: str, name: str) -> list[Any]:
 
 
 def verdicts(plan: Plan, paper: str, name: str) -> list[Any]:
-    """Return the version of the verdicts, the points that the paper's own file sets for them, and recorded numbers.
+    """Return the version of the verdicts, the deviation that the paper's own file assumes, and recorded numbers.
 
     The numbers are those of a recorded run at this scale, or of a study of ours, if there is one.
     """
-    spec = plan.study.papers[paper]
-    points = [level and level.points for level in (spec.margin, spec.assumed_std)]
+    assumed = plan.study.papers[paper].assumed_std
     run = plan.study.record_of(paper) or plan.study.recordings.get((paper, plan.config.scale))
     recorded = [run.tables.get(name, {}), run.by_seed.get(name, {}), run.replacements, run.run] if run else []
-    return [VERSIONS["verdicts"], *points, *recorded]
+    return [VERSIONS["verdicts"], assumed and assumed.points, *recorded]
 
 
 def shown_settings(plan: Plan, written: Study, paper: str, name: str) -> list[str]:

@@ -83,7 +83,6 @@ class Line:
         p: p-value of the two-sided test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
-        margin: means that differ by at most this count as equal.
         verdict: 'agrees', 'differs', 'inconclusive' (`judgement/verdicts.py`), 'repeats', 'reproduces'
             (`judgement/repeats.py`) or empty.
         assumes: what the verdict assumes if a side has no deviation or no number of runs.
@@ -126,7 +125,6 @@ class Line:
     p: float | None = None
     p_holm: float | None = None
     p_equivalence: float | None = None
-    margin: float | None = None
     verdict: str = ""
     assumes: str = ""
     runs_needed: str = ""
@@ -250,7 +248,7 @@ def withhold_verdicts(study: Study, paper: str, lines: list[Line]) -> list[Line]
 
 def _without_verdict(line: Line, mark: str) -> Line:
     note = "; ".join(filter(None, (mark if line.mean is not None or line.dev is not None else "", line.note)))
-    tests: dict[str, Any] = dict.fromkeys(("low", "high", "p", "p_holm", "p_equivalence", "margin"))
+    tests: dict[str, Any] = dict.fromkeys(("low", "high", "p", "p_holm", "p_equivalence"))
     return replace(line, **tests, note=note, verdict="", assumes="", runs_needed="")
 
 

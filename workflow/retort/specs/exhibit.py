@@ -135,7 +135,7 @@ class Answers:
         return []
 
     def judging(self, column: str) -> list[Judging]:
-        """Return the levels below the paper that can set a column's margin and assumed deviation, nearest first."""
+        """Return the levels below the paper that can set a column's assumed deviation, nearest first."""
         return []
 
     # --- how it depends on other exhibits

@@ -1,4 +1,4 @@
-"""Tables of models: what a column and a row say, which margins verdicts on them use, and the cell where they meet."""
+"""Tables of models: what a column and a row say, what verdicts on them assume, and the cell where they meet."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from retort.specs.base import Distinct, Flag, Label, Name, OrName, Real, Spec, StudentName, Text
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
-# Margins and deviations are in points: a score times 100. A column's value wins over its table's, the table's over its
-# paper's, and the paper's over these defaults, which `retort/judgement/README.md` explains.
+# Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
+# the paper's over the default, which `retort/judgement/README.md` explains.
 
 
 class Points(Spec):
@@ -22,11 +22,6 @@ class Points(Spec):
     because: Text = Field(description="why this number")
 
 
-MARGIN = Points(
-    points=1.0,
-    because="four runs a side with the median of the deviations that the papers print, 0.4, can show it with a power "
-    "of 80 %",
-)
 ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
 # Degrees of freedom of an assumed deviation: how well it is known. Deviations differ from cell to cell. If a true
 # variance is 0.6^2 f / chi^2_f, a printed one over n runs is 0.6^2 F(n - 1, f); the 280 printed ones are most likely at
@@ -36,21 +31,13 @@ ASSUMED_FREEDOM = 4
 
 
 class Judging(Spec):
-    """The keys of a paper, a table or a column that verdicts on scores use."""
+    """The key of a paper, a table or a column that verdicts on scores use."""
 
-    margin: Points | None = Field(
-        default=None, description="two means within it count as equal; else the one of the table, then of the paper, 1"
-    )
     assumed_std: Points | None = Field(
         default=None,
         description="the standard deviation over runs where no cell of the column has one; beside those it counts as "
         "one more; else the one of the table, then of the paper, 0.6",
     )
-
-
-def margin_of(levels: Iterable[Judging]) -> Points:
-    """Return the margin of the first of some levels that gives one, else the default."""
-    return next((level.margin for level in levels if level.margin), MARGIN)
 
 
 def assumed_std_of(levels: Iterable[Judging]) -> Points:

@@ -234,7 +234,7 @@ class MeasuredTable(Judging, TextTable):
         return type(self).model_validate(content)  # `model_copy` would keep the cells of this one
 
     def judging(self, column: str) -> list[Judging]:
-        """Return the levels that can set a column's margin and assumed deviation: the column, then the table."""
+        """Return the levels that can set a column's assumed deviation: the column, then the table."""
         return [*(one for one in self.columns if one.name == column), self]
 
     def named_rows(self) -> dict[str, Row]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from retort.judgement import repeats
 from retort.judgement.repeats import judge_repeats
-from retort.judgement.verdicts import REPEATS, REPRODUCES, judge_lines, limits_of, rule
+from retort.judgement.verdicts import REPEATS, REPRODUCES, assumed_in, judge_lines, rule
 from retort.results.collect import mean_of
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, Status, by_seed_text, read_by_seed
 from retort.specs.exhibit import table_kind
@@ -28,8 +28,7 @@ class ModelsTable(MeasuredTable, Table):
 
     def judged(self, inputs: Inputs, lines: list[Line]) -> list[Line]:
         """Return lines of the table with their verdicts."""
-        limits = limits_of(self, inputs.study.papers[inputs.paper])
-        return judge_repeats(judge_lines(lines, limits), limits)
+        return judge_repeats(judge_lines(lines, assumed_in(self, inputs.study.papers[inputs.paper])))
 
     def lines_to_count(self, lines: list[Line]) -> list[Line]:
         """Return the lines that the report counts as cells: all."""
