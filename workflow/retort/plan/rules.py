@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -52,6 +53,9 @@ class Rules(dict[str, Rule]):
         super().__init__((rule.name, rule) for rule in every)
         self._by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
         for rule in every:
+            functions: Iterator[Any] = filter(callable, (*rule.inputs.values(), *rule.params.values()))
+            for function in functions:
+                function.__signature__ = inspect.signature(function)  # Snakemake asks for it several times a job
             for path, pattern in zip(rule.paths, rule.patterns, strict=True):
                 self._by_folder.setdefault(_folder(path), []).append((rule, pattern))
 
