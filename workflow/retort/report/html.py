@@ -20,7 +20,6 @@ from retort.results.tidy import Line, Status, read
 from retort.results.verification import VERIFIED
 from retort.study.study import Study
 from retort.tables import render
-from retort.tables.claims import OURS, PRINT, SMALLER, counts_in_words
 from retort.tables.layout import STATES, label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
@@ -139,10 +138,6 @@ def write_page(to: str, template: str, **values: object) -> int:
     jinja.globals |= {
         "not_run": NOT_RUN,
         "outdated": OUTDATED,
-        "print": PRINT,
-        "ours": OURS,
-        "smaller": SMALLER,
-        "in_words": counts_in_words,
     }
     jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))

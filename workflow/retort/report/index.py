@@ -99,7 +99,6 @@ def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str, ac
     run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
     return write_page(
         to, "index.html", entries=entries, across=list(across), total=sum(run, Tally()),
-        ours_alone=all(paper.ours for paper in study.papers.values()),
         origin=environments_of(collect_runs(study)), scale=study.config.scale,
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,

@@ -254,8 +254,7 @@ class Tally:
         counted: values that need no run and are compared with printed ones: settings, sizes, counts.
         as_printed: how many of `counted` agree.
         published: how many claims the published numbers themselves bear out, contradict, ...
-        ours: how many claims have each outcome on our numbers; those that need no run are in `computed`.
-        computed: the same of the claims that need no run.
+        computed: how many of those that need no run have each outcome.
     """
 
     cells: int = 0
@@ -269,7 +268,6 @@ class Tally:
     counted: int = 0
     as_printed: int = 0
     published: ClaimCounts = field(default_factory=ClaimCounts)
-    ours: ClaimCounts = field(default_factory=ClaimCounts)
     computed: ClaimCounts = field(default_factory=ClaimCounts)
 
     def __add__(self, other: Tally) -> Tally:
@@ -301,7 +299,7 @@ def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) ->
         found: the outcomes of its claims.
         files: where its tables and figures lie.
     """
-    total = _claims(study, paper, found, files)
+    total = _claims(study, paper, found)
     for name in study.exhibits_of(paper):
         if name.startswith("table") and files.tidy(paper, name).is_file():
             total += _cells(table_of(study, paper, name), read(files.tidy(paper, name)))
@@ -323,11 +321,8 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
     )  # fmt: skip
 
 
-def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
-    claims, own = study.claims.get(paper, {}), next((one for one in found if not one.source), None)
-    without = ClaimCounts({Kind.WITHOUT: len(claims)})
+def _claims(study: Study, paper: str, found: list[Opening]) -> Tally:
+    claims = study.claims.get(paper, {})
     judge = judge_print(study, paper, {name for claim in claims.values() for name in claim.tables})
     on_print = ClaimCounts(judge(claim).verdict for claim in claims.values())
-    return Tally(
-        published=on_print, ours=own.counts if own else without, computed=own.computed if own else ClaimCounts()
-    )
+    return Tally(published=on_print, computed=sum((one.computed for one in found if not one.source), ClaimCounts()))
