@@ -47,6 +47,7 @@ RULE = (
     "Runs of smaller models or fewer steps show or do not show a claim under their conditions, and say nothing of the "
     "paper's own; one that turns with more steps 'depends on length'."
 )
+LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
 Words = dict[Kind, str]  # the words for each outcome
 PRINT: Words = {
@@ -131,16 +132,10 @@ def _spread(pair: Pair | None) -> str:
     parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
     if apart := differences_by_seed(*pair):
         parts = [Part(statistics.variance(apart) / len(apart), len(apart) - 1)]
-    elif len(parts) < len(pair):
-        return ""
-    if not any(part.variance for part in parts):
+    if not (apart or len(parts) == len(pair)) or not any(part.variance for part in parts):
         return ""
     low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
     return WITHIN if low <= 0 <= high else ""
-
-
-def _lean(leans: bool | None) -> str:
-    return "" if leans is None else f"the means lean {'yes' if leans else 'no'}"
 
 
 def judge_printed(statement: Statement, side: Side) -> Judgement:
@@ -150,14 +145,14 @@ def judge_printed(statement: Statement, side: Side) -> Judgement:
         return Judgement(Kind.WITHOUT, "", verdict, PRINT)
     if verdict.holds is None:
         kind = Kind.WITHOUT if verdict.so_far is None else Kind.OPEN
-        remarks = [_lean(verdict.so_far), str(coverage_of(statement, side, verdict.diverged))]
+        remarks = [LEANS[verdict.so_far], str(coverage_of(statement, side, verdict.diverged))]
     else:
         kind, remarks = Kind.HOLDS if verdict.holds else Kind.FAILS, [_spread(verdict.pair)]
     return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
 
 
 def judge_runs(
-    statement: Statement, side: Side, assumed: Assumed, words: Words = OURS, level: float = LEVEL
+    statement: Statement, side: Side, assumed: Assumed, conditions: str = "", level: float = LEVEL
 ) -> Judgement:
     """Judge a claim on numbers of ours, with certainty; which way the means lean is a remark.
 
@@ -165,30 +160,31 @@ def judge_runs(
         statement: the claim.
         side: the numbers.
         assumed: the standard deviation of a score that has none.
-        words: the words for outcomes.
+        conditions: for smaller models: at which length and on which teacher.
         level: the level at which the claim is decided.
     """
     verdict, found = decide(statement, side), outcome(statement, side, assumed, level)
+    words = SMALLER if conditions else OURS
     if isinstance(verdict, str):
-        return Judgement(Kind.WITHOUT, "", verdict, words)
+        return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
     units = {side.cells[key].unit for key in statement.keys if key in side.cells}
     on_dev = ON_DEV if not statement.test_alone and any(key in side.dev for key in statement.keys) else ""
     removed = round(100 * (found.removed or 0.0))
     paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
     remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
-    computed = bool(units) and units <= {*COMPUTED} and not on_dev
-    return Judgement(
-        found.kind, "; ".join(filter(None, remarks)), _numbers(statement, verdict), words, computed, leans=found.leans
-    )
+    said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
+    if units and units <= {*COMPUTED} and not on_dev:
+        return Judgement(found.kind, *said, computed=True, leans=found.leans)
+    return Judgement(found.kind, *said, words, conditions=conditions, leans=found.leans)
 
 
 def _left_open(one: Outcome) -> tuple[str, str]:
     """Return which way an open claim leans, and on how many cells, or how many runs would decide it."""
     if one.known:
-        return _lean(one.leans), f"on {one.known}"
+        return LEANS[one.leans], f"on {one.known}"
     if one.runs is None:
-        return _lean(one.leans), "the deviation of one of its numbers is not known"
-    return _lean(one.leans), f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
+        return LEANS[one.leans], "the deviation of one of its numbers is not known"
+    return LEANS[one.leans], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
 
 
 def _numbers(statement: Statement, verdict: Verdict) -> str:
@@ -244,8 +240,7 @@ class Smaller:
 
     def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
-        found = replace(judge_runs(claim, self.side, assumed, SMALLER), conditions=self.conditions)
-        length = ""
+        found, length = judge_runs(claim, self.side, assumed, self.conditions), ""
         if found.verdict in (Kind.HOLDS, Kind.FAILS):
             found, length = self._at_both_lengths(found, claim, assumed)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
@@ -255,7 +250,7 @@ class Smaller:
         """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
         if not self.longer or not coverage_of(claim, self.longer.long).known:
             return found, "It was not run at a second length."
-        short, long = (judge_runs(claim, side, assumed, SMALLER) for side in (self.longer.short, self.longer.long))
+        short, long = (judge_runs(claim, of, assumed, self.conditions) for of in (self.longer.short, self.longer.long))
         at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
         told = "; ".join(
             f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
@@ -297,7 +292,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
             name,
             claim,
             on_print(claim),
-            _under(conditions, judge_runs(claim, own, assumed, level=level_of(study, claim, own))),
+            judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
             {run.scale: run.judge(name, claim, assumed) for run in recorded if coverage_of(claim, run.side).known},
             {reading.says: on_print(claim.read_as(reading)) for reading in claim.other_readings.values()},
         )
@@ -313,11 +308,6 @@ def judge_print(study: Study, paper: str, tables: Iterable[str]) -> Callable[[St
         return lambda claim: judge_runs(claim, printed, assumed)
     with_recomputed = recomputed(printed, exhibits)
     return lambda claim: judge_published(claim, printed, with_recomputed)
-
-
-def _under(conditions: str, found: Judgement) -> Judgement:
-    """Return a judgement on our run in the words of a smaller one, if it has conditions and needs a run."""
-    return found if found.computed or not conditions else replace(found, words=SMALLER, conditions=conditions)
 
 
 def of_claims(number: int, word: str) -> str:

@@ -363,15 +363,13 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
         raise RetortError(
             f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
         )
-    tables = {name: read(path) for name, path in _tables_of(study, paper).items() if path.is_file()}
-    scored = {name: lines for name, lines in tables.items() if has_scores(lines)}
+    made = [(name, read(path)) for name, path in _tables_of(study, paper).items() if path.is_file()]
+    scored = {name: [line for line in lines if line.unit == "x100"] for name, lines in made if has_scores(lines)}
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
     paths = _scores_of(study, {(paper, name) for name in scored})
     records = [read_record(path) for path in paths if path.is_file()]
-    found = {
-        name: [(line.row, line.column, line) for line in lines if line.unit == "x100"] for name, lines in scored.items()
-    }
+    found = {name: [(line.row, line.column, line) for line in lines] for name, lines in scored.items()}
     replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
     before = study.recordings.get((paper, study.config.scale))
     recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
