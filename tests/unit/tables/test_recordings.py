@@ -115,7 +115,7 @@ def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[st
     assert not any(opening.shown for opening in openings(study, "tiny", Files(Path("elsewhere"))))
     keep(record(study, "tiny"))
     (shown,) = (one for one in openings(ours(config), "tiny", Files(Path("elsewhere"))) if one.shown)
-    assert shown.source.startswith("cpu: <any>, 2026-01-02, commit abc1234; 3 runs of each student; tasks: mood, rating")
+    assert shown.source.startswith("cpu: <any>, 2026-01-02, commit abc1234; 3 runs of each student; tasks: mood")
 
 
 def test_a_record_without_scores_by_seed_is_judged_as_another_run(config: dict[str, Any]) -> None:

@@ -317,9 +317,8 @@ def of_claims(number: int, word: str) -> str:
 
 def counts_in_words(counted: Counter[Kind], words: Words) -> str:
     """Return how many claims have each outcome, as text."""
-    return ", ".join(
-        f"{counted[kind]} {of_claims(counted[kind], word)}" for kind, word in words.items() if counted[kind]
-    )
+    found = [(counted[kind], word) for kind, word in words.items() if counted[kind]]
+    return ", ".join(f"{many} {of_claims(many, word)}" for many, word in found)
 
 
 def count(judgements: Iterable[Judgement], words: Words) -> str:
