@@ -62,6 +62,7 @@ def test_claims_page_and_index_are_made_again_after_a_recording(
     recording = {"run": {"machine": "a laptop"}, "replacements": {}, "runs": 3}
     write(study, "papers/tiny/recorded/reduced.yaml", {**recording, "tables": {"table1": {"B": {"Pearson": [60, 1]}}}})
     write(study, "scales/reduced.yaml", {"title": "Between"})
+    write(study, "scales/pocket.yaml", {"title": "Here", "papers": "ours"})
     rules = Rules(Plan(read_config(config)), {}, {})
     for name in ("check_claims", "make_page", "make_index"):
         files = rules[name].input_paths(SimpleNamespace(paper="tiny"))
