@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
+from retort.judgement.judge import Kind
 from retort.judgement.recorded import at_floor, order_of
 from retort.report.outcome import Files, openings, tally
 from retort.report.summary import summary_of
@@ -112,7 +113,7 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
     files = files_of(study)
     own, beside = openings(study, "tiny", files)
     counted = tally(study, "tiny", [own, beside], files)
-    assert counted.ours == own.counts != beside.counts
+    assert (own.counts, beside.counts) == ({Kind.WITHOUT: 1}, {Kind.TURNS: 1})
     said = summary_of(study, "tiny", [own, beside], counted)
     assert said.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
     assert "Claims by its own numbers: 1 borne out." in said.details
