@@ -12,7 +12,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
-from retort.engine.dry_run import is_short, write_short
+from retort.engine.dry_run import is_short, list_whole, write_short
 from retort.engine.repairs import look_once
 from retort.engine.run import check_versions
 from retort.engine.workflow import Run
@@ -47,6 +47,8 @@ with in_one_line():
 rule_of, asked = study.rules, study.resources
 if not listed:
     write_short({name: rule.kind for name, rule in rule_of.items()})
+elif workflow.output_settings.dryrun:
+    list_whole()
 
 
 onstart:

@@ -133,3 +133,15 @@ def write_short(kinds: Mapping[str, str]) -> None:
     from snakemake.logging import logger
 
     logger.addFilter(ShortForm(kinds))
+
+
+def list_whole() -> None:
+    """Have a dry run that lists jobs tell all of each: Snakemake tells nothing else of a job with a message."""
+    from snakemake.logging import logger
+
+    logger.addFilter(_without_message)
+
+
+def _without_message(record: logging.LogRecord) -> bool:
+    vars(record)["rule_msg"] = None
+    return True
