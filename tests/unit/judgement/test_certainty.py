@@ -181,6 +181,15 @@ def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: floa
     assert shares.shows_true is shown
 
 
+def test_luck_alone_lifts_the_best_of_six_rows_above_an_equal_seventh_in_a_fifth_of_tables() -> None:
+    draw = np.random.default_rng(1)
+    scores = draw.standard_normal((1000, 7, 4))
+    errors = scores.std(axis=2, ddof=1)[..., None] / 2 * draw.standard_t(3, (1000, 7, 1000))
+    drawn = scores.mean(axis=2)[..., None] + errors  # [tables, rows, draws]
+    above = (drawn[:, :6].max(axis=1) > drawn[:, 6]).mean(axis=1)
+    assert (above >= 1 - LEVEL / 2).mean() == pytest.approx(0.2, abs=0.03)
+
+
 def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certainty, "TRIED", ())
     statement = claim("none-dominates", "abc", columns="vwxyz")

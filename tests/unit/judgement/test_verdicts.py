@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from typing import Any
 
 import pytest
 import scipy.stats
 from retort.judgement import verdicts
 from retort.judgement.difference import holm
-from retort.judgement.verdicts import HOPELESS, NO_RUNS, judge_lines, rule, size_verdict
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, rule, size_verdict
 from retort.results.tidy import Line
 from retort.specs.config import Config
 from retort.specs.printed import read_number
@@ -167,6 +169,20 @@ def test_the_defaults_are_those_of_the_printed_deviations(monkeypatch: pytest.Mo
     for margin, shows in ((2.1, False), (2.3, True)):
         monkeypatch.setattr(verdicts, "MARGIN", margin)
         assert (needed(None) != NO_RUNS) is shows
+
+
+def test_printed_deviations_are_sample_deviations():
+    """Deviations of four scores that are rounded to a tenth take few values: those printed fit n - 1, and not n."""
+    study = open_study(Config(papers=["wang2023"], scale="paper"))
+    cells = [cell for name in ("table1", "table3") for cell in study.exhibits["wang2023", name].published_cells()]
+    stds = [cell.number.std for cell in cells if cell.number and cell.number.std is not None]
+    small = [std for std in stds if std <= 0.3]
+    assert len(small) == 101
+    scores = [(0, *rest) for rest in itertools.combinations_with_replacement(range(13), 3)]
+    for over, impossible in ((3, []), (4, [0.06] * 4)):
+        roots = [0.1 * (3 * statistics.variance(one) / over) ** 0.5 for one in scores]
+        possible = {round(root + error, 2) for root in roots for error in (-TINY, TINY)}
+        assert [std for std in small if std not in possible] == impossible
 
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():
