@@ -277,11 +277,5 @@ def _full(name: str, info: ValidationInfo) -> str:
     return info.context.full(name) if isinstance(info.context, Names) else name
 
 
-def _full_pair(pair: str, info: ValidationInfo) -> str:
-    return " vs ".join(_full(name, info) for name in pair.split(" vs "))
-
-
 # A student or teacher: validated in the context of `Names`, the value is its full name.
 StudentName = Annotated[Name, AfterValidator(_full)]
-# Two students as the results of a test name them: 'kd vs hid-seq'.
-StudentPair = Annotated[Text, AfterValidator(_full_pair)]

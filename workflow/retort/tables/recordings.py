@@ -31,7 +31,7 @@ from retort.study.study import Study
 from retort.study.yaml_files import read_scales
 from retort.tables.base import Recorded, table_of
 
-KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept: enough to be rounded again
+KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3}  # unit -> decimals kept: enough to be rounded again
 OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
 OUTDATED = "with other settings than the scale has now"
 Values = dict[str, dict[str, list[float]]]  # row -> column -> [mean] or [mean, standard deviation]

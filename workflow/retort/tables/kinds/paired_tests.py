@@ -13,12 +13,12 @@ from retort.judgement.difference import PAIRS, TESTS, Comparison, PairedTest, ho
 from retort.judgement.paired_rows import left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.results.tidy import Line, Status
-from retort.specs.base import Distinct, Name, Real, Spec, StudentPair, Text
+from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.rows import Row
-from retort.specs.table import Decimals, Printed
+from retort.specs.table import Decimals
 from retort.study.study import Study
-from retort.tables.base import Inputs, Recorded, Table
+from retort.tables.base import Inputs, Table
 from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
 
 
@@ -50,9 +50,6 @@ class PairedTestsTable(Table):
     reported: dict[Name, ReportedTests] = Field(
         default={}, description="table -> what the paper reports of its own tests of it"
     )
-    published: dict[str, dict[StudentPair, Printed]] = Field(
-        default={}, description="table -> pair of students -> p-value of a recorded run"
-    )
 
     @property
     def digits(self) -> int:
@@ -69,9 +66,6 @@ class PairedTestsTable(Table):
         yield from check_known("of", "table", self.of, names)
         compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
         yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
-        for name, pairs in self.published.items():
-            wrong = [pair for pair, (value, *_) in pairs.items() if not 0 <= value <= 1]
-            yield from (f"published.{name}.{pair}: a p-value lies between 0 and 1" for pair in wrong)
         yield from check_known("reported", "table of 'of'", self.reported, self.of)
         for name, tests in self.reported.items():
             named = [row for rows in (*tests.among.values(), *tests.not_significant) for row in rows]
@@ -111,9 +105,8 @@ class PairedTestsTable(Table):
             yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **state(every))
             for test in TESTS:
                 result = results[test][at]
-                published = self._published(name, rows[a], rows[b]) if test is PAIRS else None
                 verdict = self._verdict(name, (a, b), result.p) if test is PAIRS and not differs else ""
-                yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state(result))
+                yield Line(*where, test.metric, "p", mean=result.p, verdict=verdict, **state(result))
                 yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state(result))
 
     def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
@@ -123,25 +116,10 @@ class PairedTestsTable(Table):
             return ""
         return AGREES if (p < tests.below) == tests.is_significant(*rows) else DIFFERS
 
-    def _published(self, table: str, first: Row, other: Row) -> float | None:
-        """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
-        published = self.published.get(table, {})
-        names = (f"{first.student} vs {other.student}", f"{other.student} vs {first.student}")
-        return next((published[name][0] for name in names if name in published), None)
-
-    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
-        """Return table, pair of students and line of each p-value over pairs."""
-        short, recorded = study.names(paper).short, []
-        for line in lines:
-            if line.metric == PAIRS.metric:
-                other = study.exhibits[paper, line.task].compared_rows()[line.column].student
-                recorded.append((line.task, f"{short(line.student)} vs {short(other)}", line))
-        return recorded
-
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
         notes, grids = Notes(), []
-        shown, run = self._shown_tests(lines), any(line.status not in STATES for line in lines)
+        shown, run = self._shown_tests(), any(line.status not in STATES for line in lines)
         for title, group in self._groups(lines):
             for test in shown:
                 labels, cells = matrix(group, test, corrected=run)
@@ -157,10 +135,9 @@ class PairedTestsTable(Table):
             remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
         return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
 
-    def _shown_tests(self, lines: list[Line]) -> list[PairedTest]:
+    def _shown_tests(self) -> list[PairedTest]:
         """Return the tests that are printed: that over pairs only beside published tests."""
-        published = bool(self.reported) or any(line.published is not None for line in lines)
-        return [test for test in TESTS if test is not PAIRS or published]
+        return [test for test in TESTS if test is not PAIRS or self.reported]
 
     def _groups(self, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
         """Yield (title, lines) for each group of rows compared with one another."""
@@ -174,8 +151,7 @@ class PairedTestsTable(Table):
     def _entry(self, line: Line | None, notes: Notes) -> Entry:
         if line is None:
             return Entry("")
-        published = "" if line.published is None else p_value(line.published, self.decimals)
-        tests = self.reported.get(line.task)
+        tests, published = self.reported.get(line.task), ""
         if tests and line.metric == PAIRS.metric:
             significant = tests.is_significant(line.row, line.column)
             published = f"{'<' if significant else '≥'} {tests.below:g}"
