@@ -170,7 +170,7 @@ def test_damage_is_told_and_deleted_with_all_that_was_made_from_it(
     *lines, last = verified(capsys, "--repair")
     assert any(result in line and says in line and line.endswith(REMEDY) for line in lines), lines
     assert last.startswith(WORDS)
-    assert not any(map(os.path.lexists, (result, goes, place_of(Path(goes)), "reports/index.html")))
+    assert not any(os.path.lexists(path) for path in (result, goes, place_of(Path(goes)), "reports/index.html"))
     assert kept.is_dir() == Path(SCORE).is_file()
     assert Path("texts/rated.txt").is_file()  # the user's own file
 
