@@ -26,6 +26,7 @@ def scores_of(*students: str, tasks: Iterable[str] = ("mood", "rating"), seeds: 
 ONES = {"make_page": 1, "make_index": 1, "all": 1}
 # jobs that use the scores of table 1: the table, its tests, the figures with its students, claims, pages
 FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, **ONES}
+FIGURE = "papers/tiny/figure3.yaml"
 VALUES = "{objective: value-relation, mapping: uniform}"
 TERM = "{objective: supervised, weight: 0.5}]"
 RATE = (f"{TERM}}}]", f"{TERM}, schedule: {{learning_rate: 3.0e-3}}}}]")
@@ -45,7 +46,12 @@ CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], s
         "4",
     ),
     "label of a row that a table of tests prints too": (
-        [(TABLE, "label: Attention}", "label: Transfer}"), (CLAIMS, "rows: [Attention]", "rows: [Transfer]")],
+        [
+            (TABLE, "label: Attention}", "label: Transfer}"),
+            (CLAIMS, "rows: [Attention]", "rows: [Transfer]"),
+            (FIGURE, "curves: [Vanilla KD, Attention]", "curves: [Vanilla KD, Transfer]"),
+            (FIGURE, "above: [Attention]", "above: [Transfer]"),
+        ],
         {**FROM_KD, "plot_figure": 1},
         set(),
         "13",

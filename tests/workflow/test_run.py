@@ -52,7 +52,7 @@ def test_nothing_is_left_behind(finished: Path) -> None:
 
 def test_the_report_is_a_folder_without_a_network(finished: Path) -> None:
     index, page = ((finished / "reports" / name).read_text() for name in ("index.html", "tiny/index.html"))
-    for text in ("On the task", "Task-agnostic", "Latency", "p-values", "Vanilla KD beats attention transfer on mood."):
+    for text in ("On the task", "Task-agnostic", "Latency", "Effects", "Vanilla KD beats attention transfer on mood."):
         assert text in page
     assert "On the task" in index
     for name, text in (("index.html", index), ("tiny/index.html", page)):

@@ -9,7 +9,7 @@ from retort.cli import main
 
 CALLS = [
     (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: minilmv2,"),
-    (["cost", "--scale", "foo"], "  --scale: scale: Input should be 'pocket', 'starts',"),
+    (["cost", "--scale", "foo"], "  --scale: scale: no scale is called 'foo'; there are: paper,"),
     (["record", "foo"], "retort record: no paper is called 'foo'; there are: minilmv2,"),
     (
         ["record", "wang2023"],
