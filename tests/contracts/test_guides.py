@@ -87,7 +87,7 @@ def test_adding_a_teacher(copy: Path) -> None:
     ]
     assert "no problem" in done.outputs["retort check"]
     assert "256" in done.outputs["retort show mini-kd movies"]
-    assert "student=mini-kd" in done.outputs["snakemake -n -p --config papers=[mini] -- reports/mini/table1.html"]
+    assert "student=mini-kd" in done.outputs["snakemake -n -p --config 'papers=[mini]' -- reports/mini/table1.html"]
 
 
 def test_adding_a_figure(copy: Path) -> None:

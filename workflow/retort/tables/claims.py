@@ -60,9 +60,7 @@ SMALLER: Words = {
     Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
     Kind.WITHOUT: "not run",
 }  # fmt: skip
-MANY = {  # of several claims; other words stay
-    "holds": "hold", "does not hold": "do not hold", "depends on length": "depend on length",
-}  # fmt: skip
+MANY = {"holds": "hold", "does not hold": "do not hold", "depends on length": "depend on length"}  # of claims
 
 
 @dataclass(frozen=True)
