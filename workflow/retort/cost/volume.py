@@ -34,8 +34,7 @@ class Volume:
 
     Attributes:
         assumed: task or corpus -> what is assumed of it until it is encoded or packed.
-        padded: (task, model, batch size, grouping, maximum length, set of training rows) -> mean tokens of a padded
-            row, None if unknown.
+        padded: (task, model, batch size, grouping, maximum length) -> mean tokens of a padded row, None if unknown.
     """
 
     def __init__(self, study: Study, results: Path | None = Path("results")) -> None:

@@ -14,7 +14,7 @@ from retort.study.check_exhibits import check_across, check_exhibits, check_stat
 from retort.study.check_students import check_scaled, check_students
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
-from retort.study.yaml_files import read_scales, read_yaml_files
+from retort.study.yaml_files import read_yaml_files
 
 Check = Callable[[Study, Problems], None]
 
@@ -107,7 +107,7 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
     """
     papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
     study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
-    scales = read_scales(config, Problems(config.folder))
+    scales = study.scales
     misfits = {name: list(check_scale(study, name, scale)) for name, scale in scales.items()}
     if (config.folder / "scales").is_dir():
         problems.add_all(line for lines in misfits.values() for line in lines)

@@ -54,6 +54,7 @@ class Study:
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
+    scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid

@@ -69,10 +69,10 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         study.columns = loading.named(path, Columns, problems)
     if loading.is_there(path := config.folder / ACROSS):
         study.across = loading.named(path, Across, problems)
-    scales = read_scales(config, problems)
-    if config.scale not in scales and config.scale not in problems.unread:
-        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, scales)}")
-    study.scale = scales.get(config.scale, Scale(title=config.scale))
+    study.scales = loading.folder(config.scales, Scale, problems)
+    if config.scale not in study.scales and config.scale not in problems.unread:
+        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, study.scales)}")
+    study.scale = study.scales.get(config.scale, Scale(title=config.scale))
     folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
     ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
@@ -147,12 +147,6 @@ def enter_columns(study: Study, problems: Problems, inside: str = "") -> loading
         return {**content, "columns": [column.model_dump(exclude_unset=True) for column in study.columns[name]]}
 
     return enter
-
-
-def read_scales(config: Config, problems: Problems) -> dict[str, Scale]:
-    """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
-    scales: dict[str, Scale] = loading.folder(config.scales, Scale, problems)
-    return scales
 
 
 def is_ours(path: Path) -> bool | None:

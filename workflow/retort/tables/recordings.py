@@ -22,13 +22,11 @@ from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, read_by_seed
 from retort.specs.exhibit import Exhibit
-from retort.specs.loading import Problems
 from retort.specs.paper import Recording
 from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
-from retort.study.yaml_files import read_scales
 from retort.tables.base import Recorded, table_of
 
 KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3}  # unit -> decimals kept: enough to be rounded again
@@ -46,20 +44,16 @@ def replacements_of(scale: Scale, paper: str) -> dict[str, object]:
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
 
 
-def _scales(study: Study) -> dict[str, Scale]:
-    return read_scales(study.config, Problems(study.config.folder))
-
-
 def is_outdated(study: Study, paper: str, scale: str) -> bool:
     """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
-    now = _scales(study).get(scale)
+    now = study.scales.get(scale)
     return now is None or study.recordings[paper, scale].replacements != replacements_of(now, paper)
 
 
 def recordings_of(study: Study, paper: str) -> dict[str, tuple[Recording, Recording | None]]:
     """Return scale -> the recorded run of a paper, and the one of more steps that stands beside it, if there is one."""
     every = {scale: one for (slug, scale), one in study.recordings.items() if slug == paper}
-    scales = _scales(study)
+    scales = study.scales
     longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
     longer = {of: scale for of, scale in longer.items() if of in every}
     return {
@@ -114,7 +108,7 @@ def as_recorded(study: Study, paper: str, table: str) -> Study:
         return study
     shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
     config = study.config.model_copy(update={"scale": shown})
-    return replace(study, config=config, scale=_scales(study)[shown])
+    return replace(study, config=config, scale=study.scales[shown])
 
 
 def replaced_in(study: Study, paper: str, recording: Recording) -> str:
