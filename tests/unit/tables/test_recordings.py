@@ -245,6 +245,28 @@ def test_a_run_of_some_students_is_recorded_but_recorded_numbers_are_not_lost(re
     assert recorded(reduced)[1]["tables"].keys() == {"table1"}
 
 
+def of_one(config: dict[str, Any], student: str) -> dict[str, Any]:
+    """Return the configuration with a budget of one student."""
+    return {**config, "budget": {"hours": 1, "runs": {student: {"tasks": ["mood", "rating"], "seeds": 3}}}}
+
+
+def test_other_rows_are_added_with_the_run_that_they_are_from(reduced: dict[str, Any]) -> None:
+    one, other = (of_one(reduced, student) for student in ("tiny-kd", "tiny-attention"))
+    made(one)
+    path, first = recorded(one)
+    made(other)
+    for score in Path("results/scores").rglob("seed-?.json"):
+        change_record(score, commit="def5678")
+    _, both = recorded(other)
+    assert (both["run"], list(both["tables"]["table1"])) == (first["run"], ["A & <b>_1", "B"])
+    assert [(one["run"]["commit"], one["rows"]) for one in both["added"]] == [("def5678", {"table1": ["B"]})]
+    (remark,) = remark_on_recording(open_study(read_config(reduced)), "tiny", "table1")
+    assert "commit abc1234; B: cpu: <any>, 2026-01-02, commit def5678, float32; 3 runs" in remark
+    path.write_text(path.read_text().replace("runs: 3", "runs: 2"))  # another run than the new one
+    with pytest.raises(RetortError, match=r"would lose its numbers of table1"):
+        recorded(other)
+
+
 def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
     reduced: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -144,6 +144,13 @@ Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
 Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
 
+class Addition(Spec):
+    """Rows that a later run has added to a recorded run of the same scale."""
+
+    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the later run")
+    rows: dict[Name, Distinct[Text]] = Field(min_length=1, description="table -> the rows that it added")
+
+
 class Recording(Spec):
     """One file of a paper's folder `recorded`: a run of ours, with its scores by seed.
 
@@ -169,6 +176,7 @@ class Recording(Spec):
     by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = Field(
         default={}, description="table -> row -> column -> seed -> score; older recordings lack it"
     )
+    added: list[Addition] = Field(default=[], description="rows of later runs, each with the run that they are from")
     causes: dict[Name, Text] = Field(
         default={}, description="claim -> the known cause of its outcome in this run, as a sentence; kept by `record`"
     )

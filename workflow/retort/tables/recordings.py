@@ -7,7 +7,7 @@ paper at a smaller scale beside those (`record_scale`): each is a file of the pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
 from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, read_by_seed
 from retort.specs.exhibit import Exhibit
-from retort.specs.paper import Recording
+from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.cells import expand, score_address
@@ -127,9 +127,18 @@ def order_text(study: Study, paper: str, table: str, recording: Recording) -> st
 
 
 def source_of(recording: Recording) -> str:
-    """Return the machine, date and commit of a recorded run as text; what it lacks is left out."""
-    commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
-    return ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
+    """Return the machine, date and commit of a recorded run as text, and those of rows that later runs have added."""
+
+    def told(run: Mapping[str, str], *more: str) -> str:
+        commit = f"commit {run['commit'][:7]}" if "commit" in run else ""
+        return ", ".join(filter(None, (run.get("machine"), run.get("date"), commit, *more)))
+
+    later = [
+        f"; {', '.join(dict.fromkeys(row for rows in one.rows.values() for row in rows))}: "
+        f"{told(one.run, one.run.get('precision', ''))}"
+        for one in recording.added
+    ]
+    return told(recording.run) + "".join(later)
 
 
 def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
@@ -347,7 +356,8 @@ def has_scores(lines: list[Line]) -> bool:
 def record_scale(study: Study, paper: str) -> dict[Path, str]:
     """Return the file in a paper's folder `recorded` that keeps the numbers of the last run, with its text.
 
-    Tables without a score of ours are left out, and so are cells of which a run is missing.
+    Tables without a score of ours are left out, and so are cells of which a run is missing. A run with the settings of
+    the recorded one, but of other rows alone, is added to it.
 
     Raises:
         RetortError: the scale trains the students as printed, no table has a number, the scores are not of one run, or
@@ -368,21 +378,40 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
     before = study.recordings.get((paper, study.config.scale))
     recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
-    _check_that_all_is_kept(study, paper, path, recording)
+    if before and _has_other_rows(before, recording):
+        return {path: _text(path, _with_added(before, recording))}
+    _check_that_all_is_kept(before, path, recording)
     return {path: _text(path, recording)}
 
 
-def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Recording) -> None:
+def _has_other_rows(before: Recording, new: Recording) -> bool:
+    """Return whether a new run has the settings and the data of a recorded one, and rows that it lacks alone."""
+    same = all(getattr(before, name) == getattr(new, name) for name in ("replacements", "runs", "samples"))
+    return same and all(rows.keys().isdisjoint(before.tables.get(name, {})) for name, rows in new.tables.items())
+
+
+def _with_added(before: Recording, new: Recording) -> Recording:
+    """Return a recorded run with the rows of a new one, which it says are from that run."""
+
+    def both(name: str) -> dict[str, Any]:
+        old, more = getattr(before, name), getattr(new, name)
+        return {table: {**old.get(table, {}), **more.get(table, {})} for table in {**old, **more}}
+
+    added = Addition(run=new.run, rows={table: list(rows) for table, rows in new.tables.items()})
+    update = {"tables": both("tables"), "by_seed": both("by_seed"), "added": [*before.added, added]}
+    return before.model_copy(update=update)
+
+
+def _check_that_all_is_kept(before: Recording | None, path: Path, recording: Recording) -> None:
     """Check that each cell with a recorded number has a number in the new run too.
 
     Raises:
-        RetortError: recorded numbers would be lost. To keep them beside new ones would mix two runs in one file.
+        RetortError: recorded numbers would be lost.
     """
 
     def addresses(tables: dict[str, Values], name: str) -> set[tuple[str, str]]:
         return {(row, column) for row, cells in tables.get(name, {}).items() for column in cells}
 
-    before = study.recordings.get((paper, study.config.scale))
     old, new = before.tables if before else {}, recording.tables
     lost = {name: len(cells) for name in old if (cells := addresses(old, name) - addresses(new, name))}
     if lost:
