@@ -14,7 +14,7 @@ import importlib
 import pkgutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from operator import or_
 from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
@@ -280,5 +280,10 @@ def exhibit_type(noun: str) -> Any:
     registry, folder = KINDS[noun]
     for file in pkgutil.iter_modules(importlib.import_module(folder).__path__):
         importlib.import_module(f"{folder}.{file.name}")
-    kinds: Any = reduce(or_, (registry[name] for name in registry))
-    return Annotated[kinds, Field(discriminator="kind")]
+    return _one_of(*(registry[name] for name in registry))
+
+
+@cache
+def _one_of(*kinds: Any) -> Any:
+    """Return the union of kinds; it is cached, as pydantic builds a validator for each new type."""
+    return Annotated[reduce(or_, kinds), Field(discriminator="kind")]
