@@ -56,8 +56,8 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert 0 < step < 300
     locked = snakemake(cut, SCORE, check=False)
     assert locked.returncode
-    assert "the run before was killed; if its lock stops this one, type: snakemake --unlock\n" in locked.stderr
-    assert "was killed" not in snakemake(cut, "--unlock").stderr
+    assert "--unlock" in locked.stderr
+    snakemake(cut, "--unlock")
     done = snakemake(cut, SCORE, "--rerun-incomplete")
     assert f"resumed at step {step} of 300" in done.stdout + done.stderr
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()

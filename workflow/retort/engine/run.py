@@ -6,11 +6,9 @@ was planned with, in a folder named after their content, and the environment of 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -64,17 +62,6 @@ def decide(**decided: Any) -> None:
     `begin` tells them more, but it is called in a hook, and Snakemake runs no hooks of a workflow that is a module.
     """
     os.environ[DECIDED] = json.dumps(decided)
-
-
-def tell_of_a_killed_run() -> None:
-    """Say what to type if the latest run was killed on this machine, for Snakemake keeps the lock of such a run."""
-    if "--unlock" in sys.argv or not (LOCKED.is_dir() and any(LOCKED.iterdir())):
-        return
-    with contextlib.suppress(OSError, ValueError):  # no run is known
-        where, _, process = LATEST.read_text(encoding="utf-8").rsplit("-", 2)
-        if where == machine.name() and not machine.is_alive(int(process)):
-            line = "the run before was killed; if its lock stops this one, type: snakemake --unlock"
-            print(line, file=sys.stderr, flush=True)
 
 
 def is_latest() -> bool:

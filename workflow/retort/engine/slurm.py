@@ -17,11 +17,6 @@ def job_id() -> str:
     return os.environ.get("SLURM_JOB_ID", "")
 
 
-def job_name() -> str:
-    """Return the name of that job, which is the name of the run; empty outside Slurm."""
-    return os.environ.get("SLURM_JOB_NAME", "")
-
-
 def end_time() -> float | None:
     """Return when Slurm ends this process's job, in the seconds of `time.time`; None if that is unknown."""
     if not job_id():
@@ -39,11 +34,6 @@ def requeue() -> bool:
 def cancel(name: str, everywhere: bool = False) -> bool:
     """End all jobs of a name, as `states` knows them; return False if Slurm does not answer."""
     return _ask("scancel", f"--name={name}", *(["--clusters=all"] if everywhere else [])) is not None
-
-
-def has_ended(name: str, job: str) -> bool:
-    """Return whether Slurm says that a job has ended; False if it does not know the job, as that of another cluster."""
-    return word((states(name, [job]) or {}).get(job, UNKNOWN)) in ENDED
 
 
 def word(state: str) -> str:

@@ -64,7 +64,6 @@ class Run:
         config |= choices
         self.files = {} if self.is_job else run.files_of(decided)
         if not (self.is_job or is_dry):
-            run.tell_of_a_killed_run()
             run.decide(**choices)
 
     def begin(self, targets: set[str]) -> None:
