@@ -41,9 +41,8 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 def assert_failed(copied: Path, why: str) -> None:
     """Run a study one of whose jobs fails, and check that it costs the student's own cells."""
     others = (copied / "results/tables/tiny/table1.csv").stat().st_mtime_ns
-    done = snakemake(copied, "--retries=4", "--forcerun", "results/tables/tiny/table4.csv", check=False)
+    done = snakemake(copied, "--retries=1", "--forcerun", "results/tables/tiny/table4.csv", check=False)
     assert done.returncode != 0
-    assert done.stderr.count("given up after 2 failures without a step forward") == 3  # the last three of five attempts
     assert "1 job failed; cells that need the results say 'failed', everything else is made:" in done.stderr
     (failed,) = lines(copied)
     assert (failed["student"], failed["status"]) == ("tiny-predicting", "failed")

@@ -27,7 +27,7 @@ def plan(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def fails(log: str, reason: str, run: str = "run-1") -> None:
     """Note that a job of a run has failed."""
-    Attempt(run, "", "", reason=reason).write(file_of(log))
+    Attempt(run, reason).write(file_of(log))
 
 
 def test_what_waits_for_a_failed_job_has_its_reason(

@@ -1,7 +1,6 @@
-"""Count the attempts of a run at a job, and give a job up that fails twice without progress.
+"""Note why attempts at a job failed: for cells that need it, and for fewer rows at once where a GPU was too small.
 
-Snakemake attempts a failed job again (`retries` of a profile). Slurm queues a job again after the loss of a node or a
-preemption, under the same id and without an error: that is no failure. A new run tries every job again.
+Snakemake attempts a failed job again (`retries` of a profile), and Slurm after the loss of a node or a preemption.
 
 A training that comes near the time limit of its job writes its state and ends, so that it can go on later.
 """
@@ -14,19 +13,17 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from retort.atomic import write_text
-from retort.engine import slurm
 from retort.errors import RetortError, first_line, lines_of
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LOCKS = Path("results/.locks")  # the folder with the claims of jobs and the notes of their attempts
 CHECKPOINTS, KEPT = Path("results/checkpoints"), Path("results/kept")
 INTERRUPTED = 128 + signal.SIGINT  # the exit status of a job that Ctrl-C ended
-MAX_FAILURES = 2  # without progress
 LEAD = 120.0  # seconds before the limit of a job in which a small state is written
 WRITING_SPEED = 100  # MB a second, of a busy file system
 LAST_PART = 5  # the lead is at most the last fifth of the time
@@ -35,27 +32,17 @@ KILLED = "it was killed: for want of memory or of time, or by someone"
 GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
 
 
-class GivenUp(RetortError):
-    """A job failed too often without progress."""
-
-
 @dataclass(frozen=True)
 class Attempt:
     """The latest attempt at a job.
 
     Args:
         run: the name of the run of Snakemake, from the environment variable `RUN`.
-        slurm_job: the id of the Slurm job; empty outside Slurm.
-        position: how far the job's trainings were when the attempt began, see `position`.
-        failures: number of earlier attempts that failed at this position.
         reason: why the attempt failed; empty while it runs, and also if it was killed.
-        gpu_memory: number of earlier attempts that ended for lack of GPU memory.
+        gpu_memory: number of earlier attempts that ended for lack of GPU memory, since the job last succeeded.
     """
 
     run: str
-    slurm_job: str
-    position: str
-    failures: int = 0
     reason: str = ""
     gpu_memory: int = 0
 
@@ -67,22 +54,16 @@ class Attempt:
         except (OSError, ValueError, TypeError):
             return None
 
+    @classmethod
+    def after(cls, path: Path) -> Attempt:
+        """Return the attempt of this run that follows the one in a file."""
+        before = cls.read(path) or cls("")
+        lacked = bool(GPU_TOO_SMALL.search(before.reason))
+        return cls(os.environ.get(RUN, ""), gpu_memory=before.gpu_memory + lacked)
+
     def write(self, path: Path) -> None:
         """Write the attempt to a file, atomically."""
         write_text(path, json.dumps(asdict(self)) + "\n")
-
-    def next(self, position: str) -> Attempt:
-        """Return the attempt that follows this one, at a position; its counts include this one."""
-        new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), position)
-        queued_again = not self.reason and self.slurm_job and self.slurm_job == new.slurm_job
-        same = (self.run, self.position) == (new.run, new.position)
-        # a training that goes on keeps its parts of a batch in a new run, too: other parts draw other dropout
-        goes_on = self.run == new.run or bool(position.strip("0. "))
-        return replace(
-            new,
-            failures=self.failures + (not queued_again) if same else 0,
-            gpu_memory=self.gpu_memory + bool(GPU_TOO_SMALL.search(self.reason)) if goes_on else 0,
-        )
 
 
 def slug_of(log: str) -> str:
@@ -97,21 +78,13 @@ def file_of(log: str) -> Path:
 
 
 @contextlib.contextmanager
-def attempt(path: Path, results: Iterable[Path]) -> Iterator[Attempt]:
-    """Count the block as an attempt at a job, and yield the attempt.
+def attempt(path: Path) -> Iterator[Attempt]:
+    """Note the block as an attempt at a job, and yield the attempt.
 
     Args:
         path: the file that holds the latest attempt; it is deleted when the job has succeeded, or the user stops it.
-        results: the results of the job: their checkpoints show its progress.
-
-    Raises:
-        GivenUp: the job failed twice in this run without progress.
     """
-    old = Attempt.read(path) if os.environ.get(RUN) else None
-    begun = (old or Attempt("", "", "")).next(" ".join(position(checkpoints_of(result)) for result in results))
-    if begun.failures >= MAX_FAILURES:
-        reason = (old and old.reason) or KILLED
-        raise GivenUp(f"given up after {begun.failures} failures without a step forward; the last one: {reason}")
+    begun = Attempt.after(path)
     begun.write(path)
     try:
         yield begun
@@ -142,10 +115,9 @@ def note_refusal(log: str, reason: str) -> None:
         log: the path of the job's log.
         reason: what Slurm said.
     """
-    path, run = file_of(log), os.environ.get(RUN, "")
-    latest = Attempt.read(path)
-    if latest is None or latest.run != run:  # the failures of another run do not count
-        latest = Attempt(run, "", "", gpu_memory=latest.gpu_memory if latest else 0)
+    path, latest = file_of(log), Attempt.read(file_of(log))
+    if latest is None or latest.run != os.environ.get(RUN, ""):  # the reasons of another run do not count
+        latest = Attempt.after(path)
     if not latest.reason:
         replace(latest, reason=reason).write(path)
 
@@ -159,22 +131,6 @@ def failure(log: str) -> str:
 def checkpoints_of(result: Path | str) -> Path:
     """Return the folder with the checkpoints of a result: a training is known by what it makes, whoever trains it."""
     return CHECKPOINTS / ".".join(Path(result).parts[1:]).removesuffix(".json")
-
-
-def position(checkpoints: Path) -> str:
-    """Return the progress of a training as 'n.r.s': n trainings have finished, and the state is of training r, step s.
-
-    It is 'kept' if the whole result is kept (`stages.kept_seeds`).
-    """
-    if (KEPT / checkpoints.name).is_dir():
-        return "kept"
-    notes, state = 0, "0.0"
-    with contextlib.suppress(OSError):
-        notes = len((checkpoints / "notes.jsonl").read_bytes().splitlines())
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
-        state = f"{header['run']}.{header['step']}"
-    return f"{notes}.{state}"
 
 
 class Interrupted(RetortError):

@@ -202,7 +202,7 @@ def _claim_and_check(running: Job, snakemake: Any) -> Iterator[None]:
     with claimed(LOCKS / slug_of(snakemake.log[0]), running.name):
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        with attempts.attempt(attempts.file_of(snakemake.log[0]), outputs) as begun:
+        with attempts.attempt(attempts.file_of(snakemake.log[0])) as begun:
             running.micro_batch = _fitting(running.micro_batch, snakemake.resources.get("rows", 0), begun)
             running.read_parents(snakemake.input)
             yield
