@@ -20,8 +20,7 @@ from retort.engine.run import LOCKED
 from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
 from retort.plan.plan import Plan
-from retort.results.lineage import Difference
-from retort.results.verification import EVERYTHING
+from retort.results.verification import EVERYTHING, Difference
 
 Edges = Mapping[str, Iterable[str]]
 

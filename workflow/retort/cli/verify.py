@@ -12,8 +12,7 @@ from retort.cli.repairing import repair
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.results.collect import read_scores
-from retort.results.lineage import Difference, Labels
-from retort.results.verification import EVERYTHING, note
+from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
 from retort.study.load import open_study, with_every_paper
 

@@ -36,7 +36,7 @@ def fetch(source: FetchSettings, output: Path, state: Path) -> int:
 
             return packages.fetch(source, output, state)
         case HubRepository(first=FirstRows() as first):
-            return hub.fetch_first(source.hub, first, output, state)
+            return hub.fetch_first(source.hub, first, output)
         case HubRepository():
             return hub.fetch(source.hub, output, state)
         case Folder():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
-import logging
 import os
 import re
 import shutil
@@ -164,18 +163,17 @@ def fetch(hub: HubFiles, output: Path, state: Path) -> int:
     return len(paths)
 
 
-def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> int:
+def fetch_first(hub: HubFiles, first: FirstRows, output: Path) -> int:
     """Write the first rows to files with the same names as on the hub and return the number of files.
 
-    A corpus with a limit needs a part of Wikipedia, not all of it. The library `datasets` downloads only the parts of
-    Parquet files that hold the text column of these rows. They are not checked, as the hub has checksums of whole files
-    only. A job that was killed begins again.
+    A corpus with a limit needs a part of Wikipedia, not all of it. Only the parts of Parquet files that hold the text
+    column of these rows are downloaded. They are not checked, as the hub has checksums of whole files only. A job that
+    was killed begins again.
 
     Args:
         hub: the repository and its commit.
         first: the files, the column of their texts, and after how many characters reading stops.
         output: the folder to fill.
-        state: the folder for the library's locks; deleted at the end.
 
     Raises:
         RetortError: the hub gives no answer, or a file is not there or has no such column.
@@ -192,37 +190,29 @@ def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> i
         files += 1
         (output / path).parent.mkdir(parents=True, exist_ok=True)
         with parquet.ParquetWriter(output / path, schema) as writer:
-            for texts in _row_groups(hub, path, first.column, state):
+            for texts in _row_groups(hub, path, first.column):
                 writer.write_table(pyarrow.table([texts], schema))
                 characters += sum(map(len, texts))
                 if characters >= first.characters:
                     break
-    shutil.rmtree(state, ignore_errors=True)
     return files
 
 
-def _row_groups(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[str]]:
+def _row_groups(hub: HubFiles, path: str, column: str) -> Iterator[list[str]]:
     """Yield the texts of each row group of a Parquet file of the commit; a group is read when it is needed.
 
     Raises:
         RetortError: the hub gives no answer, or the file has no such column.
     """
-    library()
-    import datasets
+    from pyarrow import parquet
 
-    datasets.config.HF_HUB_OFFLINE = False  # as in `library`
-    datasets.logging.set_verbosity(logging.CRITICAL)
     with as_retort_error(hub, str(hub.commit)):
-        groups = datasets.load_dataset(
-            "parquet",
-            data_files=f"hf://datasets/{hub.repository}@{hub.commit}/{glob.escape(path)}",
-            columns=[column],
-            split="train",
-            streaming=True,
-            cache_dir=str(state),
-        ).reshard()
-        if column not in groups.features:
-            raise RetortError(f"{hub.repository}: {path} has no column '{column}'", "name it in the corpus's options")
-        for number in range(groups.num_shards):
-            # read to its end: the library's thread would outlive a reader that is left in the middle of a group
-            yield [row[column] or "" for row in groups.shard(groups.num_shards, number)]
+        files = library().HfFileSystem(endpoint=os.environ.get("HF_ENDPOINT"))
+        with files.open(f"datasets/{hub.repository}@{hub.commit}/{path}") as stream:
+            groups = parquet.ParquetFile(stream)
+            if column not in groups.schema_arrow.names:
+                raise RetortError(
+                    f"{hub.repository}: {path} has no column '{column}'", "name it in the corpus's options"
+                )
+            for number in range(groups.num_row_groups):
+                yield [text or "" for text in groups.read_row_group(number, [column])[column].to_pylist()]

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
-from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
@@ -63,7 +61,7 @@ def fetch(source: Package, output: Path, state: Path) -> int:
                 f"{archive.name}: sha256 is {digest[:12]}..., and that of the source is {source.sha256[:12]}...",
                 "the download is damaged or is another file; delete it and run again",
             )
-        return unpack(archive, source, output, state / "inner")
+        return unpack(archive, source, output, state)
     finally:
         shutil.rmtree(state, ignore_errors=True)
 
@@ -131,31 +129,22 @@ def _asking(url: str) -> Iterator[None]:
         number = getattr(error.response, "status_code", None)
         what = f" answers {number}" if number else f": {type(error).__name__}"
         raise RetortError(f"{redact(url)}{what}", "is a package index within reach?") from None
+    except NO_PAGE as error:
+        raise RetortError(f"{redact(url)} is no page of a package index", "see pip's index-url") from error
 
 
 def _files(client: PyPISimple, package: str, timeout: float) -> list[DistributionPackage]:
-    """Return the files that an index has of a package.
-
-    Raises:
-        RetortError: the index gives no page, or one that cannot be read.
-    """
-    url = client.get_project_url(package)
-    try:
-        with _asking(url):
-            return client.get_project_page(package, timeout=timeout).packages
-    except NoSuchProjectError:
-        return []
-    except NO_PAGE as error:
-        raise RetortError(f"{redact(url)} is no page of a package index", "see pip's index-url") from error
+    """Return the files that an index has of a package."""
+    with contextlib.suppress(NoSuchProjectError), _asking(client.get_project_url(package)):
+        return client.get_project_page(package, timeout=timeout).packages
+    return []
 
 
 def _with_password(url: str, index: str) -> str:
     """Return an address with an index's user and password, if it is on the same server and has none."""
     own, other = urlsplit(url), urlsplit(index)
-    user, _, server = other.netloc.rpartition("@")
-    if not user or (own.scheme, own.netloc.lower()) != (other.scheme, server.lower()):
-        return url
-    return urlunsplit(own._replace(netloc=other.netloc))
+    is_same = (own.scheme, own.netloc.lower()) == (other.scheme, other.netloc.rpartition("@")[2].lower())
+    return urlunsplit(own._replace(netloc=other.netloc)) if is_same else url
 
 
 def _is_of(file: DistributionPackage, source: Package) -> bool:
@@ -165,60 +154,48 @@ def _is_of(file: DistributionPackage, source: Package) -> bool:
 
 
 def unpack(archive: Path, source: Package, output: Path, scratch: Path) -> int:
-    """Write the files of the folder that a source names to `output` and return how many there are.
+    """Move the files of the folder that a source names to `output` and return how many there are.
 
     Args:
         archive: the archive, whose checksum is right.
         source: names the folder, and the archive inside the archive that holds it, if one does.
         output: the folder to fill.
-        scratch: a folder for the inner archive.
+        scratch: a folder for the content of the archives.
 
     Raises:
         RetortError: the archive cannot be read, or lacks the folder.
     """
+    _extract(archive, content := scratch / "content")
     if source.inner:
-        inner = PurePosixPath(f"{source.package}-{source.version}") / source.inner
-        _extract(archive, str(inner.parent), scratch)
-        archive = scratch / inner.name
-        if not archive.is_file():
+        inner = content / f"{source.package}-{source.version}" / source.inner
+        if not inner.is_file():
             raise RetortError(f"{source.package} {source.version} holds no {source.inner}", "look into the archive")
-    count = _extract(archive, source.folder, output)
-    if not count:
+        _extract(inner, content := scratch / "inner")
+    files = [path for path in (content / source.folder).rglob("*") if path.is_file()]
+    if not files:
         raise RetortError(f"{source.package} {source.version} holds no folder {source.folder}", "look into the archive")
-    return count
+    shutil.copytree(content / source.folder, output, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    return len(files)
 
 
-def _extract(archive: Path, folder: str, output: Path) -> int:
-    """Write the files of one folder of an archive to `output` and return how many; no name leads outside of it.
+def _extract(archive: Path, to: Path) -> None:
+    """Extract the files of an archive: no links and devices, and none whose name leads outside of it.
 
     Raises:
         RetortError: the archive cannot be read.
     """
-    count = 0
     try:
-        for name, opener in _members(archive):
-            inside = name.removeprefix("./").removeprefix(prefix := f"{folder.rstrip('/')}/")
-            is_inside = name.removeprefix("./").startswith(prefix) and not inside.startswith("/")
-            if is_inside and ".." not in Path(inside).parts and (stream := opener()):
-                (output / inside).parent.mkdir(parents=True, exist_ok=True)
-                with stream, (output / inside).open("wb") as file:
-                    shutil.copyfileobj(stream, file)
-                count += 1
+        if archive.suffix in (".whl", ".zip"):
+            with zipfile.ZipFile(archive) as zipped:
+                zipped.extractall(to)  # it takes '..' and a first '/' out of names
+        else:
+            with tarfile.open(archive) as tarred:
+                tarred.extraction_filter = lambda member, _: member  # a Python without filters has not their names
+                tarred.extractall(to, [member for member in tarred if member.isfile() and _is_inside(member.name)])
     except BROKEN as error:
         reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
         raise RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256") from error
-    return count
 
 
-def _members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None]]]:
-    """Yield the name and an opener of each file in an archive, in order; links and devices are left out."""
-    if archive.suffix in (".whl", ".zip"):
-        with zipfile.ZipFile(archive) as zipped:
-            for info in zipped.infolist():
-                if not info.is_dir():
-                    yield info.filename, functools.partial(zipped.open, info)
-    else:
-        with tarfile.open(archive) as tarred:
-            for member in tarred:
-                if member.isfile():
-                    yield member.name, functools.partial(tarred.extractfile, member)
+def _is_inside(name: str) -> bool:
+    return not name.startswith("/") and "//" not in name and ".." not in Path(name).parts
