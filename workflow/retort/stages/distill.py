@@ -35,8 +35,6 @@ from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed
 
-REASON = "failed.txt"  # the file in place of a student that could not be distilled
-
 
 @dataclass(frozen=True)
 class TaskFolders:
@@ -156,8 +154,7 @@ def distill_students(
 ) -> None:
     """Distil task-agnostic companions on the same batches, and save each, ready to be fine-tuned.
 
-    If a student or its parent diverges, save the weights before that step with a note. A student that cannot begin
-    leaves a note, too, and its companions go on.
+    If a student or its parent diverges, save the weights before that step with a note.
 
     Args:
         job: the running job.
@@ -168,20 +165,14 @@ def distill_students(
         outputs: student -> the folder to write to.
 
     Raises:
-        RetortError: no student can begin: the teacher needs a masked-LM head and has none, or the tokenizer of the
-            model or the parent differs from the one that encoded the corpora.
+        RetortError: the teacher needs a masked-LM head and has none, or the tokenizer of the model or the parent
+            differs from the one that encoded the corpora.
     """
     with ExitStack() as logs:
         students: dict[str, Student] = {}
         for name, own in settings.items():
-            try:
-                part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
-                students[name] = corpus_student(part, own, folders)
-            except RetortError as error:
-                if not students and name == list(settings)[-1]:
-                    raise
-                job.say(f"without {name}: {error}")
-                note_failure(outputs[name], str(error))
+            part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
+            students[name] = corpus_student(part, own, folders)
         trained = list(students.values())
         try:
             weights.check_not_diverged(folders.parent)
@@ -258,21 +249,8 @@ def _teacher_folder(folders: StartFolders) -> str:
     return folders.teacher
 
 
-def note_failure(output: str, reason: str) -> None:
-    """Write in the folder of a student why it could not be distilled, while its companions were."""
-    Path(output).mkdir(parents=True, exist_ok=True)
-    (Path(output) / REASON).write_text(f"{reason}\n", encoding="utf-8")
-
-
 def save_student(job: Job, folder: str, output: str) -> None:
-    """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them.
-
-    Raises:
-        RetortError: the student could not be distilled.
-    """
-    reason = Path(folder) / REASON
-    if reason.is_file():
-        raise RetortError(reason.read_text(encoding="utf-8").strip())
+    """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them."""
     shutil.copytree(folder, output, copy_function=_link, ignore=shutil.ignore_patterns(TIMESTAMP), dirs_exist_ok=True)
     job.taken.add(output)
 
