@@ -116,6 +116,13 @@ def p_value(value: float, decimals: int) -> str:
 # --- texts
 
 
+def in_words(seconds: float) -> str:
+    """Return a duration as '1 h 23 min', '2 min 5 s' or '45 s'."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
 def condition(docstring: str) -> str:
     """Return the condition in 'Check that <condition>', the first line of a docstring, with a capital first letter."""
     first = docstring.partition("\n")[0].removeprefix("Check that ")

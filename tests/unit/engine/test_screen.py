@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from retort.engine.screen import in_words, name_of, seconds_left
+from retort.engine.screen import name_of, seconds_left
 
 from tests.conftest import ROOT
 
@@ -36,7 +36,6 @@ def test_the_time_left_weighs_jobs_by_the_mean_of_their_rule_or_of_all_jobs() ->
     assert seconds_left(took, waiting, running) == pytest.approx((2 * 10 + 3 * 1 + 6 + 0) / 2)
     assert seconds_left({"train": [8.0, 12.0], "print": [4.0]}, Counter(page=2), []) == pytest.approx(2 * 8)
     assert seconds_left({"train": []}, Counter(train=2), [("train", 4.0)]) == 0
-    assert list(map(in_words, (12.3, 61, 3700))) == ["12 s", "1 min", "1 h 1 min"]
 
 
 def test_a_job_has_the_name_of_its_message_or_of_its_rule() -> None:

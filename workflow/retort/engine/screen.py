@@ -18,14 +18,10 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from retort.formatters import in_words
+
 TOLD = ("Nothing to be done", "Complete log")  # messages that are shown although they are no warnings
 SHOWN = 12  # the most running jobs that are shown; a cluster has hundreds
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration as '1 h 23 min', '12 min' or '45 s'."""
-    minutes, hours = round(seconds) // 60, round(seconds) // 3600
-    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else f"{round(seconds)} s"
 
 
 def name_of(job: Any) -> str:

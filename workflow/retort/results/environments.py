@@ -78,13 +78,6 @@ class Spent:
     seconds: float
 
 
-def in_words(seconds: float) -> str:
-    """Return a duration as '1 h 23 min', '2 min 5 s' or '45 s'."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-
-
 def _required(study: Study) -> dict[tuple[str, str], set[str]]:
     """Return (paper, name) of each table and figure -> the paths of the results that it reads."""
     results = {key: set(map(profile_address, profiled(study, exhibit))) for key, exhibit in study.exhibits.items()}

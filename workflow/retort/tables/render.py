@@ -15,8 +15,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from retort.formatters import in_words
 from retort.registry import Registry
-from retort.results.environments import in_words
 from retort.results.tidy import escape_formula
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 
