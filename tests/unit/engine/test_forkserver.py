@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -139,3 +141,21 @@ def test_clients_wait_for_the_imports_of_the_server(line: str, served: bool, sta
         killed.kill()
         assert killed.communicate()[0] == ""
         assert is_forked(start(address, WHERE)) == served
+
+
+def test_the_next_server_deletes_the_folders_of_dead_ones() -> None:
+    """Not that of a server that listens, nor a new one, which may be about to listen."""
+    made = {
+        name: tempfile.mkdtemp(prefix=forkserver.PREFIX, dir=forkserver.FOLDER) for name in ("dead", "alive", "new")
+    }
+    with contextlib.ExitStack() as sockets:
+        for name, folder in made.items():
+            listener = sockets.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(f"{folder}/socket")
+            listener.listen() if name == "alive" else listener.close()
+            if name != "new":
+                os.utime(f"{folder}/socket", (1, 1))
+        with serving():
+            assert [name for name, folder in made.items() if Path(folder).exists()] == ["alive", "new"]
+    for folder in made.values():
+        shutil.rmtree(folder, ignore_errors=True)

@@ -11,6 +11,7 @@ the script and for its client, so jobs go on even if the server is killed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import hashlib
 import importlib
@@ -25,6 +26,7 @@ import socketserver
 import subprocess
 import sys
 import tempfile
+import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -69,6 +71,7 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
     if Path(os.environ.get(ADDRESS, "")).name == _code():
         return
     environment = {name: value for name, value in os.environ.items() if name not in TOKENS} | SETTINGS
+    _sweep()
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
         # only this user can open the folder
         address = str(Path(tempfile.mkdtemp(prefix=PREFIX, dir=FOLDER)) / _code())
@@ -78,6 +81,16 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
         # its standard input is a pipe without data, which closes when this process ends for whatever reason
         _servers.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()]))
         os.environ[ADDRESS] = address
+
+
+def _sweep() -> None:
+    """Delete the folders of servers that were killed, with everything else of their run: no process has the socket."""
+    for path in Path(FOLDER).glob(f"{PREFIX}*/*"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1)
+            is_old = time.time() - path.stat().st_mtime > 60  # a new one may be of a server that is about to listen
+            if is_old and client.connect_ex(str(path)) == errno.ECONNREFUSED:
+                shutil.rmtree(path.parent, ignore_errors=True)
 
 
 _servers: list[subprocess.Popen[bytes]] = []  # a pipe would close when its Popen object is deleted
