@@ -42,7 +42,7 @@ MISTAKES = [
     Edits("tasks/filed.yaml", "train: {rows: 9}", [
         ("train: {rows: 9, unlabelled_sample: true}",
          "splits.train.unlabelled_sample: a training needs the labels of train_split; leave it out here"),
-        ("train: {rows: 9, source: txts}", "splits: no source is called 'txts'; did you mean 'texts'?"),
+        ("train: {rows: 9, source: txts}", "splits.train.source: no source is called 'txts'; did you mean 'texts'?"),
         ("train: {rows: 0}", "splits.train.rows: give greater than 0 or a list or a mapping, not 0"),
         ("train: {rows: -9}", "splits.train.rows: give greater than 0 or a list or a mapping, not -9"),
         ("train: {rows: []}",
@@ -77,7 +77,7 @@ MISTAKES = [
          "read.local.options.encoding: give an encoding such as utf-8 or latin-1, not 'base64'"),
         ("format: csv\n    options: {column_names: [a, a]}", "read.local.options.column_names: 'a' is listed twice"),
         ("format: tsv\n    name: plain", "read.local.name: only data sets of the hub have configurations"),
-        ("format: tsvv", "read.local: no format is called 'tsvv'; did you mean 'tsv'?"),
+        ("format: tsvv", "read.local.format: no format is called 'tsvv'; did you mean 'tsv'?"),
         ("format: tsv\n    options: {heading: true}",
          "read.local.options.heading: no key is called 'heading'; did you mean 'header'?"),
         ("format: tsv\n    options: {header: maybe}",

@@ -73,7 +73,6 @@ TAGGED = [  # values that are none of their tag
     ("int", "abc"), ("int", "''"), ("int", "[1]"), ("float", "[1]"), ("float", "{}"), ("bool", "maybe"), ("bool", "[]"),
     ("map", "abc"), ("map", "''"), ("map", "[]"), ("map", "[a, b]"), ("timestamp", "[a]"), ("null", "abc"),
 ]  # fmt: skip
-ENTRIES = "this file maps names to entries"
 # what is done, the only line
 # fmt: off
 MISTAKES: list[tuple[Action, str]] = [
@@ -84,8 +83,8 @@ MISTAKES: list[tuple[Action, str]] = [
     *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (TASK, PAPER, TABLE, CORPUS)),
     *((content(name, b"- a\n"), f"study/{name}: give a mapping, not a list") for name in (TASK, PAPER, TABLE, CORPUS)),
     *((content(SOURCE, data), f"study/{SOURCE}: where the files come from is not") for data in (b"", b"- a", b"3")),
-    *((content(name, b""), f"study/{name}: is empty; {ENTRIES}") for name in (STUDENTS, CLAIMS, "facts.yaml")),
-    *((content(name, b"a\n"), f"study/{name}: holds no mapping; {ENTRIES}") for name in (STUDENTS, CLAIMS)),
+    *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (STUDENTS, CLAIMS, "facts.yaml")),
+    *((content(name, b"a\n"), f"study/{name}: give a mapping, not 'a'") for name in (STUDENTS, CLAIMS)),
     (content(TASK, b"title: caf\xe9\n"), f"study/{TASK}: not UTF-8 text"),
     (content(TASK, b"title: \x00\n"), f"study/{TASK}: not valid YAML (unacceptable character #x0000"),
     (content(TASK, b"title: x\n---\ntitle: y\n"), f"study/{TASK}: line 2: not valid YAML (but found another document)"),

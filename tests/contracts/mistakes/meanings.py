@@ -70,7 +70,7 @@ MISTAKES = [
         ("<<: 3\ntitle: Is", "line 1: not valid YAML (expected a mapping or list of mappings for merging"),
     ]),
     Edits("tasks/mood.yaml", "file: rated.txt, ", [
-        ("", "reader: options.file: name the file of the source that is read"),
+        ("", "reader.options.file: Field required"),
     ]),
     Edits("papers/tiny/table1.yaml", "task: rating, metric: pearson,", [
         ("change_from: Rating,", "column 'Rating' would be computed from itself"),

@@ -98,8 +98,8 @@ MISTAKES = [
         ("", "line 4: not valid YAML (mapping values are not allowed in this context)"),
     ]),
     Edits("papers/tiny/claims.yaml", "kd-above-attention:", [
-        ("kd above attention:", "'kd above attention' does not match the pattern"),
-        ("- kd-above-attention:", "holds no mapping; this file maps names to entries"),
+        ("kd above attention:", "kd above attention: 'kd above attention' does not match the pattern"),
+        ("- kd-above-attention:", "give a mapping, not a list"),
     ]),
     Edits("papers/tiny/claims.yaml", "says: Vanilla KD beats attention transfer on mood.", [
         ("says:", "kd-above-attention.says: Input should be a valid string, not nothing"),
@@ -153,7 +153,7 @@ MISTAKES = [
         ("  short:", "protocols.short: another protocol has this name; rename one"),
     ], before=INSIDE),
     Edits("papers/tiny/paper.yaml", "mood: {steps: 7}", [
-        ("mod: {steps: 7}", "protocols.long.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ("mod: {steps: 7}", "protocols.long.tasks.mod: no task is called 'mod'; did you mean 'mood'?"),
     ], before=INSIDE),
     Edits("papers/tiny/paper.yaml", "rows: [B]", [
         ("rows: [C]", "claims.two: no row of table7 is called 'C'; there are: A, B"),

@@ -67,7 +67,7 @@ MISTAKES = [
         ("kd:\n  grid: {stages.2.terms.1.weight: [0.5]}\n",
          "kd.grid.stages.2.terms.1.weight: there is no 'stages.2'"),
         ("kd:\n  grid: {stages.1.terms.1.options.temperatur: [5, 10]}\n",
-         "kd.grid.stages.1.terms.1.options.temperatur: stages.1.terms.1.options.temperatur: no key is called "
+         "kd.grid.stages.1.terms.1.options.temperatur: terms.1.options.temperatur: no key is called "
          "'temperatur'; did you mean 'temperature'?"),
         ("kd:\n  grid: {stages.1.terms.1.wieght: [1]}\n",
          "kd.grid.stages.1.terms.1.wieght: terms.1.wieght: no key is called 'wieght'; did you mean 'weight'?"),
@@ -113,7 +113,7 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
         ("title: Vanilla KD\n  tasks: [mood, mood]", "kd.tasks: 'mood' is listed twice"),
         ("title: Vanilla KD\n  tasks: []", "kd.tasks: Value should have at least 1 item after validation, not 0"),
-        ("title: Vanilla KD\n  tasks: [mod]", "kd.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ("title: Vanilla KD\n  tasks: [mod]", "kd.tasks.1: no task is called 'mod'; did you mean 'mood'?"),
         ("title: ''", "kd.title: String should have at least 1 character, not ''"),
         ("title: 3", "kd.title: Input should be a valid string, not 3"),
         ("title: {{ name }}",

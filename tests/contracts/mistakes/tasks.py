@@ -16,19 +16,19 @@ MISTAKES = [
         ("split: {seed: 1, dev: 20}", "split.test: Field required"),
     ]),
     Edits("tasks/mood.yaml", "name: rated-sentences", [
-        ("name: rated-sentence", "reader: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
+        ("name: rated-sentence", "reader.name: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
     ]),
     Edits("tasks/mood.yaml", "file: rated.txt", [
         ("fil: rated.txt", "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
-        ("file: ../rated.txt", "reader.options: '../rated.txt' leaves its folder; give a path inside it"),
-        ("file: /etc/passwd", "reader.options: '/etc/passwd' leaves its folder; give a path inside it"),
+        ("file: ../rated.txt", "reader.options.file: '../rated.txt' leaves its folder; give a path inside it"),
+        ("file: /etc/passwd", "reader.options.file: '/etc/passwd' leaves its folder; give a path inside it"),
         ("file: 3", "reader.options.file: Input should be a valid string, not 3"),
     ]),
     Edits("tasks/mood.yaml", "neutral_below: 0.5", [
         ("neutral_below: -1", "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
     ]),
     Edits("tasks/mood.yaml", "task_type: classification", [
-        ("task_type: classifikation", "no task type is called 'classifikation'; did you mean 'classification'?"),
+        ("task_type: classifikation", "task_type: no task type is called 'classifikation'; did you mean 'classification'?"),
     ]),
     Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}\n", [
         ("", "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),

@@ -8,7 +8,7 @@ from tests.contracts.mistakes.edits import Edits
 MISTAKES = [
     Edits("papers/tiny/students.yaml", "objective: soft-labels", [
         ("objective: soft-label",
-         "kd.stages.1.terms.1: no objective is called 'soft-label'; did you mean 'soft-labels'?"),
+         "kd.stages.1.terms.1.objective: no objective is called 'soft-label'; did you mean 'soft-labels'?"),
     ]),
     Edits("papers/tiny/students.yaml", "mapping: uniform", [
         ("mapping: unifrom", "no mapping is called 'unifrom'; did you mean 'uniform'?"),
@@ -19,7 +19,7 @@ MISTAKES = [
     ], at="attention.stages.1.terms.1.mapping: "),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
         ("objective: masked-lm}",
-         "kd.stages.1.terms.1.objective: 'masked-lm' reads the masked tokens of a corpus, and this stage is on "
+         "kd.stages.1: terms.1: 'masked-lm' reads the masked tokens of a corpus, and this stage is on "
          "the task"),
     ]),
     Edits("papers/tiny/students.yaml", "weight: 0.5", [
@@ -35,7 +35,7 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}], steps_factor", [
         ("objective: supervised}], steps_factor",
-         "predicting.stages.1.terms.1.objective: 'supervised' reads the labels of a task, and this stage is on a "
+         "predicting.stages.1: terms.1: 'supervised' reads the labels of a task, and this stage is on a "
          "corpus"),
     ]),
     Edits("papers/tiny/students.yaml", "mapping: last", [
@@ -44,7 +44,10 @@ MISTAKES = [
          "write 'initialisation: {layers: [...]}' or 'truncated: true', or choose another mapping"),
     ]),
     Edits("papers/tiny/students.yaml", "objective: attention-kl, mapping: uniform", [
-        ("objective: attention-kl", "mapping: objective 'attention-kl' needs a mapping, such as 'last'"),
+        ("objective: attention-kl",
+         "attention.stages.1.terms.1: mapping: objective 'attention-kl' needs a mapping, such as 'last'"),
+    ]),
+    Edits("papers/tiny/students.yaml", "objective: attention-kl, mapping: uniform", [
         ("objective: attention-kl, mapping: uniform, options: {floor: 1}",
          "options.floor: Input should be less than 1, not 1"),
         ("objective: relations, mapping: last, options: {heads: 0}",
@@ -82,7 +85,7 @@ MISTAKES = [
     ], at="attention.stages.1.terms.1."),
     Edits("papers/tiny/students.yaml", "{objective: soft-labels}", [
         ("{objective: soft-labels, mapping: last}",
-         "kd.stages.1.terms.1.mapping: objective 'soft-labels' is on the output: leave out 'mapping'"),
+         "kd.stages.1.terms.1: mapping: objective 'soft-labels' is on the output: leave out 'mapping'"),
         ("{objective: soft-labels, options: {temprature: 2.0}}",
          "kd.stages.1.terms.1.options.temprature: no key is called 'temprature'; did you mean 'temperature'?"),
         ("{objective: soft-labels, options: {temperature: .inf}}",
@@ -92,7 +95,7 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/students.yaml", "{objective: supervised, weight: 0.5}", [
         ("{objective: supervised, not_on: [mod]}",
-         "kd.stages.1.terms.2.not_on: no task is called 'mod'; did you mean 'mood'?"),
+         "kd.stages.1.terms.2.not_on.1: no task is called 'mod'; did you mean 'mood'?"),
     ]),
     Edits("papers/tiny/students.yaml", "objective: hidden-sequence, mapping: last", [
         ("objective: relations, mapping: last, options: {heads: 5}",

@@ -21,7 +21,7 @@ MISTAKES = [
         ("mood: {learning_rate: 0.1}",
          "tasks.mood.learning_rate: 'grid' tries its own; give it there, in 'grids.mood'"),
         ("rating: {stepps: 4}", "tasks.rating.stepps: no key is called 'stepps'; did you mean 'steps'?"),
-        ("ratings: {steps: 4}", "tasks: no task is called 'ratings'; did you mean 'rating'?"),
+        ("ratings: {steps: 4}", "tasks.ratings: no task is called 'ratings'; did you mean 'rating'?"),
         ("rating: {steps: 4, epochs: 2}", "tasks.rating: give 'steps' or 'epochs', one of the two"),
         ("rating: 4", "tasks.rating: give a mapping, not 4"),
         ("rating: {max_length: 600}", "tasks.rating.max_length: Input should be less than or equal to 512, not 600"),
@@ -31,7 +31,7 @@ MISTAKES = [
     ]),
     Edits("protocols/short-agnostic.yaml", "seeds:", [
         ("grids: {moods: {learning_rate: [0.1], batch_size: [8]}}\nseeds:",
-         "grids: no task is called 'moods'; did you mean 'mood'?"),
+         "grids.moods: no task is called 'moods'; did you mean 'mood'?"),
         ("grids: {rating: {epochs: [2]}}\nseeds:",
          "tasks.rating.steps: 'grids.rating' tries its own; give it there, in 'grids.rating'"),
     ]),

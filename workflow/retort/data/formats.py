@@ -283,7 +283,7 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
 
 @readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})
 def rated_sentences(
-    folder: Path, *, file: str = "", neutral_below: float = 0.0, encoding: Encoding = "latin-1"
+    folder: Path, *, file: str, neutral_below: float = 0.0, encoding: Encoding = "latin-1"
 ) -> list[Record]:
     """Read sentences: label 1 for a positive rating, else 0; leave out ratings nearer to 0 than `neutral_below`."""
     return [
@@ -294,7 +294,7 @@ def rated_sentences(
 
 
 @readers.register("rated-texts", limits={"scale": {"ge": 0.001, "le": 1000}})
-def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
+def rated_texts(folder: Path, *, file: str, scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
     rated = rated_lines(folder / file, encoding)
     return [Record(text, None, rating / scale, _fold(text)) for _, rating, text in rated]

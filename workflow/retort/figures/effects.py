@@ -51,8 +51,8 @@ class EffectsFigure(Figure):
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each table, row, column or curve that does not exist."""
-        names, tables = exhibits_of(study, paper)
-        yield from check_known("of", "table", [self.of], names)
+        tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", [self.of], tables)
         if self.of in tables:
             known = tables[self.of].rows_and_columns()
             yield from check_known("curves", "row", self.curves, known)

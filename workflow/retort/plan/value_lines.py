@@ -13,12 +13,13 @@ from retort.plan import resolve
 from retort.plan.plan import relative_to_here
 from retort.specs import catalogue
 from retort.specs.loading import Problems
+from retort.specs.model import with_sizes
 from retort.specs.protocol import OF_ROWS
 from retort.specs.student import Stage, Student, Term
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
 from retort.study.cells import of_folder
-from retort.study.families import student_entries, with_sizes
+from retort.study.families import student_entries
 from retort.study.questions import fitted_on, layer_pairs
 from retort.study.study import Study
 
@@ -115,7 +116,7 @@ class WrittenFiles:
         if path not in self._entries:
             self._entries[path] = student_entries(path, Problems(self.study.folder), marked=True)
         entry = self._entries[path][student.removeprefix(f"{path.parent.name}-")][1]
-        return YamlContent(path, with_sizes(entry, self.study.models))
+        return YamlContent(path, {**entry, "architecture": with_sizes(entry["architecture"], self.study.models)})
 
     def file(self, folder: str, name: str) -> YamlContent:
         """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher.

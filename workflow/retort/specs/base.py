@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeVar
 
@@ -12,14 +13,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
     ModelWrapValidatorHandler,
     StringConstraints,
-    TypeAdapter,
     ValidationError,
-    ValidationInfo,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -54,9 +52,21 @@ def one_line(text: str) -> str:
     return text
 
 
+def check_relative(path: str) -> str:
+    """Return a path unchanged if it stays inside its folder.
+
+    Raises:
+        ValueError: it is absolute, or has a part '..'.
+    """
+    if path.startswith(("/", "~")) or "\\" in path or "\0" in path or ".." in path.split("/"):
+        raise ValueError(f"'{path}' leaves its folder; give a path inside it")
+    return path
+
+
 _Filled = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Text = Annotated[_Filled, AfterValidator(without_controls)]
 Label = Annotated[_Filled, AfterValidator(one_line)]  # titles and names of rows stand in messages and tables
+Relative = Annotated[Label, AfterValidator(check_relative)]
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
 CUSTOM = (UNKNOWN_KEY, "no_source")  # types of errors that bring their own message
@@ -71,92 +81,37 @@ class Spec(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _tell_all(cls, content: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """Validate, and report every mistake at once: those of single keys, and contradictions between keys.
-
-        An unknown key is reported with the nearest known one. That one is then not reported as missing, too. What is a
-        spec already is taken as it is.
-        """
-        if isinstance(content, cls):
-            return validate(content)
+    def _suggest_keys(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate; an unknown key is reported with the nearest known one, which is then not reported as missing."""
         try:
-            spec = validate(content)
+            return validate(content)
         except ValidationError as error:
+            keys = [field.alias or name for name, field in cls.model_fields.items()]
             items = error.errors(include_url=False)
             extra = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-            meant = {nearest(item["loc"][0], _keys(cls)) for item in extra}
-            misspelt = {("missing", (key,)) for key in meant}
-            details = [_detail(item, _keys(cls)) for item in items if (item["type"], item["loc"]) not in misspelt]
-            if isinstance(content, dict):
-                wrong = {*meant, *(item["loc"][0] for item in items if item["loc"])}
-                details += _contradictions(cls, _partial_spec(cls, content, wrong, info.context))
+            misspelt = {("missing", (nearest(item["loc"][0], keys),)) for item in extra}
+            details = [_detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
             raise ValidationError.from_exception_data(error.title, details) from None
-        if details := _contradictions(cls, spec):
-            raise ValidationError.from_exception_data(cls.__name__, details)
-        return spec
 
 
-def _keys(model: type[BaseModel]) -> list[str]:
-    """Return the keys that a YAML file gives for a model."""
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _partial_spec(model: type[Spec], content: Settings, wrong: Container[Any], context: Any) -> Spec:
-    """Return an unvalidated model of the content without the fields of wrong keys, even if these have a default."""
-    partial = model.model_construct()
-    for name, field in model.model_fields.items():
-        key = field.alias or name
-        if key in wrong:
-            partial.__dict__.pop(name, None)
-        elif key in content:
-            kind: Any = field.annotation
-            for limit in field.metadata:  # not the field itself: its alias has no meaning for a value
-                kind = Annotated[kind, limit]
-            adapter: TypeAdapter[Any] = TypeAdapter(kind)
-            partial.__dict__[name] = adapter.validate_python(content[key], context=context)
-    return partial
-
-
-def _contradictions(model: type[Spec], spec: Spec) -> list[InitErrorDetails]:
-    """Return an error for each failing check of several fields; a check that reads a missing field is skipped.
-
-    Pydantic itself stops at the first check that fails, and runs none of them if a single field is wrong.
-    """
-    details = []
-    for check in model.__pydantic_decorators__.model_validators.values():
-        if check.info.mode == "after":
-            try:
-                check.func(spec)
-            except (AttributeError, LookupError, TypeError):  # it reads a field whose mistake is reported already
-                continue
-            except ValueError as error:
-                details.append(InitErrorDetails(type="value_error", loc=(), input=None, ctx={"error": error}))
-    return details
-
-
-def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
-    """Return an error in the form that pydantic raises; the message of an unknown key suggests one of `keys`."""
+def _detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
+    """Return an error in the form that pydantic raises, below further keys; an unknown key suggests one of `keys`."""
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
         error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
     elif error_type in CUSTOM:
         error_type = PydanticCustomError(error_type, "{text}", {"text": item["msg"]})
-    return InitErrorDetails(type=error_type, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
+    return InitErrorDetails(type=error_type, loc=(*below, *item["loc"]), input=item["input"], ctx=item.get("ctx", {}))
 
 
-@dataclass(frozen=True)
-class Unique:
-    """An annotation of a list: no value is listed twice."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Return the schema of the list with a check that each value is listed once."""
-        return core_schema.no_info_after_validator_function(_check_distinct, handler(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the JSON schema of the list."""
-        return {**handler(schema), "uniqueItems": True}
+@contextmanager
+def below(*keys: str) -> Iterator[None]:
+    """Locate what pydantic finds wrong in the block below some keys."""
+    try:
+        yield
+    except ValidationError as error:
+        details = [_detail(item, below=keys) for item in error.errors(include_url=False)]
+        raise ValidationError.from_exception_data(error.title, details) from None
 
 
 def _check_distinct(values: list[Any]) -> list[Any]:
@@ -184,7 +139,7 @@ def check_names(key: str, noun: str, names: Iterable[str], known: Iterable[str])
 
 
 Entry = TypeVar("Entry")
-Distinct = Annotated[list[Entry], Unique()]
+Distinct = Annotated[list[Entry], AfterValidator(_check_distinct), Field(json_schema_extra={"uniqueItems": True})]
 
 # Numbers of YAML files, true and false: a text in quotes is none of them, and true and false are no numbers.
 Whole = Annotated[int, Field(strict=True)]
@@ -197,9 +152,15 @@ BySeed = dict[Seed, Real]  # seed -> score
 
 @dataclass(frozen=True)
 class FieldsOf:
-    """An annotation of a mapping, for its JSON schema: the mapping changes some fields of a model."""
+    """An annotation of a mapping, for its JSON schema: the mapping changes some fields of a model.
+
+    Args:
+        model: the model.
+        beside: (key, description) of a text that must stand beside the fields, if there is one.
+    """
 
     model: type[Spec]
+    beside: tuple[str, str] | None = None
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
@@ -207,24 +168,12 @@ class FieldsOf:
         """Return the schema of the model without required fields and defaults: fields left out are not changed."""
         whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
         fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
-        return {"type": "object", "properties": fields, "additionalProperties": False}
-
-
-@dataclass(frozen=True)
-class OrName:
-    """An annotation of a value, for its JSON schema: a file may give the name of an entry in place of the value.
-
-    Args:
-        where: where the entries stand.
-    """
-
-    where: str
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return a schema that accepts the value or a name."""
-        return {"anyOf": [handler(schema), {"type": "string", "description": f"an entry of {self.where}"}]}
+        if self.beside is None:
+            return {"type": "object", "properties": fields, "additionalProperties": False}
+        fields[self.beside[0]] = {"type": "string", "description": self.beside[1]}
+        return {
+            "type": "object", "properties": fields, "required": [self.beside[0]], "additionalProperties": False
+        }  # fmt: skip
 
 
 # A deviation: what was chosen where a paper is silent, or where a study differs from it, and what it decides.
@@ -238,44 +187,3 @@ class Deviation(Spec):
         description="settings as `retort show` names them, * for any text; or a table, or 'table1: a column or row'",
     )
     text: Text = Field(description="what was chosen, and why")
-
-
-# Names of students and teachers: short inside the files of their own paper, `<paper>-<name>` everywhere else.
-
-
-@dataclass(frozen=True)
-class Names:
-    """The names that the files of one paper can use; the context in which these files are validated.
-
-    Args:
-        paper: the paper's slug.
-        own: the short names of the paper's students and teachers.
-        papers: the slugs of all papers of the study.
-    """
-
-    paper: str
-    own: Collection[str]
-    papers: Collection[str]
-
-    def full(self, name: str) -> str:
-        """Return the full name of a student or teacher, `<paper>-<name>`.
-
-        A name is the paper's own if one of its students or teachers has it, or has a name that begins with it. (A row
-        may give the beginning, and its columns the rest.) Any other name that begins with a paper's slug is full.
-        """
-        is_own = any(f"{own}-".startswith(f"{name}-") for own in self.own)
-        is_full = any(name.startswith(f"{paper}-") for paper in self.papers)
-        return f"{self.paper}-{name}" if is_own or not is_full else name
-
-    def short(self, name: str) -> str:
-        """Return the shortest name that means the same student or teacher inside the paper's files."""
-        short = name.removeprefix(f"{self.paper}-")
-        return short if self.full(short) == name else name
-
-
-def _full(name: str, info: ValidationInfo) -> str:
-    return info.context.full(name) if isinstance(info.context, Names) else name
-
-
-# A student or teacher: validated in the context of `Names`, the value is its full name.
-StudentName = Annotated[Name, AfterValidator(_full)]

@@ -18,7 +18,7 @@ import ast
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -26,7 +26,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from retort.errors import RetortError
-from retort.specs.base import Settings, Spec
+from retort.registry import unknown
+from retort.specs.base import Relative, Settings, Spec, below
 from retort.specs.loading import readable
 
 # Activations that are computed from others -> those that must be recorded in the model for that.
@@ -73,7 +74,8 @@ Listed = Annotated[list[Item], Field(min_length=1), AfterValidator(_texts_once)]
 def _types(option: str, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return the types that the annotation of an option may name; its limits are those of its numbers or texts."""
     limited = Field(**(SEED if option == "seed" else limits))
-    text = Annotated[str, AfterValidator(_codec)] if option == "encoding" else Annotated[str, limited]
+    texts = {"encoding": Annotated[str, AfterValidator(_codec)], "file": Relative}
+    text = texts.get(option, Annotated[str, limited])
     numbers = {kind.__name__: Annotated[kind, Field(strict=True), limited] for kind in (int, float)}
     return {**numbers, "bool": Annotated[bool, Field(strict=True)], "str": text, "list": Listed, "Literal": Literal}
 
@@ -137,6 +139,15 @@ class Entry:
         default = {**self.options, **dict.fromkeys(self.required, ...)}
         fields: dict[str, Any] = {name: (kind, default[name]) for name, kind in self.types.items()}
         return create_model(self.name, __base__=Spec, **fields)
+
+    def check(self, options: Settings) -> None:
+        """Check the options that a YAML file gives under the key 'options'.
+
+        Raises:
+            pydantic.ValidationError: one is unknown or missing, or has a value that is not allowed.
+        """
+        with below("options"):
+            self.schema.model_validate(options)
 
 
 def wrong_options(entry: Entry, options: Settings, where: str) -> list[str]:
@@ -230,6 +241,17 @@ formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a spl
 text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
 packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
 comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
+
+
+def registered(noun: str, entries: Callable[[], Mapping[str, Entry]]) -> AfterValidator:
+    """Return a check that a name is that of a registered entry; `noun` says of what, such as 'reader'."""
+
+    def check(name: str) -> str:
+        if name not in entries():
+            raise ValueError(str(unknown(noun, name, entries())))
+        return name
+
+    return AfterValidator(check)
 
 
 # What an objective requires of the sizes of both models.

@@ -7,8 +7,10 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Spec, Version, Whole
-from retort.specs.source import FirstRows, Relative
+from retort.specs import catalogue
+from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Relative, Spec, Version, Whole
+from retort.specs.names import SourceName
+from retort.specs.source import FirstRows
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
 
@@ -32,16 +34,23 @@ class Cleaning(Spec):
 class Component(Spec):
     """One component of a corpus: texts of one source in one language."""
 
-    source: Name = Field(description="an entry of workflow/sources")
+    source: SourceName = Field(description="an entry of workflow/sources")
     files: Distinct[Relative] = Field(
         min_length=1, description="patterns inside the source; read in the order of names"
     )
-    format: Name = Field(description="how the texts stand in the files")
+    format: Annotated[Name, catalogue.registered("text format", catalogue.text_formats)] = Field(
+        description="how the texts stand in the files"
+    )
     options: Options = Field(default={}, description="options of the format")
     language: Language = Field(default="en", description="ISO code, as the source has it")
     sample: Real = Field(default=1.0, gt=0, le=1, description="fraction of the documents that is read, drawn by a seed")
     share: Real | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
     cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
+
+    @model_validator(mode="after")
+    def _options(self) -> Component:
+        catalogue.text_formats()[self.format].check(self.options)
+        return self
 
 
 CHARACTERS = 12  # fetched for each token: English has four or five, and cleaning drops documents
@@ -66,7 +75,9 @@ class Corpus(Spec):
 
     title: Label = Field(description="what it is, in one line")
     components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
-    packing: Name = Field(default="continuous", description="how documents fill blocks")
+    packing: Annotated[Name, catalogue.registered("packing", catalogue.packers)] = Field(
+        default="continuous", description="how documents fill blocks"
+    )
     block: Whole = Field(ge=8, le=512, description="tokens a packed block holds")
     blocks: Whole | None = Field(
         default=None,

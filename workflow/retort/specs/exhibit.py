@@ -61,10 +61,7 @@ class StudyNames(Protocol):
 
     @property
     def files(self) -> Mapping[tuple[str, str], object]:
-        """The file of each entry, also of one that cannot be read.
-
-        The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
-        """
+        """The file of each entry; its key is ('facts', 'name') for a data set of facts.yaml."""
 
     def trained_on(self, name: str) -> str:
         """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
@@ -214,11 +211,9 @@ class Exhibit(Answers, Spec):
     caption: str = Field(default="", description="what stands below it: data, units, number of runs")
 
 
-def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
-    """Return the names of all tables and figures of a paper, and name -> exhibit for those that can be read."""
-    files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
-    names = [name for slug, _, name in files if slug == paper]
-    return names, {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
+def exhibits_of(study: StudyNames, paper: str) -> dict[str, Exhibit]:
+    """Return the tables and figures of a paper by name."""
+    return {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
 
 
 def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 from retort.errors import RetortError, printable
 from retort.registry import nearest, unknown
 from retort.specs.base import CUSTOM, Name
+from retort.specs.names import Names
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]
@@ -196,7 +197,6 @@ TEXTS: dict[str, Callable[[ErrorDetails], str]] = {
 Result = TypeVar("Result")
 Change = Callable[[Path, Any], Any]
 UNREAD = object()  # a change returns it in place of a content that needs an entry with a problem of its own
-_NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
 @cache
@@ -218,13 +218,11 @@ class Problems:
 
     Attributes:
         lines: the messages.
-        unread: names of files and entries that could not be read; `*` stands for an unknown part of a name.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lines: list[str] = []
-        self.unread: set[str] = set()
 
     def add(self, path: Path | str, what: object) -> None:
         """Add one message about a file."""
@@ -251,18 +249,20 @@ class Problems:
             self.add(path, f"{where}{': ' if where else ''}{error}")
         return None
 
-    def validate(self, path: Path | str, where: str, model: Any, content: Any, context: object = None) -> Any:
+    def validate(self, path: Path | str, where: str, model: Any, content: Any, names: Names | None = None) -> Any:
         """Return the content as a model; on an error, add one message for each mistake and return None.
 
         Args:
             path: the file.
             where: the key of the content in the file; empty for the whole file.
             model: the model.
-            content: what the file holds there.
-            context: the names that the file can use, for fields that name a student or teacher.
+            content: what the file holds there; `UNREAD` is returned as None.
+            names: the names that the file can use; None to check none.
         """
+        if content is UNREAD:
+            return None
         try:
-            return _adapter(model).validate_python(content, context=context)
+            return _adapter(model).validate_python(content, context=names)
         except ValidationError as error:
             for line in readable(error, {} if content is None else content, where):
                 self.add(path, line)
@@ -285,80 +285,46 @@ def is_there(path: Path) -> bool:
     return path.exists() or path.is_symlink()
 
 
-def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = unchanged) -> Any:
+def one(path: Path, model: Any, problems: Problems, names: Names | None = None, change: Change = unchanged) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 
     Args:
         path: the file.
         model: the model.
         problems: the list to which problems are added.
-        context: the names that the file can use, for fields that name a student or teacher.
+        names: the names that the file can use; None to check none.
         change: called with the file and its content, before it is validated; returns the content to validate.
     """
     before = len(problems.lines)
     content = problems.attempt(path, "", read_yaml, path)
     content = change(path, content) if len(problems.lines) == before else UNREAD
-    value = None if content is UNREAD else problems.validate(path, "", model, content, context)
-    if value is None:
-        problems.unread.add(path.stem)
-    return value
+    return problems.validate(path, "", model, content, names)
 
 
-def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, Any]:
-    """Return the entries of a file that maps names to entries, without those that only hold YAML anchors.
-
-    Args:
-        path: the file.
-        problems: the list to which problems are added.
-        marked: make the keys of mappings know their lines.
-    """
-    content = problems.attempt(path, "", _mapping, path, marked)
-    if content is None:
-        problems.unread.add(f"{path.parent.name}-*")
-    return {key: entry for key, entry in (content or {}).items() if str(key)[:1] != "_"}
-
-
-def _mapping(path: Path, marked: bool) -> dict[Any, Any]:
-    """Return the content of a file that holds a mapping.
-
-    Raises:
-        RetortError: the file cannot be read, is empty, or holds something else.
-    """
-    content = read_yaml(path, marked)
+def without_anchors(path: Path, content: Any) -> Any:
+    """Return the content of a file without the entries that only hold YAML anchors."""
     if not isinstance(content, dict):
-        raise RetortError("is empty" if content is None else "holds no mapping", "this file maps names to entries")
-    return content
+        return content
+    return {key: entry for key, entry in content.items() if str(key)[:1] != "_"}
 
 
-def named(path: Path, model: Any, problems: Problems) -> dict[str, Any]:
-    """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
-    models = {}
-    for name, entry in entries(path, problems).items():
-        safe = checked_entry_name(path, name, problems)
-        value = problems.validate(path, str(name), model, entry)
-        if safe is not None and value is not None:
-            models[safe] = value
-        else:
-            problems.unread.add(str(name))
-    return models
+def named(path: Path, model: Any, problems: Problems, names: Names | None = None) -> dict[str, Any]:
+    """Load a file that maps names to models; return none if it does not exist, or if an entry has a problem."""
+    if not is_there(path):
+        return {}
+    return one(path, dict[Name, model], problems, names, without_anchors) or {}
 
 
-def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
-    """Return the name of an entry unchanged if it can be used in a file path; else add a problem and return None."""
-    return problems.attempt(path, "", _NAMES.validate_python, name)
-
-
-def folder(path: Path, model: Any, problems: Problems, change: Change = unchanged) -> dict[str, Any]:
+def folder(path: Path, model: Any, problems: Problems, names: Names, change: Change = unchanged) -> dict[str, Any]:
     """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added.
 
-    `change` is called with each file and its content, before it is validated; it returns the content to validate.
+    Args:
+        path: the folder.
+        model: the model.
+        problems: the list to which problems are added.
+        names: the names that the files can use.
+        change: as of `one`.
     """
-    models = {}
-    for file in sorted(path.glob("*.yaml")):
-        if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
-            problems.unread.add(file.stem)
-            continue
-        value = one(file, model, problems, change=change)
-        if value is not None:
-            models[file.stem] = value
-    return models
+    files = [file for file in sorted(path.glob("*.yaml")) if problems.validate(file, "file name", Name, file.stem)]
+    models = {file.stem: one(file, model, problems, names, change) for file in files}
+    return {name: value for name, value in models.items() if value is not None}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field, GetJsonSchemaHandler, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from retort.errors import RetortError, first_line
-from retort.specs.base import Flag, Label, Name, Options, Real, Spec, Text, Version, Whole
-from retort.specs.source import InOnePlace, Relative
+from retort.registry import unknown
+from retort.specs.base import FieldsOf, Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
+from retort.specs.names import ModelName, Names, SourceName
+from retort.specs.source import InOnePlace
 from retort.specs.task_files import Columns
 
 
@@ -56,24 +55,6 @@ class Architecture(Spec):
         return self.hidden, self.intermediate, self.embedding or self.hidden
 
 
-@dataclass(frozen=True)
-class OrLike:
-    """An annotation of an architecture, for its JSON schema: a file may give the name of a model that has it.
-
-    It may also name the model under `like`, beside the sizes that differ. The sizes stand in its place when the file is
-    loaded (`study/families.py`).
-    """
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return a schema that accepts all sizes, the name of a model, or the name and sizes that differ."""
-        name = {"type": "string", "description": "an entry of workflow/models"}
-        sizes = handler.resolve_ref_schema(handler(schema))
-        changed = {"type": "object", "properties": {"like": name, **sizes["properties"]}, "required": ["like"]}
-        return {"anyOf": [handler(schema), name, {**changed, "additionalProperties": False}]}
-
-
 class TokensPerWord(Spec):
     """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read."""
 
@@ -88,18 +69,52 @@ class Model(Spec):
     model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
 
     title: Label = Field(description="what it is, in one line")
-    source: Name = Field(description="an entry of workflow/sources")
+    source: SourceName = Field(description="an entry of workflow/sources")
     architecture: Architecture = Field(description="as in config.json, which is read if the source is your folder")
     vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary; as the architecture")
     positions: Whole = Field(
         default=512, gt=2, le=8192, description="the longest text that it takes, in tokens; as the architecture"
     )
-    tokenizer: Name | None = Field(
+    tokenizer: ModelName | None = Field(
         default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
     )
     tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
     masked_lm: Flag = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+
+def with_sizes(given: Any, models: Mapping[str, Model | None]) -> Any:
+    """Return an architecture as a file gives it, with the sizes of the model that it names.
+
+    Args:
+        given: the sizes; or the name of a model that has them; or the name under 'like', and the sizes that differ.
+        models: the models by name; None for one that cannot be read.
+
+    Raises:
+        ValueError: it names no model, or one that cannot be read.
+    """
+    changes = dict(given) if isinstance(given, dict) else {"like": given}
+    if "like" not in changes:
+        return given
+    name = str(changes.pop("like"))
+    if name not in models:
+        raise ValueError(str(unknown("model", name, models)))
+    if (model := models[name]) is None:
+        raise ValueError(f"the file of model '{name}' cannot be read")
+    return {**model.architecture.model_dump(), **changes}
+
+
+def _of_model(given: Any, info: ValidationInfo) -> Any:
+    return with_sizes(given, info.context.entries["models"]) if isinstance(info.context, Names) else given
+
+
+_NAME = "an entry of workflow/models"
+_Like = Annotated[dict[str, Any], FieldsOf(Architecture, ("like", _NAME))]
+# the sizes of a student, which may be those of a model
+Sizes = Annotated[
+    Architecture,
+    BeforeValidator(_of_model, json_schema_input_type=Architecture | Annotated[str, Field(description=_NAME)] | _Like),
+]
 
 
 # a size -> its key in config.json: that of most families, and that of DistilBERT

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.names import PaperName
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
@@ -226,7 +227,7 @@ class Paper(Judging):
 class Compared(Spec):
     """Rows of one table, each compared with the same row of it."""
 
-    paper: Name = Field(description="a folder of workflow/papers")
+    paper: PaperName = Field(description="a folder of workflow/papers")
     table: Name = Field(description="one of its tables of scores")
     about: Label = Field(description="what its students share and are compared with, in a few words")
     over: Distinct[Text] = Field(min_length=1, description="the columns whose mean is compared")

@@ -9,7 +9,22 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from retort.registry import unknown
-from retort.specs.base import Distinct, FieldsOf, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
+from retort.specs.base import (
+    Distinct,
+    FieldsOf,
+    Flag,
+    Label,
+    Name,
+    Real,
+    Seed,
+    Settings,
+    Spec,
+    Text,
+    Version,
+    Whole,
+    below,
+)
+from retort.specs.names import TaskName, entry_of
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]
@@ -175,18 +190,35 @@ class Protocol(Spec):
 
     title: Label = Field(description="what it is, in one line")
     schedule: Schedule = Field(description="of one training run")
-    tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
+    tasks: dict[Annotated[Name, entry_of("task", "tasks", "corpora")], ScheduleChanges] = Field(
+        default={}, description="fields of the schedule that a task changes"
+    )
     grid: Grid | None = Field(
         default=None,
         description="settings that are tried on each task: when a teacher or a task-agnostic student is fine-tuned, or "
         "a task-specific student is distilled; left out: the schedule as it is",
     )
-    grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
-    metric_for_best_model: dict[Name, Text] = Field(
+    grids: dict[TaskName, Grid] = Field(default={}, description="instead of the grid on a task")
+    metric_for_best_model: dict[TaskName, Text] = Field(
         default={}, description="task -> the metric by which a point of the grid is chosen; else the task's own"
     )
     seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Protocol:
+        for task in self.tasks:
+            with below("tasks", task):
+                self.for_task(task)
+        for keys, each in ((("grid",), self.grid), *((("grids", task), grid) for task, grid in self.grids.items())):
+            for key, values in each.axes.items() if each else ():
+                if key.startswith(STAGES):
+                    where = ".".join((*keys, key))
+                    raise ValueError(f"{where}: a protocol has no stages; give it in the 'grid' of a student")
+                for value in values:
+                    with below(*keys):
+                        self.for_task("", {key: value})
+        return self
 
     def grid_of(self, task: str) -> Grid | None:
         """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""

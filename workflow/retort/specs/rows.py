@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from retort.specs.base import Distinct, Flag, Label, Name, OrName, Real, Spec, StudentName, Text
+from retort.registry import unknown
+from retort.specs.base import Distinct, Flag, Label, Name, Real, Spec, Text
+from retort.specs.names import Names, StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
@@ -61,7 +63,19 @@ class Column(Judging, Measure, Heading):
 
 
 Columns = Annotated[list[Column], Field(min_length=1, description="from left to right")]  # of papers/columns.yaml
-NamedColumns = Annotated[Columns, OrName("workflow/papers/columns.yaml")]  # of a table
+
+
+def _named(columns: Any, info: ValidationInfo) -> Any:
+    """Return a list of columns; where a table names one of papers/columns.yaml, return that."""
+    if not isinstance(columns, str) or not isinstance(info.context, Names):
+        return columns
+    if columns not in (lists := info.context.entries["columns"]):
+        raise ValueError(str(unknown("list of columns", columns, lists)))
+    return lists[columns]
+
+
+_LIST = Annotated[str, Field(description="an entry of workflow/papers/columns.yaml")]
+NamedColumns = Annotated[Columns, BeforeValidator(_named, json_schema_input_type=Columns | _LIST)]  # of a table
 
 
 class Row(Measure, TextRow):

@@ -7,14 +7,15 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
+from retort.specs.names import CorpusName, ModelName, PaperName, TaskName
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
 class Replacements(Spec):
     """A scaled study: replacements for what the papers print, so that every type of table runs on one machine."""
 
-    model: Name = Field(description="instead of every teacher's; architectures and layers shrink in proportion")
-    corpus: Name = Field(description="instead of every corpus")
+    model: ModelName = Field(description="instead of every teacher's; architectures and layers shrink in proportion")
+    corpus: CorpusName = Field(description="instead of every corpus")
     distillation: ScheduleChanges = Field(
         description="fields of the schedule of stages on a corpus; a stage whose printed learning rate or length "
         "differs from its protocol's keeps the proportion"
@@ -24,15 +25,21 @@ class Replacements(Spec):
         default={}, description="fields of `training` that differ for students without a stage on a task"
     )
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
-    training_of: dict[Name, ScheduleChanges] = Field(
+    training_of: dict[PaperName, ScheduleChanges] = Field(
         default={}, description="paper -> fields of `training` that differ in the stages of its students"
     )
-    training_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `training` that differ")
-    teaching_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `teaching` that differ")
+    training_on: dict[TaskName, ScheduleChanges] = Field(
+        default={}, description="task -> fields of `training` that differ"
+    )
+    teaching_on: dict[TaskName, ScheduleChanges] = Field(
+        default={}, description="task -> fields of `teaching` that differ"
+    )
     grid: Grid = Field(description="instead of every protocol's")
     seeds: Whole = Field(ge=1, description="of every student, counted from 1, also where a paper has one run")
-    tasks: Distinct[Name] = Field(min_length=1, description="no other task is run")
-    tasks_of: dict[Name, Distinct[Name]] = Field(default={}, description="paper -> its tasks, instead of `tasks`")
+    tasks: Distinct[TaskName] = Field(min_length=1, description="no other task is run")
+    tasks_of: dict[PaperName, Distinct[TaskName]] = Field(
+        default={}, description="paper -> its tasks, instead of `tasks`"
+    )
 
     @field_validator("distillation", "training", "teaching")
     @classmethod

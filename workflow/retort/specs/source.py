@@ -9,28 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from retort.registry import nearest
-from retort.specs.base import Distinct, Label, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
 from retort.specs.config import Config
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-
-
-def check_relative(path: str) -> str:
-    """Return a path unchanged if it stays inside its folder.
-
-    Raises:
-        ValueError: it is absolute, or has a part '..'.
-    """
-    if path.startswith(("/", "~")) or "\\" in path or "\0" in path or ".." in path.split("/"):
-        raise ValueError(f"'{path}' leaves its folder; give a path inside it")
-    return path
-
-
-Relative = Annotated[Label, AfterValidator(check_relative)]
 
 
 class InOnePlace:
@@ -118,6 +104,12 @@ class Hub(HubFiles):
 
     branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
     found: Text | None = Field(default=None, description="where the commit was read")
+
+    @model_validator(mode="after")
+    def _found(self) -> Hub:
+        if self.commit and not self.found:
+            raise ValueError("'found' is missing: say where the commit was read")
+        return self
 
 
 class Size(Spec):

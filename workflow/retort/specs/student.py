@@ -6,22 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import (
-    Deviation,
-    Distinct,
-    Flag,
-    Label,
-    Name,
-    Real,
-    Seed,
-    Settings,
-    Spec,
-    StudentName,
-    Version,
-    Whole,
-)
-from retort.specs.model import Architecture, OrLike
+from retort.specs import catalogue
+from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
+from retort.specs.model import Sizes
+from retort.specs.names import ModelName, ProtocolName, StudentName, TaskName, entry_of
 from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
+
+LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
 
 class Initialisation(Spec):
@@ -40,8 +31,10 @@ class Initialisation(Spec):
         exclude_if=lambda value: not value,  # so that settings without it do not change
         description="pooler and heads start at random, not as those of the model whose layers are copied",
     )
-    student: StudentName | None = Field(default=None, description="another student's checkpoint")
-    checkpoint: Name | None = Field(
+    student: Annotated[StudentName, entry_of("student", "students")] | None = Field(
+        default=None, description="another student's checkpoint"
+    )
+    checkpoint: ModelName | None = Field(
         default=None,
         exclude_if=lambda name: name is None,
         description="a published model, an entry of workflow/models, of the student's architecture",
@@ -67,7 +60,9 @@ class Initialisation(Spec):
 class Term(Spec):
     """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options."""
 
-    objective: Name = Field(description="one of `retort list objectives`")
+    objective: Annotated[Name, catalogue.registered("objective", catalogue.objectives)] = Field(
+        description="one of `retort list objectives`"
+    )
     mapping: str | dict[str, dict[str, Any]] | None = Field(
         default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
     )
@@ -78,19 +73,31 @@ class Term(Spec):
         description="times the objective's value; below 1e-9, the term would be lost in the rounding of the others",
     )
     options: Settings = Field(default={}, description="options of the objective")
-    not_on: Distinct[Name] = Field(default=[], description="tasks on which the term is left out")
+    not_on: Distinct[TaskName] = Field(default=[], description="tasks on which the term is left out")
+
+    @model_validator(mode="after")
+    def _as_declared(self) -> Term:
+        entry = catalogue.objectives()[self.objective]
+        entry.check(self.options)
+        layered = entry.level in LAYERED
+        if layered != (self.mapping is not None):
+            what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
+            raise ValueError(f"mapping: objective '{self.objective}' {what}")
+        return self
 
 
 class Stage(Spec):
     """One stage of a student's training: its loss terms, its data and its length."""
 
-    data: Name = Field(description="'task', or the name of a corpus")
+    data: Annotated[Name, entry_of("corpus", "corpora", also="task")] = Field(
+        description="'task', or the name of a corpus"
+    )
     terms: list[Term] = Field(min_length=1, description="the loss is their weighted sum")
     steps_factor: Real = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: ScheduleChanges = Field(
         default={}, description="fields of the protocol's schedule that this stage changes"
     )
-    tasks: dict[Name, ScheduleChanges] = Field(
+    tasks: dict[TaskName, ScheduleChanges] = Field(
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
     )
     teacher_dropout: Flag = Field(default=False, description="leave dropout on in the teacher while it teaches")
@@ -104,6 +111,11 @@ class Stage(Spec):
         if self.data != "task" and "load_best_model_at_end" in self.schedule:
             raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
         for number, term in enumerate(self.terms, start=1):
+            required = catalogue.objectives()[term.objective].facts.get("data")
+            if required and (required == "task") != (self.data == "task"):
+                labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
+                where = "the task" if self.data == "task" else "a corpus"
+                raise ValueError(f"terms.{number}: '{term.objective}' reads {labels}, and this stage is on {where}")
             if term in self.terms[: number - 1]:
                 raise ValueError(f"terms.{number}: the same term stands above; give one of them the weight of both")
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
@@ -124,8 +136,10 @@ class Student(Spec):
     """A student: one entry of a paper's students.yaml."""
 
     title: Label = Field(description="what it is, in one line")
-    teacher: StudentName = Field(description="an entry of `teachers` in a paper.yaml")
-    architecture: Annotated[Architecture, OrLike()] = Field(
+    teacher: Annotated[StudentName, entry_of("teacher", "teachers")] = Field(
+        description="an entry of `teachers` in a paper.yaml"
+    )
+    architecture: Sizes = Field(
         description="its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}"
     )
     initialisation: Initialisation = Field(description="where its first weights come from")
@@ -135,14 +149,14 @@ class Student(Spec):
         description="a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher "
         "while it teaches; for BERT on a task",
     )
-    protocol: Name = Field(description="an entry of workflow/protocols")
+    protocol: ProtocolName = Field(description="an entry of workflow/protocols")
     grid: Grid | None = Field(
         default=None,
         exclude_if=lambda grid: grid is None,  # so that students without it do not change
         description="settings that are tried on each task, instead of the protocol's grid; also of stages on the task, "
         "such as 'stages.1.terms.2.weight: [0.2, 0.5]'",
     )
-    tasks: Distinct[Name] | None = Field(
+    tasks: Distinct[TaskName] | None = Field(
         default=None, min_length=1, description="only these tasks; all where it is left out"
     )
     deviations: list[Deviation] = Field(
@@ -181,7 +195,7 @@ class Teacher(Spec):
     """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
 
     title: Label = Field(description="what it is, in one line")
-    model: Name = Field(description="an entry of workflow/models")
-    protocol: Name = Field(description="an entry of workflow/protocols")
+    model: ModelName = Field(description="an entry of workflow/models")
+    protocol: ProtocolName = Field(description="an entry of workflow/protocols")
     seed: Seed = Field(default=1, description="of its fine-tuning")
     version: Version = Field(default=1, description="raised when the same settings would give other numbers")

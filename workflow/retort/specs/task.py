@@ -7,18 +7,15 @@ A task either draws its splits at random with a given seed (`reader` and `split`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, GetJsonSchemaHandler, StringConstraints, field_validator, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
+from retort.specs.names import SourceName
 from retort.specs.printed import check_no_repeats
-from retort.specs.source import FolderSource, HubSource, PackageSource, check_relative
+from retort.specs.source import FolderSource, HubSource, PackageSource
 from retort.specs.task_files import LARGEST, Count, Files, FileSplit
 
 ALL = "all"  # stands for all subsets of a split together
@@ -26,19 +23,11 @@ Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
 
 
-@dataclass(frozen=True)
-class OrSource:
-    """An annotation of a task's source for JSON schemas: the file may give a source where its name is expected.
-
-    Such a source is entered under the task's name when the files are loaded, so that all else sees a name.
-    """
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the schema of a name or of a source."""
-        sources = [handler(model.__pydantic_core_schema__) for model in (PackageSource, FolderSource, HubSource)]
-        return {"anyOf": [handler(schema), *sources]}
+# A task file may hold a source in place of its name. It is entered under the task's name before the file is validated.
+_NamedSource = Annotated[
+    SourceName,
+    BeforeValidator(lambda name: name, json_schema_input_type=Name | PackageSource | FolderSource | HubSource),
+]
 
 
 class Split(Spec):
@@ -52,23 +41,14 @@ class Split(Spec):
 class Reader(Spec):
     """The reader that turns the source's files into examples, with its options."""
 
-    name: Name = Field(description="one of the readers of retort/data")
+    name: Annotated[Name, catalogue.registered("reader", catalogue.readers)] = Field(
+        description="one of the readers of retort/data"
+    )
     options: Options = Field(default={}, description="options of the reader")
 
-    @field_validator("options")
-    @classmethod
-    def _inside(cls, options: Options) -> Options:
-        if isinstance(file := options.get("file"), str):
-            check_relative(file)
-        return options
-
     @model_validator(mode="after")
-    def _of_a_file(self) -> Reader:
-        known = catalogue.readers().get(self.name)
-        if known is None or not self.options.keys() <= known.options.keys():
-            return self  # reported elsewhere
-        if "file" in known.options and not self.options.get("file", ""):
-            raise ValueError("options.file: name the file of the source that is read")
+    def _known_options(self) -> Reader:
+        catalogue.readers()[self.name].check(self.options)
         return self
 
 
@@ -142,10 +122,12 @@ class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
     title: Label = Field(description="what it is, in one line")
-    source: Annotated[Name, OrSource()] = Field(
+    source: _NamedSource = Field(
         description="an entry of workflow/sources; or the keys of one, if no other file uses it"
     )
-    task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
+    task_type: Annotated[Name, catalogue.registered("task type", catalogue.task_types)] = Field(
+        description="one of the task types of retort/tasks, such as classification"
+    )
     labels: Distinct[Label] = Field(default=[], description="names of the labels, in the order of their numbers")
     bounds: tuple[Rating, Rating] | None = Field(
         default=None, description=f"least and greatest score of a regression; else -{LARGEST} and {LARGEST}"
@@ -176,8 +158,6 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _task_type(self) -> Task:
-        if self.task_type not in catalogue.task_types():
-            raise ValueError(str(unknown("task type", self.task_type, catalogue.task_types())))
         facts = self._facts
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
@@ -234,7 +214,12 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _files(self) -> Task:
+        required, optional = self._facts["required_columns"], self._facts["optional_columns"]
         for location, files in self.read.items():
+            columns = [*files.columns, *(column for change in files.changes.values() for column in change.columns)]
+            check_names(f"read.{location}.columns", "field", columns, (*required, *optional))
+            if lacking := [field for field in required if field not in files.columns]:
+                raise ValueError(f"read.{location}.columns: '{lacking[0]}' is missing")
             for key in ("files", "broken", "empty", "changes"):
                 check_names(f"read.{location}.{key}", "split", getattr(files, key), self.splits)
             for name, file in files.files.items():

@@ -9,11 +9,12 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from retort.specs.base import Distinct, Flag, Name, Options, Spec, Text, Whole
+from retort.specs import catalogue
+from retort.specs.base import Distinct, Flag, Name, Options, Relative, Spec, Text, Whole
+from retort.specs.names import SourceName
 from retort.specs.printed import check_no_repeats
-from retort.specs.source import Relative
 
 # Far above any scale that people rate on; float32, in which labels are stored, still has four decimals there.
 LARGEST = 1_000_000
@@ -58,7 +59,7 @@ class FileSplit(Spec):
     rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
     labelled: Flag = Field(default=True, description="whether its rows have labels")
     subsets: Flag = Field(default=False, description="one file for each of the task's subsets")
-    source: Name | None = Field(default=None, description="another source than the task's")
+    source: SourceName | None = Field(default=None, description="another source than the task's")
     unlabelled_sample: Flag = Field(
         default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
     )
@@ -89,7 +90,9 @@ class Change(Spec):
 class Files(Spec):
     """The files of each split at one location of the source, and how they are read."""
 
-    format: Name = Field(description="how the rows stand in the files")
+    format: Annotated[Name, catalogue.registered("format", catalogue.formats)] = Field(
+        description="how the rows stand in the files"
+    )
     options: Options = Field(default={}, description="options of the format")
     name: Text | None = Field(
         default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
@@ -111,6 +114,12 @@ class Files(Spec):
         default={}, description="rows with an empty text that a split is known to have"
     )
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+
+    @model_validator(mode="after")
+    def _options(self) -> Files:
+        for options in (self.options, *(change.options for change in self.changes.values())):
+            catalogue.formats()[self.format].check(options)
+        return self
 
     def of(self, split: str) -> Change:
         """Return how the files of a split are read, with what differs for that split."""

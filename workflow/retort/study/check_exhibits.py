@@ -47,10 +47,8 @@ def check_exhibits(study: Study) -> Iterator[Found]:
         if exhibit.compared_rows() and len(scores) > 1 and all(abs(score) <= 1 for score in scores) and any(scores):
             yield path, f"{key}all published numbers are at most 1: scores are per cent, 50 and not 0.5"
     for slug, paper in study.papers.items():
-        names, _ = exhibits_of(study, slug)
-        for name in paper.show:
-            for line in study.wrong_name("show", "table or figure", name, names):
-                yield study.folder / "papers" / slug / "paper.yaml", line
+        for line in check_known("show", "table or figure", paper.show, exhibits_of(study, slug)):
+            yield study.folder / "papers" / slug / "paper.yaml", line
 
 
 def check_across(study: Study) -> Iterator[Found]:
@@ -62,10 +60,9 @@ def check_across(study: Study) -> Iterator[Found]:
 
 
 def _compared(study: Study, one: Compared) -> Iterator[str]:
-    yield from study.wrong_name("paper", "paper", one.paper, study.all_papers)
-    names, tables = exhibits_of(study, one.paper)
+    tables = exhibits_of(study, one.paper)
     if one.paper in study.papers:
-        yield from study.wrong_name("table", "table", one.table, names)
+        yield from check_known("table", "table", [one.table], tables)
     if one.table in tables:
         rows = tables[one.table].rows_and_columns()
         yield from check_known("baseline", "row", [one.baseline], rows)
@@ -75,13 +72,12 @@ def _compared(study: Study, one: Compared) -> Iterator[str]:
 
 def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
     students, everyone = exhibit.students(), {**study.students, **study.teachers}
-    for name in students:
-        yield from study.wrong_name("student", "student", name, everyone)
+    yield from check_known("student", "student", students, everyone)
     for task, metric in exhibit.metrics():
-        yield from study.wrong_name("task", "task", task, study.tasks)
+        yield from check_known("task", "task", [task], study.tasks)
         if task in study.tasks:
             measures = study.tasks[task].measures(study.tasks[task].evaluation_split)
-            yield from study.wrong_name(f"metric of {task}", "metric", metric, measures)
+            yield from check_known(f"metric of {task}", "metric", [metric], measures)
     chosen = dict.fromkeys((cell.row, task) for cell in exhibit.cells() if cell.others for task, _ in cell.scored)
     for row, task in chosen:
         if (spec := study.tasks.get(task)) and spec.validation_split != spec.evaluation_split:
@@ -94,17 +90,16 @@ def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
 def _depths(study: Study, exhibit: Exhibit) -> Iterator[str]:
     """Yield a line for each student of a figure's point whose teacher does not have the layer of the point."""
     for name, layer in exhibit.depths().items():
-        teacher = study.teachers.get(study.students[name].teacher) if name in study.students else None
-        model = study.models.get(teacher.model) if teacher else None
-        if model and layer > model.architecture.layers:
-            yield f"points.{layer}: the teacher of '{name}' has {model.architecture.layers} layers"
+        layers = study.model_of(study.teacher_of(name)).architecture.layers
+        if layer > layers:
+            yield f"points.{layer}: the teacher of '{name}' has {layers} layers"
 
 
 def check_statements(study: Study) -> Iterator[Found]:
     """Yield a line for each unknown name in a claim or an audit, and for each value that its comparison lacks."""
     for file, papers in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
         for slug, statements in papers.items():
-            _, tables = exhibits_of(study, slug)
+            tables = exhibits_of(study, slug)
             for name, statement in statements.items():
                 inside = file == "claims.yaml" and name in study.papers[slug].claims
                 place = study.folder / "papers" / slug / ("paper.yaml" if inside else file)
@@ -129,11 +124,11 @@ def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, s
     check, comparisons = {"claims.yaml": _shown, "audit.yaml": _printed}[file], catalogue.comparisons()
     wrong: list[str] = []
     for cells in (*statement.cells, *statement.than):
-        wrong += study.wrong_name(name, "table", cells.table, tables)
+        wrong += check_known(name, "table", [cells.table], tables)
         if cells.table in tables:
-            wrong += check(study, tables[cells.table], name, cells)
+            wrong += check(tables[cells.table], name, cells)
     if statement.compare:
-        wrong += _comparison(study, f"{name}.compare", statement.compare)
+        wrong += _comparison(f"{name}.compare", statement.compare)
     yield from wrong
     if statement.compare and not wrong:  # a wrong name would be reported twice
         yield from (f"{name}: {line}" for line in _wrong_sides(statement, comparisons[statement.compare].options))
@@ -141,35 +136,32 @@ def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, s
             yield from (f"{name}: {line}" for line in _self_comparison(statement))
 
 
-def _comparison(study: Study, where: str, name: str) -> Iterator[str]:
+def _comparison(where: str, name: str) -> Iterator[str]:
     """Yield a line if no comparison has a name; it says so if another one takes the two sides in the other order."""
     comparisons = catalogue.comparisons()
     others = {name.replace(word, other) for word, other in SWAPPED.items() if word in name}.intersection(comparisons)
     if name not in comparisons and others:
         yield f"{where}: no comparison is called '{name}'; take '{min(others)}', and swap 'cells' and 'than'"
         return
-    yield from study.wrong_name(where, "comparison", name, comparisons)
+    yield from check_known(where, "comparison", [name], comparisons)
 
 
-def _shown(study: Study, exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
+def _shown(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
     """Yield a line for each row and column that the table or figure does not have."""
     rows = exhibit.rows_and_columns()
     columns = dict.fromkeys(column for groups in rows.values() for column in groups)
-    for row in cells.rows:
-        yield from study.wrong_name(name, f"row of {cells.table}", row, rows)
-    for column in cells.columns if rows else []:
-        yield from study.wrong_name(name, f"column of {cells.table}", column, columns)
+    yield from check_known(name, f"row of {cells.table}", cells.rows, rows)
+    yield from check_known(name, f"column of {cells.table}", cells.columns if rows else [], columns)
 
 
-def _printed(study: Study, exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
+def _printed(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
     """Yield a line for each of the cells in which the paper prints no number."""
     printed = exhibit.printed_cells()
     rows = {cell.row for cell in printed}
     for row in cells.rows:
-        yield from study.wrong_name(name, "row", row, rows)
+        yield from check_known(name, "row", [row], rows)
         columns = {cell.column for cell in printed if cell.row == row and cell.number}
-        for column in cells.columns if row in rows else []:
-            yield from study.wrong_name(name, "number in column", column, columns)
+        yield from check_known(name, "number in column", cells.columns if row in rows else [], columns)
 
 
 def _wrong_sides(statement: Statement, parameters: Iterable[str]) -> Iterator[str]:

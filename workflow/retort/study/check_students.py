@@ -1,4 +1,4 @@
-"""Checks of teachers and students: that what they name exists, and that both models of a term fit each other.
+"""Checks of students: that their stages can be trained, and that both models of a term fit each other.
 
 Every check yields (file, what is wrong with it); those of one student yield lines that begin with a key of its file.
 """
@@ -11,25 +11,18 @@ from pydantic import ValidationError
 
 from retort.errors import RetortError
 from retort.specs import catalogue
-from retort.specs.catalogue import ModelSize, Requirements, wrong_options
+from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.loading import Found, readable
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import STAGES
-from retort.specs.student import Stage, Student, Term
+from retort.specs.student import Student, Term
 from retort.study.check_data import check_positions, wrong_lengths, wrong_schedule
 from retort.study.questions import at_point, layer_pairs, lineage
 from retort.study.study import Study
 
-LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
-
 
 def check_students(study: Study) -> Iterator[Found]:
-    """Yield what is wrong with the teachers and students of a study."""
-    for name, teacher in study.teachers.items():
-        where = f"teachers.{name.split('-', 1)[1]}"
-        for key, known in (("model", study.models), ("protocol", study.protocols)):
-            for line in study.wrong_name(f"{where}.{key}", key, getattr(teacher, key), known):
-                yield study.files["teachers", name], line
+    """Yield what is wrong with the students of a study."""
     for name in study.students:
         for line in _student(study, name):
             yield study.files["students", name], f"{study.keys[name]}.{line}"
@@ -50,29 +43,23 @@ def check_scaled(study: Study) -> Iterator[Found]:
 
 def _student(study: Study, name: str) -> Iterator[str]:
     student = study.students[name]
-    yield from study.wrong_name("protocol", "protocol", student.protocol, study.protocols)
-    for task in student.tasks or []:
-        yield from study.wrong_name("tasks", "task", task, study.tasks)
     yield from _wrong_axes(study, student)
-    yield from study.wrong_name("teacher", "teacher", student.teacher, study.teachers)
-    teacher = study.teachers.get(student.teacher)
-    if teacher and teacher.model in study.models:
-        yield from _misfits(study, name)
-        lines = list(_stages(study, student))
-        yield from lines
-        known = {*lines, *_terms(study, student)}
-        for key, changed in _changed_by_axes(student):
-            wrong = [changed] if isinstance(changed, str) else (*_terms(study, changed), *_stages(study, changed))
-            yield from (f"grid.{key}: {line}" for line in wrong if line not in known)
+    yield from _misfits(study, name)
+    lines = list(_stages(study, student))
+    yield from lines
+    known = {*lines, *_terms(study, student)}
+    for key, changed in _changed_by_axes(student):
+        wrong = [changed] if isinstance(changed, str) else (*_terms(study, changed), *_stages(study, changed))
+        yield from (f"grid.{key}: {line}" for line in wrong if line not in known)
 
 
 def _wrong_axes(study: Study, student: Student) -> Iterator[str]:
     """Yield each axis of the grid over which a student is tuned that changes nothing of its training."""
-    protocol, is_specific = study.protocols.get(student.protocol), student.distilled_on == "task"
+    protocol, is_specific = study.protocols[student.protocol], student.distilled_on == "task"
     for key in student.grid.axes if student.grid else ():
         if key.startswith(STAGES) and not is_specific:
             yield f"grid.{key}: a student of a corpus is tuned where it is fine-tuned, without stages; leave it out"
-    own = [student.grid] if student.grid else [protocol.grid, *protocol.grids.values()] if protocol else []
+    own = [student.grid] if student.grid else [protocol.grid, *protocol.grids.values()]
     for field in dict.fromkeys(key for grid in own if grid and is_specific for key in grid.axes):
         if all(field in stage.schedule for stage in student.stages):
             yield f"grid.{field}: every stage gives its own '{field}'; try 'stages.1.schedule.{field}' instead"
@@ -91,48 +78,18 @@ def _changed_by_axes(student: Student) -> Iterator[tuple[str, Student | str]]:
 
 
 def _stages(study: Study, student: Student) -> Iterator[str]:
-    """Yield what is wrong with the stages of a student, without the sizes of its terms."""
+    """Yield what is wrong with the schedules of a student's stages."""
+    protocol = study.protocols[student.protocol]
     for number, stage in enumerate(student.stages, start=1):
-        yield from (f"stages.{number}.{line}" for line in _stage(study, student, stage))
-
-
-def _stage(study: Study, student: Student, stage: Stage) -> Iterator[str]:
-    """Yield what is wrong with the names, the data and the schedules of a stage."""
-    if stage.data != "task":
-        yield from study.wrong_name("data", "corpus", stage.data, study.corpora)
-    for index, term in enumerate(stage.terms, start=1):
-        yield from study.wrong_name(f"terms.{index}", "objective", term.objective, catalogue.objectives())
-        yield from (f"terms.{index}.objective: {line}" for line in data_problems(term.objective, stage.data))
-        for task in term.not_on:
-            yield from study.wrong_name(f"terms.{index}.not_on", "task", task, study.tasks)
-    protocol = study.protocols.get(student.protocol)
-    if protocol is None:
-        return
-    yield from wrong_schedule("schedule", protocol, "", stage.schedule)
-    for task in stage.tasks:
-        yield from study.wrong_name("tasks", "task", task, study.tasks)
-        if task in study.tasks and not wrong_schedule("", protocol, task):  # else the protocol's file has a line
-            yield from wrong_schedule(f"tasks.{task}", protocol, task, *stage.changes(task))
-    yield from wrong_lengths(study, stage.schedule.get("max_length"), stage.tasks)
-
-
-def data_problems(objective: str, data: str) -> Iterator[str]:
-    """Yield a line if an objective reads labels that a stage's data do not have.
-
-    Args:
-        objective: its name.
-        data: 'task' or the name of a corpus.
-    """
-    entry = catalogue.objectives().get(objective)
-    is_task = data == "task"
-    required = entry.facts.get("data") if entry else None
-    if required and required != ("task" if is_task else "corpus"):
-        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
-        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if is_task else 'a corpus'}"
+        wrong = wrong_schedule("schedule", protocol, "", stage.schedule)
+        for task in stage.tasks:
+            wrong += wrong_schedule(f"tasks.{task}", protocol, task, *stage.changes(task))
+        wrong += wrong_lengths(study, stage.schedule.get("max_length"), stage.tasks)
+        yield from (f"stages.{number}.{line}" for line in wrong)
 
 
 def _misfits(study: Study, name: str) -> Iterator[str]:
-    """Yield each reason, in sizes, why a student cannot start or cannot learn from its teacher, a known one."""
+    """Yield each reason, in sizes, why a student cannot start or cannot learn from its teacher."""
     for check in (_layers, _parent, _checkpoint):
         yield from (f"initialisation.{line}" for line in check(study, name))
     yield from _terms(study, study.students[name])
@@ -140,13 +97,11 @@ def _misfits(study: Study, name: str) -> Iterator[str]:
 
 def _terms(study: Study, student: Student) -> Iterator[str]:
     """Yield each reason, in sizes, why a term cannot be computed for a student and its teacher."""
-    objectives = catalogue.objectives()
     teacher = study.model_of(student.teacher).architecture
     for number, stage in enumerate(student.stages, start=1):
         for index, term in enumerate(stage.terms, start=1):
-            if term.objective in objectives:
-                for line in term_problems(term, student.architecture, teacher, student.initial_layers):
-                    yield f"stages.{number}.terms.{index}{line}"
+            for line in term_problems(term, student.architecture, teacher, student.initial_layers):
+                yield f"stages.{number}.terms.{index}{line}"
 
 
 def _layers(study: Study, name: str) -> Iterator[str]:
@@ -171,13 +126,10 @@ def _widths(shape: Architecture) -> str:
 
 
 def _parent(study: Study, name: str) -> Iterator[str]:
-    """Yield a line if the student that this one starts from is unknown, starts from this one, or does not fit."""
+    """Yield a line if the student that this one starts from starts from this one, or does not fit."""
     student = study.students[name]
     start = student.initialisation.student
     if start is None:
-        return
-    yield from study.wrong_name("student", "student", start, study.students)
-    if start not in study.students:
         return
     *line, last = lineage(study, name)
     first = study.students[last].initialisation.student
@@ -188,19 +140,14 @@ def _parent(study: Study, name: str) -> Iterator[str]:
     other = study.students[start]
     if other.architecture != student.architecture or other.distilled_on == "task":
         yield f"student: '{start}' is not a task-agnostic student of the same architecture"
-    teacher = study.teachers.get(other.teacher)
-    if teacher is not None and teacher.model in study.models:
-        yield from _vocabulary(study, name, "student", start, study.models[teacher.model])
+    yield from _vocabulary(study, name, "student", start, study.model_of(other.teacher))
 
 
 def _checkpoint(study: Study, name: str) -> Iterator[str]:
-    """Yield a line if the published model that a student starts from is unknown or has other sizes or tokens."""
+    """Yield a line if the published model that a student starts from has other sizes or tokens."""
     student = study.students[name]
     start = student.initialisation.checkpoint
     if start is None:
-        return
-    yield from study.wrong_name("checkpoint", "model", start, study.models)
-    if start not in study.models:
         return
     published, required = study.models[start].architecture.model_dump(), student.architecture.model_dump()
     for size in sorted({*published, *required} - {"heads"}):  # the number of heads changes the shape of no weight
@@ -228,19 +175,12 @@ def term_problems(
     """Yield one line for each reason why a term cannot be computed for two models; the line begins with the key.
 
     Args:
-        term: the term; its objective must be registered.
+        term: the term.
         student: the architecture of the student.
         teacher: the architecture of the teacher.
         initial_layers: the teacher layers that the student starts from; None if it starts from something else.
     """
     entry = catalogue.objectives()[term.objective]
-    wrong = wrong_options(entry, term.options, "options")
-    yield from (f".{line}" for line in wrong)
-    layered = entry.level in LAYERED
-    if layered != (term.mapping is not None):
-        what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
-        yield f".mapping: objective '{term.objective}' {what}"
-        return
     options = {**entry.options, **term.options}
     try:
         pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
@@ -255,8 +195,6 @@ def term_problems(
                 f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
                 f"objective '{term.objective}' takes layers from 1 on"
             )
-    if wrong:
-        return
     sizes = [ModelSize(shape.hidden, shape.heads) for shape in (student, teacher)]
     for misfit in Requirements.of(entry.facts).unmet(options, *sizes):
         key = f".options.{misfit.option}" if misfit.option in term.options else ""

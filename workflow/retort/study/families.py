@@ -33,66 +33,51 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs import loading
-from retort.specs.model import Model
+from retort.specs.base import Name
 from retort.specs.student import Student
+from retort.specs.yaml_reader import read_yaml
 
 Entry = dict[str, Any]
+Entries = dict[str, tuple[str, Any]]  # short name of a student -> (key in the file, entry)
 Axis = dict[Any, Entry]  # the name of a value -> its keys
 Combination = dict[str, tuple[Any, Entry]]  # axis -> the name and the keys of the chosen value
 
 AXES, FOR_EACH, EXCEPT, ALL = "axes", "for_each", "except", "all"
-ARCHITECTURE, LIKE = "architecture", "like"
 JOINED = "deviations"  # the field whose lists are joined
 _PLACEHOLDER = re.compile(r"\{([a-z][\w-]*)(?:\.([\w-]+))?\}")
 
 
-def student_entries(path: Path, problems: loading.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
-    """Return the students of a file, families expanded: short name -> (key in the file, entry).
+def student_entries(path: Path, problems: loading.Problems, marked: bool = False) -> Entries:
+    """Return the students of a file, families expanded.
 
     Args:
         path: the students.yaml of a paper.
         problems: the list to which problems are added; an entry that has one is left out.
         marked: make the keys of mappings know their lines.
     """
-    content = loading.entries(path, problems, marked)
+    before = len(problems.lines)
+    read = problems.attempt(path, "", read_yaml, path, marked)
+    if len(problems.lines) > before:
+        return {}
+    content = problems.validate(path, "", dict, loading.without_anchors(path, read)) or {}
     shared = problems.attempt(path, "", shared_axes, content) or {}
     problems.attempt(path, "", check_shared, content, Student.model_fields)
-    students: dict[str, tuple[str, Any]] = {}
+    students: Entries = {}
     for key, entry in content.items():
         if key == AXES:
             continue
-        members, unread = {str(key): entry}, "*"
+        members = {str(key): entry}
         if "{" in str(key):
             members = problems.attempt(path, key, expand, key, entry, shared, Student.model_fields) or {}
-            unread = re.sub("{.*?}", "*", key)
         elif isinstance(entry, dict) and FOR_EACH in entry:
             problems.add(path, f"{key}.{FOR_EACH}: the name has no axis; write it as '{{axis}}-...'")
             members = {}
-        if not members:
-            problems.unread.add(f"{path.parent.name}-{unread}")
         for name, member in members.items():
             if name in students:
                 problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
-            elif loading.checked_entry_name(path, name, problems):
+            elif problems.validate(path, "", Name, name):
                 students[name] = str(key), member
-            else:  # any unknown name in other files may mean this student
-                problems.unread.add(f"{path.parent.name}-*")
     return students
-
-
-def model_named(entry: Any) -> str:
-    """Return the name of the model whose sizes an entry gives its student; empty if it gives the sizes themselves."""
-    given = entry.get(ARCHITECTURE) if isinstance(entry, dict) else None
-    return str(given.get(LIKE, "")) if isinstance(given, dict) else given if isinstance(given, str) else ""
-
-
-def with_sizes(entry: Any, models: Mapping[str, Model]) -> Any:
-    """Return an entry with all sizes of its student, where it names a known model that has them."""
-    if (model := models.get(model_named(entry))) is None:
-        return entry
-    given = entry[ARCHITECTURE]
-    changes = {key: size for key, size in given.items() if key != LIKE} if isinstance(given, dict) else {}
-    return {**entry, ARCHITECTURE: {**model.architecture.model_dump(), **changes}}
 
 
 def shared_axes(content: Mapping[Any, Any]) -> dict[str, Axis]:

@@ -9,7 +9,7 @@ from retort.errors import StudyError
 from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
-from retort.study.check_data import check_data, check_scale, check_sources
+from retort.study.check_data import check_data, check_sources
 from retort.study.check_exhibits import check_across, check_exhibits, check_statements
 from retort.study.check_students import check_scaled, check_students
 from retort.study.scaled_study import scale_study
@@ -20,13 +20,14 @@ Check = Callable[[Study, Problems], None]
 
 
 def read_files(config: Config) -> tuple[Study, Problems]:
-    """Read the study and check all of its files; return it with every problem found.
+    """Read the study and check all of its files, each by itself and then together; return it with every problem found.
 
     Sources that are not available are not checked here.
     """
     problems = Problems(config.folder)
     study = read_yaml_files(config, problems)
-    for check in (check_data, check_students, check_exhibits, check_across, check_statements):
+    checks = (check_data, check_students, check_exhibits, check_across, check_statements)
+    for check in checks if not problems.lines else ():
         problems.add_all(check(study))
     return study, problems
 
@@ -107,19 +108,13 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
     """
     papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
     study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
-    scales = study.scales
-    misfits = {name: list(check_scale(study, name, scale)) for name, scale in scales.items()}
-    if (config.folder / "scales").is_dir():
-        problems.add_all(line for lines in misfits.values() for line in lines)
-    else:  # the scales of the repository: those whose models, corpora and tasks this study has
-        scales = {name: scale for name, scale in scales.items() if not misfits[name]}
     if problems.lines:
         return study, problems.lines, LATER
     for check_further in checks:
         check_further(study, problems)
     if problems.lines:
         return study, problems.lines, LATER[1:]
-    for name, scale in scales.items():
+    for name, scale in study.scales.items():
         scaled = at_scale(study, name, scale)
         scale_study(scaled)
         problems.add_all(check_scaled(scaled))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from retort.registry import unknown
-from retort.specs.base import Names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import MadeSource, Model
+from retort.specs.names import Names
 from retort.specs.paper import Across, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Column
@@ -53,14 +50,12 @@ class Study:
     facts: dict[str, Facts] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
-    with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
-    unread: set[str] = field(default_factory=set)  # names that could not be read; `*` stands for an unknown part
 
     def record_of(self, paper: str) -> Recording | None:
         """Return the recorded run whose numbers a study of ours publishes; None if there is none.
@@ -78,18 +73,6 @@ class Study:
         path = self.files["exhibits", f"{paper}/{exhibit}"]
         noun = "tables" if exhibit.startswith("table") else "figures"
         return path, f"{noun}.{exhibit}: " if path.name == "paper.yaml" else ""
-
-    def wrong_name(self, where: str, noun: str, name: str, known: Collection[str]) -> Iterator[str]:
-        """Yield a line if a name is not known, and its entry does not have a problem in its own file already.
-
-        Args:
-            where: the key that gives the name.
-            noun: what it is a name of, such as 'task'.
-            name: the name.
-            known: the names that exist.
-        """
-        if name not in known and not any(fnmatchcase(name, pattern) for pattern in self.unread):
-            yield f"{where}: {unknown(noun, name, known)}"
 
     def model_of(self, teacher: str) -> Model:
         """Return the pre-trained model of a teacher."""
@@ -130,7 +113,7 @@ class Study:
         own = [
             name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
         ]
-        return Names(paper, own, self.all_papers)
+        return Names({"papers": dict.fromkeys(self.all_papers)}, paper, own)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
-from retort.specs.base import Names
+from retort.specs.base import Name
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
 from retort.specs.loading import Problems
 from retort.specs.model import Model, described_in
+from retort.specs.names import Names
 from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
@@ -24,7 +25,7 @@ from retort.specs.source import FolderSource, Source
 from retort.specs.student import Student
 from retort.specs.task import Task
 from retort.specs.yaml_reader import read_yaml
-from retort.study.families import model_named, student_entries, with_sizes
+from retort.study.families import Entries, student_entries
 from retort.study.study import Study
 
 FOLDERS: dict[str, Any] = {
@@ -49,47 +50,35 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         config: the checked configuration.
         problems: the list to which problems are added.
     """
-    study = Study(folder=config.folder, config=config, unread=problems.unread)
-    if not (config.folder / "papers").is_dir():
+    folder, study = config.folder, Study(folder=config.folder, config=config)
+    if not (folder / "papers").is_dir():
         wrong = "has no folder 'papers'; name the folder of a study"
-        what = f"{config.study} {wrong}" if config.folder.is_dir() else f"there is no folder {config.study}"
+        what = f"{config.study} {wrong}" if folder.is_dir() else f"there is no folder {config.study}"
         problems.add(config.origin("study"), f"study: {what}")
         return study
+    # a name is known if there is a file for it; what is wrong with the file is told once, and not where it is named
+    names = Names({name: {file.stem: None for file in (folder / name).rglob("*.y*ml")} for name in FOLDERS})
+    names.entries["papers"] = dict.fromkeys(study.all_papers)
+    changes = {"tasks": _enter_own_source(study, names, problems), "models": _enter_sizes(study, problems)}
     for name, model in FOLDERS.items():
-        changes = {"tasks": _enter_own_source, "models": _enter_sizes}
-        change = changes[name](study, problems) if name in changes else loading.unchanged
-        specs = loading.folder(config.folder / name, model, problems, change)
-        setattr(study, name, specs)
-        study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
+        specs = loading.folder(folder / name, model, problems, names, changes.get(name, loading.unchanged))
+        setattr(study, name, getattr(study, name) | specs)
+        names.entries[name] |= getattr(study, name)
+        study.files.update({(name, key): folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
-    if loading.is_there(path := config.folder / "facts.yaml"):
-        study.facts = loading.named(path, Facts, problems)
-        study.files.update({("facts", str(name)): path for name in loading.entries(path, problems)})
-    if loading.is_there(path := config.folder / COLUMNS):
-        study.columns = loading.named(path, Columns, problems)
-    if loading.is_there(path := config.folder / ACROSS):
-        study.across = loading.named(path, Across, problems)
-    study.scales = loading.folder(config.scales, Scale, problems)
-    if config.scale not in study.scales and config.scale not in problems.unread:
-        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, study.scales)}")
-    study.scale = study.scales.get(config.scale, Scale(title=config.scale))
-    folders = {slug: config.folder / "papers" / slug for slug in study.all_papers}
-    of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
-    ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
-    papers = ran if config.papers is None else config.papers
-    _check_file_names(config.folder, folders.keys() & set(papers), problems)
-    for slug in papers:
-        if slug not in folders:
-            problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
-        elif loading.checked_entry_name(folders[slug], slug, problems):
-            _read_paper(study, folders[slug], problems)
+    study.facts = loading.named(folder / "facts.yaml", Facts, problems)
+    study.files.update({("facts", name): folder / "facts.yaml" for name in study.facts})
+    study.columns = names.entries["columns"] = loading.named(folder / COLUMNS, Columns, problems)
+    study.across = loading.named(folder / ACROSS, Across, problems, names)
+    _read_scales(study, names, problems)
+    _read_papers(study, names, problems)
     for task in config.sampled:
-        if task not in study.tasks:
+        if task not in names.entries["tasks"]:
             problems.add(config.origin("sample"), f"sample: {unknown('task', task, study.tasks)}")
     return study
 
 
-def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
+def _enter_own_source(study: Study, names: Names, problems: Problems) -> loading.Change:
     """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
 
     A `source` that is a name stays unchanged.
@@ -99,12 +88,11 @@ def _enter_own_source(study: Study, problems: Problems) -> loading.Change:
         if not isinstance(content, dict) or not isinstance(content.get("source"), dict):
             return content
         source, name = problems.validate(path, "source", Source, content["source"]), path.stem
-        if name in study.sources:
+        if name in names.entries["sources"]:
             problems.add(path, f"source: sources/{name}.yaml has this name too; write `source: {name}`, or rename one")
-        elif source is None:
-            problems.unread.add(name)
-        else:
+        elif source is not None:
             study.sources[name], study.files["sources", name] = source, path
+        names.entries["sources"][name] = source
         return {**content, "source": name}
 
     return enter
@@ -124,29 +112,15 @@ def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
     return enter
 
 
-def enter_columns(study: Study, problems: Problems, inside: str = "") -> loading.Change:
-    """Return a change of tables: where `columns` is a name, the list of columns of that name stands in its place.
-
-    Args:
-        study: the study.
-        problems: the list to which problems are added.
-        inside: the name of a table of a paper.yaml; empty for tables with files of their own.
-    """
-
-    def enter(path: Path, content: Any) -> Any:
-        name = content.get("columns") if isinstance(content, dict) else None
-        if not isinstance(name, str):
-            return content
-        study.with_columns.add((path.parent.name, inside or path.stem))
-        if name not in study.columns:
-            key = f"tables.{inside}.columns" if inside else "columns"
-            lines = study.wrong_name(key, "list of columns", name, study.columns)
-            if "papers-*" not in problems.unread:  # else no list could be read, which has a line of its own
-                problems.add_all((path, line) for line in lines)
-            return loading.UNREAD
-        return {**content, "columns": [column.model_dump(exclude_unset=True) for column in study.columns[name]]}
-
-    return enter
+def _read_scales(study: Study, names: Names, problems: Problems) -> None:
+    """Read the scales; those of the repository only as far as the study has the models, corpora and tasks for them."""
+    config, found = study.config, Problems(study.folder)
+    study.scales = loading.folder(config.scales, Scale, found, names)
+    if config.scale not in {file.stem for file in config.scales.glob("*.y*ml")}:
+        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, study.scales)}")
+    is_own = config.scales.parent == study.folder
+    problems.lines += [line for line in found.lines if is_own or f"/{config.scale}.yaml: " in line]
+    study.scale = study.scales.get(config.scale, Scale(title=config.scale))
 
 
 def is_ours(path: Path) -> bool | None:
@@ -176,7 +150,6 @@ def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -
     for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
-            problems.unread.add(f"{path.parent.name}-*" if path.stem.startswith("students") else path.stem)
             problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
 
 
@@ -191,21 +164,45 @@ def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
     return f"did you mean {'' if near in patterns else 'a name such as '}'{near}'?"
 
 
-# --- a paper
+# --- papers
 
 
-def _read_paper(study: Study, path: Path, problems: Problems) -> None:
-    """Read the folder of one paper: its teachers, students, claims, statements of the audit, runs, tables, figures."""
-    slug = path.name
-    file = path / "paper.yaml"
-    if not loading.is_there(file):
+def _read_papers(study: Study, names: Names, problems: Problems) -> None:
+    """Read the papers that are named, or those that the scale is for: the names of their students first."""
+    config, folders = study.config, {slug: study.folder / "papers" / slug for slug in study.all_papers}
+    of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
+    ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
+    papers = ran if config.papers is None else config.papers
+    _check_file_names(study.folder, folders.keys() & set(papers), problems)
+    before, students = len(problems.lines), dict[str, dict[Path, Entries]]()
+    for slug in papers:
+        if slug not in folders:
+            problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
+        elif problems.validate(folders[slug], "", Name, slug):
+            _read_paper(study, folders[slug] / "paper.yaml", names, problems)
+            files = sorted(folders[slug].glob("students*.yaml"))
+            students[slug] = {file: student_entries(file, problems) for file in files}
+    if len(problems.lines) == before:  # else names of students and teachers may be missing
+        listed = ((slug, name) for slug, files in students.items() for each in files.values() for name in each)
+        names.entries["students"] = {f"{slug}-{name}": None for slug, name in listed}
+        names.entries["teachers"] = study.teachers
+    for slug, files in students.items():
+        paper = study.papers[slug]
+        own = Names(names.entries, slug, [*paper.teachers, *(name for entries in files.values() for name in entries)])
+        for file, entries in files.items():
+            _read_students(study, file, entries, own, problems)
+        _read_deviations(study, folders[slug] / "deviations.yaml", own, problems)
+        _read_exhibits(study, folders[slug], own, problems)
+
+
+def _read_paper(study: Study, file: Path, names: Names, problems: Problems) -> None:
+    """Read a paper.yaml with its teachers, protocols and claims; the paper's statements, and its recorded runs."""
+    path, slug = file.parent, file.parent.name
+    paper = Paper(title=slug, reference=slug)  # if it cannot be read, the other files are checked all the same
+    if loading.is_there(file):
+        paper = loading.one(file, Paper, problems, names, _enter_protocols(names)) or paper
+    else:
         problems.add(path, "has no paper.yaml")
-        problems.unread.add(f"{slug}-*")
-        return
-    paper = loading.one(file, Paper, problems)
-    if paper is None:  # the other files are checked all the same
-        problems.unread.add(f"{slug}-*")
-        paper = Paper(title=slug, reference=slug)
     study.papers[slug] = paper
     for name, teacher in paper.teachers.items():
         if f"{slug}-{name}" in study.teachers:
@@ -216,12 +213,6 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
         if name in study.protocols:
             problems.add(file, f"protocols.{name}: another protocol has this name; rename one")
         study.protocols[name], study.files["protocols", name] = protocol, file
-    files = {each: student_entries(each, problems) for each in sorted(path.glob("students*.yaml"))}
-    students = [name for entries in files.values() for name in entries]
-    names = Names(slug, [*paper.teachers, *students], study.all_papers)
-    for each, entries in files.items():
-        _read_students(study, each, entries, names, problems)
-    _read_deviations(study, path / "deviations.yaml", students, problems)
     if paper.claims:
         study.claims[slug] = paper.claims
     for name, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
@@ -233,66 +224,81 @@ def _read_paper(study: Study, path: Path, problems: Problems) -> None:
     for recorded in sorted(path.glob("recorded/*.yaml")):
         if recording := loading.one(recorded, Recording, problems):
             (study.records if recorded.stem in PRECISIONS else study.recordings)[slug, recorded.stem] = recording
-    _read_exhibits(study, path, names, problems)
-    for noun, inside in (("table", paper.tables), ("figure", paper.figures)):
-        for name, content in inside.items():
-            _read_inside(study, file, noun, name, content, names, problems)
 
 
-def _read_students(
-    study: Study, path: Path, entries: dict[str, tuple[str, Any]], names: Names, problems: Problems
-) -> None:
+def _enter_protocols(names: Names) -> loading.Change:
+    """Return a change of nothing in a paper.yaml: the names of its protocols become known, as its teachers use them."""
+
+    def enter(path: Path, content: Any) -> Any:
+        inside = content.get("protocols") if isinstance(content, dict) else None
+        names.entries["protocols"].update(dict.fromkeys(inside if isinstance(inside, dict) else ()))
+        return content
+
+    return enter
+
+
+def _read_students(study: Study, path: Path, entries: Entries, names: Names, problems: Problems) -> None:
     """Read the entries of a students.yaml: short name -> (key in the file, entry)."""
     for name, (key, entry) in entries.items():
         full = f"{names.paper}-{name}"
-        student, model = None, model_named(entry)
-        if model and model not in study.models:
-            lines = study.wrong_name(f"{key}.architecture", "model", model, study.models)
-            problems.add_all((path, line) for line in lines)
-        else:
-            student = problems.validate(path, key, Student, with_sizes(entry, study.models), names)
-        if student is None:
-            problems.unread.add(full)
-            continue
         if full in study.students:
             problems.add(path, f"another file has a student that is called '{full}'; rename one")
-        study.students[full] = student
-        study.files["students", full], study.keys[full] = path, key
+        if student := problems.validate(path, key, Student, entry, names):
+            study.students[full] = student
+            study.files["students", full], study.keys[full] = path, key
 
 
-def _read_deviations(study: Study, path: Path, students: Collection[str], problems: Problems) -> None:
-    """Read a deviations.yaml, and put its texts before those of the students' own entries.
-
-    Args:
-        study: the study, with the students of the paper.
-        path: the file, which need not exist.
-        students: the short names of the paper's students, also of those that could not be read.
-        problems: the list to which problems are added.
-    """
+def _read_deviations(study: Study, path: Path, names: Names, problems: Problems) -> None:
+    """Read a deviations.yaml, which need not exist, and put its texts before those of the students' own entries."""
     choices: list[Choice] = (loading.is_there(path) and loading.one(path, list[Choice], problems)) or []
-    paper = path.parent.name
-    whole = not any(name.startswith(f"{paper}-") for name in problems.unread)
-    for number, choice in enumerate(choices, start=1) if whole else ():
+    for number, choice in enumerate(choices, start=1) if "students" in names.entries else ():
         for pattern in (*choice.students, *choice.excluded):
-            if not any(fnmatchcase(student, pattern) for student in students):
-                problems.add(path, f"{number}: {unknown('student', pattern, students)}")
-    for name in students:
-        if student := study.students.get(f"{paper}-{name}"):
+            if not any(fnmatchcase(student, pattern) for student in names.own):
+                problems.add(path, f"{number}: {unknown('student', pattern, names.own)}")
+    for name in names.own:
+        if student := study.students.get(f"{names.paper}-{name}"):
             chosen = [text for choice in choices if choice.concerns(name) for text in choice.texts]
             deviations = [*chosen, *student.deviations]
-            study.students[f"{paper}-{name}"] = student.model_copy(update={"deviations": deviations})
+            study.students[f"{names.paper}-{name}"] = student.model_copy(update={"deviations": deviations})
 
 
-def _completed(study: Study, problems: Problems, name: str, inside: str = "") -> loading.Change:
-    """Return a change of a table or figure: its list of columns, and the numbers of the recorded run, are entered.
+def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
+    """Read the tables and figures of a paper: those with files of their own, and those that stand in its paper.yaml."""
+    file = path / "paper.yaml"
+    for noun, inside in (("table", study.papers[path.name].tables), ("figure", study.papers[path.name].figures)):
+        places = {each.stem: (each, "") for each in sorted(path.glob(f"{noun}*.yaml"))}
+        for name in inside:
+            if name in places:
+                problems.add(file, f"{noun}s.{name}: {name}.yaml is there, too; keep one of them")
+            else:
+                places[name] = (file, f"{noun}s.{name}")
+        for name, (place, key) in places.items():
+            if problems.attempt(place, key or "file name", loading.checked_name, name, noun) is None:
+                continue
+            study.files["exhibits", f"{path.name}/{name}"] = place
+            kinds, change = exhibit_type(noun), _completed(study, problems, name)
+            if key:
+                exhibit = problems.validate(place, key, kinds, change(place, inside[name]), names)
+            else:
+                exhibit = loading.one(place, kinds, problems, names, change)
+            if exhibit is not None:
+                study.exhibits[path.name, name] = exhibit
 
-    Scores by seed are entered only of a run in the precision of this one: they are of the same trainings.
+
+def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
+    """Return a change of a table or figure: the numbers of the recorded run are entered.
+
+    Scores by seed are entered only of a run in the precision of this one: they are of the same trainings. A table is
+    left out if its list of columns is in a file that cannot be read.
     """
-    columns = enter_columns(study, problems, inside)
 
     def enter(path: Path, content: Any) -> Any:
-        content, record = columns(path, content), study.record_of(path.parent.name)
-        if record is None or name not in record.tables or not isinstance(content, dict):
+        record = study.record_of(path.parent.name)
+        if not isinstance(content, dict):
+            return content
+        if isinstance(content.get("columns"), str) and not study.columns and loading.is_there(study.folder / COLUMNS):
+            return loading.UNREAD
+        if record is None or name not in record.tables:
             return content
         if "published" in content:
             problems.add(path, f"{name}: its published numbers are in the folder 'recorded'; delete 'published'")
@@ -301,33 +307,3 @@ def _completed(study: Study, problems: Problems, name: str, inside: str = "") ->
         return {**content, "published": record.tables[name], **by_seed}
 
     return enter
-
-
-def _read_exhibits(study: Study, path: Path, names: Names, problems: Problems) -> None:
-    for noun in ("table", "figure"):
-        for file in sorted(path.glob(f"{noun}*.yaml")):
-            exhibit = loading.one(file, exhibit_type(noun), problems, names, _completed(study, problems, file.stem))
-            problems.attempt(file, "file name", loading.checked_name, file.stem)
-            if exhibit is not None:
-                study.exhibits[path.name, file.stem] = exhibit
-            study.files["exhibits", f"{path.name}/{file.stem}"] = file
-
-
-def _read_inside(
-    study: Study, file: Path, noun: str, name: str, content: Any, names: Names, problems: Problems
-) -> None:
-    """Read a table or figure that stands in a paper.yaml, as if it had a file of its own."""
-    key, paper = f"{noun}s.{name}", names.paper
-    if problems.attempt(file, key, loading.checked_name, name, noun) is None:
-        return
-    if ("exhibits", f"{paper}/{name}") in study.files:
-        problems.add(file, f"{key}: {name}.yaml is there, too; keep one of them")
-        return
-    study.files["exhibits", f"{paper}/{name}"] = file
-    changed = _completed(study, problems, name, name)(file, content)
-    is_read = changed is not loading.UNREAD
-    exhibit = problems.validate(file, key, exhibit_type(noun), changed, names) if is_read else None
-    if exhibit is None:
-        problems.unread.add(name)
-    else:
-        study.exhibits[paper, name] = exhibit

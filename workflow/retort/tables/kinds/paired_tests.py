@@ -62,8 +62,8 @@ class PairedTestsTable(Table):
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each name that is no table of scores, and for each reported row that is not tested."""
-        names, tables = exhibits_of(study, paper)
-        yield from check_known("of", "table", self.of, names)
+        tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", self.of, tables)
         compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
         yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
         yield from check_known("reported", "table of 'of'", self.reported, self.of)
