@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from retort.specs.base import Options, Spec
 from retort.specs.corpus import Component, Masking
+from retort.specs.fields import left_out
 from retort.specs.model import Architecture, Made
 from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Reader, Split, Windows
@@ -25,11 +24,6 @@ class Settings(Spec):
     def as_json(self) -> dict[str, Any]:
         """Return the settings as JSON values: what the params of a rule, a score file and a model card hold."""
         return self.model_dump(mode="json")
-
-
-def left_out_if_none() -> Any:
-    """Return a field that is None by default, and is then left out of the JSON values."""
-    return Field(default=None, exclude_if=lambda value: value is None)
 
 
 class FolderContent(Settings):
@@ -65,8 +59,8 @@ class SplitFile(Settings):
 
     file: str
     rows: list[int]
-    name: str | None = left_out_if_none()
-    subset: str | None = left_out_if_none()
+    name: str | None = left_out()
+    subset: str | None = left_out()
 
 
 class SplitSettings(Settings):
@@ -93,7 +87,7 @@ class SplitSettings(Settings):
     label_names: list[str]
     exclude_labels: list[str]
     labelled: bool
-    unlabelled_sample: bool | None = left_out_if_none()
+    unlabelled_sample: bool | None = left_out()
     broken: int
     empty: int
     files: dict[str, SplitFile]
@@ -125,18 +119,18 @@ class TaskSettings(Settings):
 
     task_type: str
     labels: list[str]
-    bounds: tuple[float, float] | None = left_out_if_none()
-    reader: Reader | None = left_out_if_none()
-    split: Split | None = left_out_if_none()
+    bounds: tuple[float, float] | None = left_out()
+    reader: Reader | None = left_out()
+    split: Split | None = left_out()
     subsets: list[str]
     train_split: str
     validation_split: str
     evaluation_split: str
     max_length: int
-    windows: Windows | None = left_out_if_none()
+    windows: Windows | None = left_out()
     version: int
-    splits: dict[str, SplitSettings] | None = left_out_if_none()
-    sample: bool | None = left_out_if_none()
+    splits: dict[str, SplitSettings] | None = left_out()
+    sample: bool | None = left_out()
     task_type_version: int
     source: SourceSettings
     further_sources: dict[str, SourceSettings]
@@ -160,10 +154,10 @@ class ModelSettings(Settings):
 
     architecture: Architecture
     vocabulary: int
-    positions: int = Field(default=512, exclude_if=lambda positions: positions == 512)  # the usual one changes no job
+    positions: int = left_out(512)  # the usual one changes no job
     version: int
     source: SourceSettings
-    tokenizer: SourceSettings | None = left_out_if_none()
+    tokenizer: SourceSettings | None = left_out()
 
 
 class CorpusSettings(Settings):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from retort.settings.inputs import (
     CorpusSettings,
     ModelSettings,
     Settings,
     TaskSettings,
-    left_out_if_none,
 )
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
+from retort.specs.fields import left_out
 from retort.specs.model import Architecture
 from retort.specs.protocol import STAGES, Grid, Schedule
 
@@ -34,9 +34,9 @@ class InitialisationSettings(Settings):
     layers: list[int] | None
     of: Literal["teacher", "model"]
     student: str | None
-    checkpoint: str | None = left_out_if_none()
+    checkpoint: str | None = left_out()
     random: bool
-    new_heads: bool = Field(default=False, exclude_if=lambda value: not value)
+    new_heads: bool = left_out(False)
 
 
 class TermSettings(Settings):
@@ -68,7 +68,7 @@ class StageSettings(Settings):
     terms: list[TermSettings]
     schedule: Schedule
     teacher_dropout: bool
-    metric_for_best_model: str | None = left_out_if_none()
+    metric_for_best_model: str | None = left_out()
 
 
 class PointSettings(Settings):
@@ -104,7 +104,7 @@ class SearchSettings(Settings):
     """
 
     points: list[PointSettings]
-    stages: list[list[StageSettings]] = Field(default=[], exclude_if=lambda stages: not stages)
+    stages: list[list[StageSettings]] = left_out([])
     seed: int
     metric_for_best_model: str
     version: int
@@ -123,8 +123,8 @@ class TeacherSettings(Settings):
     seed: int
     precision: str
     versions: list[int]
-    metric_for_best_model: str | None = left_out_if_none()
-    grid: SearchSettings | None = left_out_if_none()
+    metric_for_best_model: str | None = left_out()
+    grid: SearchSettings | None = left_out()
 
     def at(self, point: PointSettings) -> TeacherSettings:
         """Return the settings of the teacher at a point of its grid."""
@@ -158,7 +158,7 @@ class PublishedTeacherSettings(Settings):
     """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
 
     model: ModelSettings
-    head: Literal["published"] | None = left_out_if_none()
+    head: Literal["published"] | None = left_out()
 
     @property
     def has_masked_lm(self) -> bool:
@@ -192,15 +192,15 @@ class DistillationSettings(Settings):
     stages: list[StageSettings]
     precision: str
     versions: list[int]
-    parent: CorpusDistillationSettings | ModelSettings | None = left_out_if_none()
-    pooler_relu: bool = Field(default=False, exclude_if=lambda value: not value)
+    parent: CorpusDistillationSettings | ModelSettings | None = left_out()
+    pooler_relu: bool = left_out(False)
 
 
 class TaskDistillationSettings(DistillationSettings):
     """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one."""
 
     teacher: TeacherSettings | UnreadTeacherSettings
-    grid: SearchSettings | None = left_out_if_none()
+    grid: SearchSettings | None = left_out()
 
     def at(self, point: PointSettings) -> TaskDistillationSettings:
         """Return the settings of the student at a point of its grid."""
@@ -293,8 +293,8 @@ class TimingSettings(Settings):
 
     batch: int
     length: int
-    device: str | None = left_out_if_none()
-    values: Literal["batches"] | None = left_out_if_none()
+    device: str | None = left_out()
+    values: Literal["batches"] | None = left_out()
 
 
 class ProfileSettings(Settings):
@@ -316,7 +316,7 @@ class ProfileSettings(Settings):
     vocabulary: int
     batch: int
     length: int
-    further: list[TimingSettings] | None = left_out_if_none()
+    further: list[TimingSettings] | None = left_out()
     runs: int
     passes: int
     threads: int

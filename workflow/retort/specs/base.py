@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -74,10 +73,36 @@ OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
+def documented(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
+    """Return what the docstring of a model says before 'Args:', and field -> what 'Args:' says, also of its bases."""
+    fields, text = dict[str, str](), ""
+    for base in reversed(model.__mro__):
+        text, _, arguments = inspect.cleandoc(base.__doc__ or "").partition("\n\nArgs:\n")
+        found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", arguments, re.MULTILINE)
+        fields |= {name: re.sub(r"(?<!\.)\.$", "", " ".join(said.split())) for name, said in found}
+    return text, fields
+
+
 class Spec(BaseModel):
-    """A frozen model that rejects unknown keys, and numbers that are not finite."""
+    """A frozen model that rejects unknown keys, and numbers that are not finite.
+
+    The docstring of a model describes its fields; the JSON schemas, which editors show, take them from there.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON schema, with the descriptions of the docstring."""
+        reference = handler(schema)
+        found, (text, fields) = handler.resolve_ref_schema(reference), documented(cls)
+        found["description"] = text
+        for name, field in cls.model_fields.items():
+            if name in fields:
+                found["properties"][field.alias or name]["description"] = fields[name]
+        return reference
 
     @model_validator(mode="wrap")
     @classmethod
@@ -90,11 +115,11 @@ class Spec(BaseModel):
             items = error.errors(include_url=False)
             extra = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
             misspelt = {("missing", (nearest(item["loc"][0], keys),)) for item in extra}
-            details = [_detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
+            details = [detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
             raise ValidationError.from_exception_data(error.title, details) from None
 
 
-def _detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
+def detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
     """Return an error in the form that pydantic raises, below further keys; an unknown key suggests one of `keys`."""
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
@@ -102,16 +127,6 @@ def _detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...]
     elif error_type in CUSTOM:
         error_type = PydanticCustomError(error_type, "{text}", {"text": item["msg"]})
     return InitErrorDetails(type=error_type, loc=(*below, *item["loc"]), input=item["input"], ctx=item.get("ctx", {}))
-
-
-@contextmanager
-def below(*keys: str) -> Iterator[None]:
-    """Locate what pydantic finds wrong in the block below some keys."""
-    try:
-        yield
-    except ValidationError as error:
-        details = [_detail(item, below=keys) for item in error.errors(include_url=False)]
-        raise ValidationError.from_exception_data(error.title, details) from None
 
 
 def _check_distinct(values: list[Any]) -> list[Any]:
@@ -150,40 +165,16 @@ Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random gen
 BySeed = dict[Seed, Real]  # seed -> score
 
 
-@dataclass(frozen=True)
-class FieldsOf:
-    """An annotation of a mapping, for its JSON schema: the mapping changes some fields of a model.
-
-    Args:
-        model: the model.
-        beside: (key, description) of a text that must stand beside the fields, if there is one.
-    """
-
-    model: type[Spec]
-    beside: tuple[str, str] | None = None
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the schema of the model without required fields and defaults: fields left out are not changed."""
-        whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
-        fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
-        if self.beside is None:
-            return {"type": "object", "properties": fields, "additionalProperties": False}
-        fields[self.beside[0]] = {"type": "string", "description": self.beside[1]}
-        return {
-            "type": "object", "properties": fields, "required": [self.beside[0]], "additionalProperties": False
-        }  # fmt: skip
-
-
 # A deviation: what was chosen where a paper is silent, or where a study differs from it, and what it decides.
 
 
 class Deviation(Spec):
-    """One choice, in a sentence, with the settings or cells that it decides."""
+    """One choice, in a sentence, with the settings or cells that it decides.
 
-    of: Distinct[Text] = Field(
-        min_length=1,
-        description="settings as `retort show` names them, * for any text; or a table, or 'table1: a column or row'",
-    )
-    text: Text = Field(description="what was chosen, and why")
+    Args:
+        of: settings as `retort show` names them, * for any text; or a table, or 'table1: a column or row'.
+        text: what was chosen, and why.
+    """
+
+    of: Distinct[Text] = Field(min_length=1)
+    text: Text

@@ -27,7 +27,8 @@ from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.base import Relative, Settings, Spec, below
+from retort.specs.base import Relative, Settings, Spec
+from retort.specs.fields import below
 from retort.specs.loading import readable
 
 # Activations that are computed from others -> those that must be recorded in the model for that.

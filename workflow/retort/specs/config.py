@@ -23,16 +23,19 @@ BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
 class RunSources(Spec):
-    """What a run decided about its sources when it began, so that all of its jobs agree."""
+    """What a run decided about its sources when it began, so that all of its jobs agree.
 
-    folders: dict[str, bool] = Field(default={}, description="folder of data_dir or models_dir -> is it there?")
-    commits: dict[str, str] = Field(default={}, description="source -> its commit, where its file names none")
-    missing: dict[str, str] = Field(
-        default={}, description="what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why"
-    )
-    failed: dict[str, str] = Field(
-        default={}, description="results that jobs of this run failed to make -> the job's log, and why"
-    )
+    Args:
+        folders: folder of data_dir or models_dir -> is it there?
+        commits: source -> its commit, where its file names none.
+        missing: what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why.
+        failed: results that jobs of this run failed to make -> the job's log, and why.
+    """
+
+    folders: dict[str, bool] = {}
+    commits: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    failed: dict[str, str] = {}
 
     @property
     def failures(self) -> list[str]:
@@ -41,101 +44,83 @@ class RunSources(Spec):
 
 
 class Chosen(Spec):
-    """What a budget runs of a student or teacher: its tasks, and under how many seeds."""
+    """What a budget runs of a student or teacher: its tasks, and under how many seeds.
 
-    tasks: Distinct[Name] = Field(min_length=1, description="entries of workflow/tasks")
-    seeds: Whole = Field(ge=1, le=100, description="the first of its protocol, and the next numbers after these")
+    Args:
+        tasks: entries of workflow/tasks.
+        seeds: the first of its protocol, and the next numbers after these.
+    """
+
+    tasks: Distinct[Name] = Field(min_length=1)
+    seeds: Whole = Field(ge=1, le=100)
 
 
 class Budget(Spec):
-    """What runs for some hours; nothing else is trained."""
+    """What runs for some hours; nothing else is trained.
 
-    hours: Real = Field(gt=0, description="on one device")
-    runs: dict[Name, Chosen] = Field(default={}, description="student or teacher -> what is run of it")
-    left_out: dict[Name, Real] = Field(
-        default={}, description="student or teacher -> the hours that the tables would need of it beside the others"
-    )
+    Args:
+        hours: on one device.
+        runs: student or teacher -> what is run of it.
+        left_out: student or teacher -> the hours that the tables would need of it beside the others.
+    """
+
+    hours: Real = Field(gt=0)
+    runs: dict[Name, Chosen] = {}
+    left_out: dict[Name, Real] = {}
 
 
 class Config(Spec):
-    """The keys of config.yaml; unknown keys are rejected."""
+    """The keys of config.yaml; unknown keys are rejected.
 
-    papers: Distinct[Name] | None = Field(
-        default=None, description="null: those that the scale is for; []: none is run, all are shown as recorded"
-    )
-    scale: Name = Field(default="pocket", description="an entry of workflow/scales")
-    device: Literal["auto", "cpu"] = Field(
-        default="auto", description="auto: GPUs at the scales that are for them; cpu: none, whatever the scale"
-    )
-    precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
-        default="auto",
-        description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "
-        "tf32: float32, but matrix products of a GPU keep 10 bits of each factor",
-    )
-    study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
-    keep_weights: Flag = Field(default=False, description="keep the weights of every fine-tuned student")
-    keep_activations: Flag = Field(
-        default=False, description="keep what was recorded of teachers after a run that succeeded"
-    )
-    checkpoint_seconds: Real = Field(
-        default=20, gt=0, le=1_000_000, description="time between two checkpoints of a training"
-    )
-    dataloader_num_workers: Whole | None = Field(
-        default=None,
-        ge=0,
-        le=64,
-        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most 64, "
-        "because each takes memory, and a few keep up with a GPU",
-    )
-    students_together: Whole = Field(
-        default=4,
-        ge=1,
-        le=64,
-        description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
-    )
-    hours_together: Real | None = Field(
-        default=None,
-        gt=0,
-        description="hours on one device that a job of students side by side may be predicted to take; null: any",
-    )
-    hours_of_seeds: Real | None = Field(
-        default=None,
-        gt=0,
-        description="hours on one device that all seeds of a student on a task may be predicted to take; if they take "
-        "longer, several jobs share them; null: any",
-    )
-    data_dir: str | None = Field(
-        default=None, description="data sets in their original formats; a folder that is there wins over the hub"
-    )
-    models_dir: str | None = Field(
-        default=None, description="a folder a model; a folder that is there wins over the hub"
-    )
-    sample: Flag | Distinct[Name] = Field(
-        default=False,
-        description="tasks whose data may have fewer rows than they expect, true for all; every score says so",
-    )
-    budget: Budget | None = Field(
-        default=None, description="what runs of the tables, as `retort budget` writes it; null: everything"
-    )
-    cluster: str | None = Field(
-        default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
-    )
-    micro_batch: Whole | None = Field(
-        default=None,
-        ge=1,
-        description="rows of a batch that go through a device at once; null: all, or what fits a GPU",
-    )
-    run_sources: RunSources = Field(
-        default=RunSources(), description="the workflow hands this to its jobs; not for you"
-    )
-    companions: dict[str, Distinct[Name]] | None = Field(
-        default=None,
-        description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
-    )
-    seeds_divided: dict[Name, int] | None = Field(
-        default=None,
-        description="student -> number of jobs of its seeds; the workflow hands it to its jobs; not for you",
-    )
+    Args:
+        papers: null: those that the scale is for; []: none is run, all are shown as recorded.
+        scale: an entry of workflow/scales.
+        device: auto: GPUs at the scales that are for them; cpu: none, whatever the scale.
+        precision: auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; tf32: float32, but
+            matrix products of a GPU keep 10 bits of each factor.
+        study: the folder with papers/, tasks/, models/, ...
+        keep_weights: keep the weights of every fine-tuned student.
+        keep_activations: keep what was recorded of teachers after a run that succeeded.
+        checkpoint_seconds: time between two checkpoints of a training.
+        dataloader_num_workers: processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most
+            64, because each takes memory, and a few keep up with a GPU.
+        students_together: students of one teacher that a job distils side by side, at most; 1: each in a job of its
+            own.
+        hours_together: hours on one device that a job of students side by side may be predicted to take; null: any.
+        hours_of_seeds: hours on one device that all seeds of a student on a task may be predicted to take; if they take
+            longer, several jobs share them; null: any.
+        data_dir: data sets in their original formats; a folder that is there wins over the hub.
+        models_dir: a folder a model; a folder that is there wins over the hub.
+        sample: tasks whose data may have fewer rows than they expect, true for all; every score says so.
+        budget: what runs of the tables, as `retort budget` writes it; null: everything.
+        cluster: a file that says what a job can have, such as slurm/partitions.yaml; null: anything.
+        micro_batch: rows of a batch that go through a device at once; null: all, or what fits a GPU.
+        run_sources: the workflow hands this to its jobs; not for you.
+        companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
+        seeds_divided: student -> number of jobs of its seeds; the workflow hands it to its jobs; not for you.
+    """
+
+    papers: Distinct[Name] | None = None
+    scale: Name = "pocket"
+    device: Literal["auto", "cpu"] = "auto"
+    precision: Literal["auto", "float32", "tf32", "bfloat16"] = "auto"
+    study: str = Field(default="workflow", min_length=1)
+    keep_weights: Flag = False
+    keep_activations: Flag = False
+    checkpoint_seconds: Real = Field(default=20, gt=0, le=1_000_000)
+    dataloader_num_workers: Whole | None = Field(default=None, ge=0, le=64)
+    students_together: Whole = Field(default=4, ge=1, le=64)
+    hours_together: Real | None = Field(default=None, gt=0)
+    hours_of_seeds: Real | None = Field(default=None, gt=0)
+    data_dir: str | None = None
+    models_dir: str | None = None
+    sample: Flag | Distinct[Name] = False
+    budget: Budget | None = None
+    cluster: str | None = None
+    micro_batch: Whole | None = Field(default=None, ge=1)
+    run_sources: RunSources = RunSources()
+    companions: dict[str, Distinct[Name]] | None = None
+    seeds_divided: dict[Name, int] | None = None
     _file: str = PrivateAttr(default="config.yaml")
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)

@@ -16,36 +16,51 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)
 
 
 class Masking(Spec):
-    """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged."""
+    """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged.
 
-    probability: Real = Field(default=0.15, gt=0, lt=1, description="fraction of the tokens that are predicted")
+    Args:
+        probability: fraction of the tokens that are predicted.
+    """
+
+    probability: Real = Field(default=0.15, gt=0, lt=1)
 
 
 class Cleaning(Spec):
     """Which documents are dropped, and counted.
 
     Unicode, control characters and spaces are normalised in every text.
+
+    Args:
+        minimum: characters; shorter documents are dropped.
+        drop_duplicates: of equal documents of the component, the first is kept.
     """
 
-    minimum: Whole = Field(default=0, ge=0, description="characters; shorter documents are dropped")
-    drop_duplicates: Flag = Field(default=False, description="of equal documents of the component, the first is kept")
+    minimum: Whole = Field(default=0, ge=0)
+    drop_duplicates: Flag = False
 
 
 class Component(Spec):
-    """One component of a corpus: texts of one source in one language."""
+    """One component of a corpus: texts of one source in one language.
 
-    source: SourceName = Field(description="an entry of workflow/sources")
-    files: Distinct[Relative] = Field(
-        min_length=1, description="patterns inside the source; read in the order of names"
-    )
-    format: Annotated[Name, catalogue.registered("text format", catalogue.text_formats)] = Field(
-        description="how the texts stand in the files"
-    )
-    options: Options = Field(default={}, description="options of the format")
-    language: Language = Field(default="en", description="ISO code, as the source has it")
-    sample: Real = Field(default=1.0, gt=0, le=1, description="fraction of the documents that is read, drawn by a seed")
-    share: Real | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
-    cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
+    Args:
+        source: an entry of workflow/sources.
+        files: patterns inside the source; read in the order of names.
+        format: how the texts stand in the files.
+        options: options of the format.
+        language: ISO code, as the source has it.
+        sample: fraction of the documents that is read, drawn by a seed.
+        share: of the corpus's blocks.
+        cleaning: which documents are dropped.
+    """
+
+    source: SourceName
+    files: Distinct[Relative] = Field(min_length=1)
+    format: Annotated[Name, catalogue.registered("text format", catalogue.text_formats)]
+    options: Options = {}
+    language: Language = "en"
+    sample: Real = Field(default=1.0, gt=0, le=1)
+    share: Real | None = Field(default=None, gt=0, le=1)
+    cleaning: Cleaning = Cleaning()
 
     @model_validator(mode="after")
     def _options(self) -> Component:
@@ -57,9 +72,13 @@ CHARACTERS = 12  # fetched for each token: English has four or five, and cleanin
 
 
 class CorpusJobs(Spec):
-    """How the work is divided into jobs; this changes no block and is not in the settings."""
+    """How the work is divided into jobs; this changes no block and is not in the settings.
 
-    parts: Whole = Field(default=1, ge=1, le=10_000, description="jobs that clean and tokenise the texts")
+    Args:
+        parts: jobs that clean and tokenise the texts.
+    """
+
+    parts: Whole = Field(default=1, ge=1, le=10_000)
 
 
 class Corpus(Spec):
@@ -71,24 +90,28 @@ class Corpus(Spec):
     - with shares and without `blocks`: its `share` of as many blocks as the shares allow;
     - without shares and with `blocks`: in proportion to the size of its files raised to the power `smoothing`;
     - with neither: all of its blocks.
+
+    Args:
+        title: what it is, in one line.
+        components: the texts that it is mixed of.
+        packing: how documents fill blocks.
+        block: tokens a packed block holds.
+        blocks: in the whole corpus; of Parquet files on the hub, only a part is fetched then.
+        smoothing: 0.3 in Conneau et al. (2020), section 3.1.
+        masking: for masked language modelling.
+        version: raised when the same settings would give other numbers.
+        jobs: how the work is divided.
     """
 
-    title: Label = Field(description="what it is, in one line")
-    components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
-    packing: Annotated[Name, catalogue.registered("packing", catalogue.packers)] = Field(
-        default="continuous", description="how documents fill blocks"
-    )
-    block: Whole = Field(ge=8, le=512, description="tokens a packed block holds")
-    blocks: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=10_000_000_000,
-        description="in the whole corpus; of Parquet files on the hub, only a part is fetched then",
-    )
-    smoothing: Real = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
-    masking: Masking = Field(default=Masking(), description="for masked language modelling")
-    version: Version = Field(description="raised when the same settings would give other numbers")
-    jobs: CorpusJobs = Field(default=CorpusJobs(), description="how the work is divided")
+    title: Label
+    components: list[Component] = Field(min_length=1)
+    packing: Annotated[Name, catalogue.registered("packing", catalogue.packers)] = "continuous"
+    block: Whole = Field(ge=8, le=512)
+    blocks: Whole | None = Field(default=None, ge=1, le=10_000_000_000)
+    smoothing: Real = Field(default=1.0, gt=0, le=1)
+    masking: Masking = Masking()
+    version: Version
+    jobs: CorpusJobs = CorpusJobs()
 
     @model_validator(mode="after")
     def _shares(self) -> Corpus:

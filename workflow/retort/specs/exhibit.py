@@ -203,12 +203,18 @@ class Answers:
 
 
 class Exhibit(Answers, Spec):
-    """A table or figure of a paper: what every file of one says, and the answers that follow."""
+    """A table or figure of a paper: what every file of one says, and the answers that follow.
+
+    Args:
+        title: what it is, in one line.
+        question: what it answers, in one sentence.
+        caption: what stands below it: data, units, number of runs.
+    """
 
     kind: str
-    title: Label = Field(description="what it is, in one line")
-    question: Text = Field(description="what it answers, in one sentence")
-    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
+    title: Label
+    question: Text
+    caption: str = ""
 
 
 def exhibits_of(study: StudyNames, paper: str) -> dict[str, Exhibit]:

@@ -11,25 +11,29 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_v
 
 from retort.errors import RetortError, first_line
 from retort.registry import unknown
-from retort.specs.base import FieldsOf, Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
+from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
+from retort.specs.fields import FieldsOf, left_out
 from retort.specs.names import ModelName, Names, SourceName
 from retort.specs.source import InOnePlace
 from retort.specs.task_files import Columns
 
 
 class Architecture(Spec):
-    """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding."""
+    """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding.
 
-    layers: Whole = Field(gt=0, le=48, description="transformer layers")
-    heads: Whole = Field(gt=0, le=1024, description="attention heads of a layer")
-    hidden: Whole = Field(gt=0, le=65_536, description="width of the hidden states")
-    intermediate: Whole = Field(gt=0, le=1_000_000, description="width of the feed-forward networks")
-    embedding: Whole | None = Field(
-        default=None,
-        gt=0,
-        exclude_if=lambda width: width is None,  # so that the settings of models without it do not change
-        description="width of the token embeddings, where it is smaller than hidden; a projection stands between",
-    )
+    Args:
+        layers: transformer layers.
+        heads: attention heads of a layer.
+        hidden: width of the hidden states.
+        intermediate: width of the feed-forward networks.
+        embedding: width of the token embeddings, where it is smaller than hidden; a projection stands between.
+    """
+
+    layers: Whole = Field(gt=0, le=48)
+    heads: Whole = Field(gt=0, le=1024)
+    hidden: Whole = Field(gt=0, le=65_536)
+    intermediate: Whole = Field(gt=0, le=1_000_000)
+    embedding: Whole | None = left_out(gt=0)
 
     @model_validator(mode="after")
     def _divides(self) -> Architecture:
@@ -56,31 +60,44 @@ class Architecture(Spec):
 
 
 class TokensPerWord(Spec):
-    """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read."""
+    """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read.
 
-    value: Real = Field(gt=0, le=100, description="tokens divided by words, as spaces separate them")
-    origin: Text = Field(description="on which texts it was measured")
+    Args:
+        value: tokens divided by words, as spaces separate them.
+        origin: on which texts it was measured.
+    """
+
+    value: Real = Field(gt=0, le=100)
+    origin: Text
 
 
 class Model(Spec):
-    """A pre-trained model: one YAML file of workflow/models."""
+    """A pre-trained model: one YAML file of workflow/models.
+
+    Args:
+        title: what it is, in one line.
+        source: an entry of workflow/sources.
+        architecture: as in config.json, which is read if the source is your folder.
+        vocabulary: tokens in the vocabulary; as the architecture.
+        positions: the longest text that it takes, in tokens; as the architecture.
+        tokenizer: the model whose tokenizer it has, so that both read the same data; none: its own.
+        tokens_per_word: of its tokenizer, on English text.
+        masked_lm: its files hold the head of its pre-training, read as it is.
+        version: raised when the same settings would give other numbers.
+    """
 
     # a file may leave out what config.json says, see `described`
     model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
 
-    title: Label = Field(description="what it is, in one line")
-    source: SourceName = Field(description="an entry of workflow/sources")
-    architecture: Architecture = Field(description="as in config.json, which is read if the source is your folder")
-    vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary; as the architecture")
-    positions: Whole = Field(
-        default=512, gt=2, le=8192, description="the longest text that it takes, in tokens; as the architecture"
-    )
-    tokenizer: ModelName | None = Field(
-        default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
-    )
-    tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
-    masked_lm: Flag = Field(default=False, description="its files hold the head of its pre-training, read as it is")
-    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+    title: Label
+    source: SourceName
+    architecture: Architecture
+    vocabulary: Whole = Field(gt=0, le=10_000_000)
+    positions: Whole = Field(default=512, gt=2, le=8192)
+    tokenizer: ModelName | None = None
+    tokens_per_word: TokensPerWord | None = None
+    masked_lm: Flag = False
+    version: Version = 1
 
 
 def with_sizes(given: Any, models: Mapping[str, Model | None]) -> Any:
@@ -221,13 +238,17 @@ class MadeModel(Spec):
 
 
 class Made(Spec):
-    """All that is made for a source: files of rows, files of texts, a model."""
+    """All that is made for a source: files of rows, files of texts, a model.
+
+    Args:
+        version: raised when the same settings would make other files.
+    """
 
     seed: int
     rows: list[MadeRows] = []
     texts: list[MadeTexts] = []
     model: MadeModel | None = None
-    version: int = Field(default=1, description="raised when the same settings would make other files")
+    version: int = 1
 
 
 class MadeSource(InOnePlace, Spec):

@@ -21,23 +21,31 @@ from retort.specs.student import Teacher
 
 
 class Facts(Spec):
-    """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
+    """The sizes of one data set, and the scores of a model that always predicts the most frequent label.
 
-    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(
-        min_length=1, description="split -> rows"
-    )
-    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = Field(
-        default={}, description="metric -> per cent, on dev"
-    )
-    source: Text = Field(description="where the sizes are from")
+    Args:
+        sizes: split -> rows.
+        floors: metric -> per cent, on dev.
+        source: where the sizes are from.
+    """
+
+    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(min_length=1)
+    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = {}
+    source: Text
 
 
 class Cells(Spec):
-    """The cells where the given rows and columns of one table or figure meet, row by row."""
+    """The cells where the given rows and columns of one table or figure meet, row by row.
 
-    table: Name = Field(description="a table or figure of the paper")
-    rows: Distinct[Text] = Field(min_length=1, description="names of rows")
-    columns: Distinct[Text] = Field(min_length=1, description="names of columns")
+    Args:
+        table: a table or figure of the paper.
+        rows: names of rows.
+        columns: names of columns.
+    """
+
+    table: Name
+    rows: Distinct[Text] = Field(min_length=1)
+    columns: Distinct[Text] = Field(min_length=1)
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -52,58 +60,67 @@ def _as_printed(number: str) -> str:
 
 
 class Reading(Spec):
-    """Another way to read a claim: what it takes the claim to say, and what it compares in place of the claim's own."""
+    """Another way to read a claim: what it takes the claim to say, and what it compares in place of the claim's own.
 
-    says: Text = Field(description="how the claim is read, as a part of a sentence")
-    compare: Name = Field(default="", description="the comparison, if it is not the claim's")
-    number: Annotated[str, AfterValidator(_as_printed)] = Field(
-        default="", description="the number in the text, if it is not the claim's"
-    )
-    within: Real | None = Field(default=None, ge=0, le=1000, description="how far the number may be off")
-    cells: list[Cells] = Field(default=[], description="the cells, if they are not the claim's")
-    than: list[Cells] = Field(default=[], description="the cells that they are compared with, if not the claim's")
+    Args:
+        says: how the claim is read, as a part of a sentence.
+        compare: the comparison, if it is not the claim's.
+        number: the number in the text, if it is not the claim's.
+        within: how far the number may be off.
+        cells: the cells, if they are not the claim's.
+        than: the cells that they are compared with, if not the claim's.
+    """
+
+    says: Text
+    compare: Name = ""
+    number: Annotated[str, AfterValidator(_as_printed)] = ""
+    within: Real | None = Field(default=None, ge=0, le=1000)
+    cells: list[Cells] = []
+    than: list[Cells] = []
 
 
 class Statement(Spec):
-    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
+    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it.
 
-    says: Text = Field(description="the statement, in our words")
-    where: Text = Field(description="where in the paper it stands, such as a section")
-    contrary: str = Field(
-        default="", description="a study of ours: what was learnt if the numbers show that the statement is false"
-    )
-    compare: Name = Field(default="", description="the comparison that the cells are put to")
-    number: str = Field(default="", description="the number in the text, as printed")
-    within: Real | None = Field(
-        default=None, ge=0, le=1000, description="how far the number may be off; else its last digit"
-    )
-    cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
-    than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
-    other: str = Field(default="", description="the number that the paper gives elsewhere in its text")
-    why: str = Field(default="", description="what may explain a difference")
-    reading: str = Field(
-        default="", description="where the sentence has several readings: which one was taken, and why"
-    )
-    other_readings: dict[Name, Reading] = Field(
-        default={}, description="claims.yaml: name -> another reading; the audit lists those that the print contradicts"
-    )
-    test_alone: Flag = Field(
-        default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
-    )
-    undecided: str = Field(
-        default="", description="what would decide the statement, if neither the paper nor the study has numbers of it"
-    )
+    Args:
+        says: the statement, in our words.
+        where: where in the paper it stands, such as a section.
+        contrary: a study of ours: what was learnt if the numbers show that the statement is false.
+        compare: the comparison that the cells are put to.
+        number: the number in the text, as printed.
+        within: how far the number may be off; else its last digit.
+        cells: the cells of tables that the statement is about.
+        than: the cells that are compared with the others.
+        other: the number that the paper gives elsewhere in its text.
+        why: what may explain a difference.
+        reading: where the sentence has several readings: which one was taken, and why.
+        other_readings: claims.yaml: name -> another reading; the audit lists those that the print contradicts.
+        test_alone: the sentence is about test sets: our scores on dev cannot stand in for theirs.
+        undecided: what would decide the statement, if neither the paper nor the study has numbers of it.
+        but: audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it.
+        built: audit.yaml: 'differently' if other papers build the models of 'cells' in another way, though the settings
+            here are equal.
+        because: audit.yaml: in what they are built differently.
+    """
 
-    but: str = Field(
-        default="",
-        description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
-    )
-    built: Literal["", "differently"] = Field(
-        default="",
-        description="audit.yaml: 'differently' if other papers build the models of 'cells' in another way, though the "
-        "settings here are equal",
-    )
-    because: str = Field(default="", description="audit.yaml: in what they are built differently")
+    says: Text
+    where: Text
+    contrary: str = ""
+    compare: Name = ""
+    number: str = ""
+    within: Real | None = Field(default=None, ge=0, le=1000)
+    cells: list[Cells] = []
+    than: list[Cells] = []
+    other: str = ""
+    why: str = ""
+    reading: str = ""
+    other_readings: dict[Name, Reading] = {}
+    test_alone: Flag = False
+    undecided: str = ""
+
+    but: str = ""
+    built: Literal["", "differently"] = ""
+    because: str = ""
 
     @model_validator(mode="after")
     def _something(self) -> Statement:
@@ -146,10 +163,15 @@ Sample = Annotated[list[Annotated[Whole, Field(ge=0)]], Field(min_length=2, max_
 
 
 class Addition(Spec):
-    """Rows that a later run has added to a recorded run of the same scale."""
+    """Rows that a later run has added to a recorded run of the same scale.
 
-    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the later run")
-    rows: dict[Name, Distinct[Text]] = Field(min_length=1, description="table -> the rows that it added")
+    Args:
+        run: machine, commit, versions, precision and date of the later run.
+        rows: table -> the rows that it added.
+    """
+
+    run: dict[Text, Text]
+    rows: dict[Name, Distinct[Text]] = Field(min_length=1)
 
 
 class Recording(Spec):
@@ -158,39 +180,41 @@ class Recording(Spec):
     Of a printed paper, the file is named as the scale. Its numbers stand beside those of whoever runs this scale, and
     never among the published ones. Of a study of ours, it is named as the precision, and its numbers are the published
     ones of whoever runs the study in this precision.
+
+    Args:
+        run: machine, commit, versions, precision and date of the run.
+        replacements: what the scale put in place of what the papers print; {} for a study of ours.
+        runs: over how many runs a mean with a deviation is.
+        samples: task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was.
+        tables: table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as in
+            'published' of the table.
+        by_seed: table -> row -> column -> seed -> score; older recordings lack it.
+        added: rows of later runs, each with the run that they are from.
+        causes: claim -> the known cause of its outcome in this run, as a sentence; kept by `record`.
     """
 
-    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the run")
-    replacements: Settings = Field(
-        default={}, description="what the scale put in place of what the papers print; {} for a study of ours"
-    )
-    runs: Whole = Field(ge=1, description="over how many runs a mean with a deviation is")
-    samples: dict[Name, dict[Name, Sample]] | None = Field(
-        default=None,
-        description="task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was",
-    )
-    tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
-        min_length=1,
-        description="table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as "
-        "in 'published' of the table",
-    )
-    by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = Field(
-        default={}, description="table -> row -> column -> seed -> score; older recordings lack it"
-    )
-    added: list[Addition] = Field(default=[], description="rows of later runs, each with the run that they are from")
-    causes: dict[Name, Text] = Field(
-        default={}, description="claim -> the known cause of its outcome in this run, as a sentence; kept by `record`"
-    )
+    run: dict[Text, Text]
+    replacements: Settings = {}
+    runs: Whole = Field(ge=1)
+    samples: dict[Name, dict[Name, Sample]] | None = None
+    tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(min_length=1)
+    by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = {}
+    added: list[Addition] = []
+    causes: dict[Name, Text] = {}
 
 
 class Choice(Spec):
-    """An entry of a deviations.yaml: what was chosen where the paper is silent, or differs, and for which students."""
+    """An entry of a deviations.yaml: what was chosen where the paper is silent, or differs, and for which students.
 
-    students: Distinct[Text] = Field(
-        min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
-    )
-    excluded: list[Text] = Field(default=[], alias="except", description="names of students to leave out again")
-    texts: list[Deviation] = Field(min_length=1, description="what was chosen, and why")
+    Args:
+        students: names of students; * stands for any text, [0-9] for a digit.
+        excluded: names of students to leave out again.
+        texts: what was chosen, and why.
+    """
+
+    students: Distinct[Text] = Field(min_length=1)
+    excluded: list[Text] = Field(default=[], alias="except")
+    texts: list[Deviation] = Field(min_length=1)
 
     def concerns(self, student: str) -> bool:
         """Return whether the choice was made for a student, given by its short name."""
@@ -201,42 +225,63 @@ class Choice(Spec):
 
 
 class Paper(Judging):
-    """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
+    """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures.
 
-    title: Label = Field(description="what it is, in one line")
-    reference: Text = Field(description="authors, year, where it was published")
-    not_at: dict[Name, Text] = Field(default={}, description="scale at which nothing of the paper runs -> why")
-    ours: Flag = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
-    teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
-    tables: dict[Name, Any] = Field(
-        default={}, description="tables without a file of their own: name -> what the file would hold"
-    )
-    figures: dict[Name, Any] = Field(
-        default={}, description="figures without a file of their own: name -> what the file would hold"
-    )
-    protocols: dict[Name, Protocol] = Field(default={}, description="protocols beside those of workflow/protocols")
-    claims: dict[Name, Statement] = Field(default={}, description="claims beside those of claims.yaml, if it exists")
-    show: Distinct[Name] = Field(
-        default=[], description="tables and figures that the report begins with, in order; the others follow by name"
-    )
+    Args:
+        title: what it is, in one line.
+        reference: authors, year, where it was published.
+        not_at: scale at which nothing of the paper runs -> why.
+        ours: a study of ours: its published numbers are those of a recorded run.
+        teachers: name -> teacher.
+        tables: tables without a file of their own: name -> what the file would hold.
+        figures: figures without a file of their own: name -> what the file would hold.
+        protocols: protocols beside those of workflow/protocols.
+        claims: claims beside those of claims.yaml, if it exists.
+        show: tables and figures that the report begins with, in order; the others follow by name.
+    """
+
+    title: Label
+    reference: Text
+    not_at: dict[Name, Text] = {}
+    ours: Flag = False
+    teachers: dict[Name, Teacher] = {}
+    tables: dict[Name, Any] = {}
+    figures: dict[Name, Any] = {}
+    protocols: dict[Name, Protocol] = {}
+    claims: dict[Name, Statement] = {}
+    show: Distinct[Name] = []
 
 
 # --- the table across papers
 
 
 class Compared(Spec):
-    """Rows of one table, each compared with the same row of it."""
+    """Rows of one table, each compared with the same row of it.
 
-    paper: PaperName = Field(description="a folder of workflow/papers")
-    table: Name = Field(description="one of its tables of scores")
-    about: Label = Field(description="what its students share and are compared with, in a few words")
-    over: Distinct[Text] = Field(min_length=1, description="the columns whose mean is compared")
-    baseline: Text = Field(description="the row that the others are compared with")
-    rows: dict[Label, Text] = Field(min_length=1, description="row of the table across papers -> row of this table")
+    Args:
+        paper: a folder of workflow/papers.
+        table: one of its tables of scores.
+        about: what its students share and are compared with, in a few words.
+        over: the columns whose mean is compared.
+        baseline: the row that the others are compared with.
+        rows: row of the table across papers -> row of this table.
+    """
+
+    paper: PaperName
+    table: Name
+    about: Label
+    over: Distinct[Text] = Field(min_length=1)
+    baseline: Text
+    rows: dict[Label, Text] = Field(min_length=1)
 
 
 class Across(Spec):
-    """One question, and the rows of each paper that answer it."""
+    """One question, and the rows of each paper that answer it.
 
-    title: Label = Field(description="what is varied, and against what")
-    compared: list[Compared] = Field(min_length=1, description="from left to right")
+    Args:
+        title: what is varied, and against what.
+        compared: from left to right.
+    """
+
+    title: Label
+    compared: list[Compared] = Field(min_length=1)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from retort.specs.base import Label, Name, Spec, Text
 
@@ -281,18 +281,27 @@ def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> 
 
 
 class Measure(Spec):
-    """What a number measures; the column of the cell, its row, or the two together give these fields."""
+    """What a number measures; the column of the cell, its row, or the two together give these fields.
 
-    task: Name = Field(default="", description="an entry of workflow/tasks")
-    subset: Name = Field(default="", description="a subset of the task that is scored by itself: a language, matched")
-    timing: Name = Field(default="", description="how a time is measured: batch-16 or another number, cpu, gpu")
-    metric: str = Field(
-        default="", description="what is measured: a metric of the task, or parameters, latency, ... of the model"
-    )
-    split: Literal["", "dev", "test"] = Field(default="", description="which split; else the table's")
-    tasks: dict[Name, Text] = Field(default={}, description="task -> metric: a printed mean over tasks not shown here")
-    printed: str = Field(default="", description="the paper's own word for the metric")
-    because: str = Field(default="", description="why the metric is not what that word means")
+    Args:
+        task: an entry of workflow/tasks.
+        subset: a subset of the task that is scored by itself: a language, matched.
+        timing: how a time is measured: batch-16 or another number, cpu, gpu.
+        metric: what is measured: a metric of the task, or parameters, latency, ... of the model.
+        split: which split; else the table's.
+        tasks: task -> metric: a printed mean over tasks not shown here.
+        printed: the paper's own word for the metric.
+        because: why the metric is not what that word means.
+    """
+
+    task: Name = ""
+    subset: Name = ""
+    timing: Name = ""
+    metric: str = ""
+    split: Literal["", "dev", "test"] = ""
+    tasks: dict[Name, Text] = {}
+    printed: str = ""
+    because: str = ""
 
     @model_validator(mode="after")
     def _explained(self) -> Measure:
@@ -310,10 +319,15 @@ class Measure(Spec):
 
 
 class Heading(Spec):
-    """A column: its label, and the heading above it that spans several columns."""
+    """A column: its label, and the heading above it that spans several columns.
 
-    label: Label = Field(description="as printed")
-    heading: str = Field(default="", description="what stands above the label, over one column or several")
+    Args:
+        label: as printed.
+        heading: what stands above the label, over one column or several.
+    """
+
+    label: Label
+    heading: str = ""
 
     @property
     def name(self) -> str:
@@ -322,10 +336,15 @@ class Heading(Spec):
 
 
 class TextRow(Spec):
-    """A printed row; its label may have several levels split by ' / ', one for each heading of the stub."""
+    """A printed row; its label may have several levels split by ' / ', one for each heading of the stub.
 
-    label: Label = Field(description="as printed")
-    group: str = Field(default="", description="the heading or row under which the label stands")
+    Args:
+        label: as printed.
+        group: the heading or row under which the label stands.
+    """
+
+    label: Label
+    group: str = ""
 
 
 def row_names(rows: Iterable[TextRow]) -> list[str]:

@@ -9,21 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from retort.registry import unknown
-from retort.specs.base import (
-    Distinct,
-    FieldsOf,
-    Flag,
-    Label,
-    Name,
-    Real,
-    Seed,
-    Settings,
-    Spec,
-    Text,
-    Version,
-    Whole,
-    below,
-)
+from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
+from retort.specs.fields import FieldsOf, below, left_out
 from retort.specs.names import TaskName, entry_of
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
@@ -41,59 +28,47 @@ def steps_per_epoch(rows: int, batch_size: int) -> int:
 
 
 class Schedule(Spec):
-    """The hyperparameters of one training run; a change to any field makes it a different run."""
+    """The hyperparameters of one training run; a change to any field makes it a different run.
 
-    steps: Steps | None = Field(
-        default=None, exclude_if=lambda steps: steps is None, description="optimiser steps; give these or epochs"
-    )
-    epochs: Epochs | None = Field(
-        default=None,
-        exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
-        description="instead of steps: passes over rows or blocks",
-    )
-    batch_size: BatchSize = Field(description="rows a step, at most")
-    learning_rate: LearningRate = Field(description="at its peak; below 1e-9, weights of a usual size never change")
-    warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
-    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = Field(
-        default="linear",
-        exclude_if=lambda value: value == "linear",  # so that settings without it do not change
-        description="the learning rate after warm-up: falls to zero at the end, or stays",
-    )
-    decay_steps: Steps | None = Field(
-        default=None,
-        exclude_if=lambda steps: steps is None,
-        description="the steps after which a falling rate would be zero, instead of those of the training; not fewer",
-    )
-    load_best_model_at_end: Flag = Field(
-        default=False,
-        exclude_if=lambda value: not value,
-        description="score the model on the validation split after each epoch, and keep the best weights; for tasks",
-    )
-    weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
-    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
-    epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1, description="of Adam")
-    max_grad_norm: Real = Field(
-        default=1.0, ge=0, le=1_000_000, description="largest norm of the gradient; 0 leaves it alone"
-    )
-    freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
-    dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
-    group_by_length: Flag = Field(
-        default=True,
-        description="batches of rows of like length, which need less padding; false: of random rows, for losses that "
-        "compare the examples of a batch with each other; for tasks",
-    )
-    max_length: Whole | None = Field(
-        default=None,
-        gt=2,
-        le=512,
-        exclude_if=lambda length: length is None,  # so that settings without it do not change
-        description="tokens of a training row, instead of the task's where it is shorter; for single texts",
-    )
-    pad_to_max_length: Flag = Field(
-        default=False,
-        exclude_if=lambda value: not value,
-        description="pad every row to the maximum length, and not to the longest row of its batch; for tasks",
-    )
+    Args:
+        steps: optimiser steps; give these or epochs.
+        epochs: instead of steps: passes over rows or blocks.
+        batch_size: rows a step, at most.
+        learning_rate: at its peak; below 1e-9, weights of a usual size never change.
+        warmup_ratio: fraction of the steps with a rising rate.
+        lr_scheduler_type: the learning rate after warm-up: falls to zero at the end, or stays.
+        decay_steps: the steps after which a falling rate would be zero, instead of those of the training; not fewer.
+        load_best_model_at_end: score the model on the validation split after each epoch, and keep the best weights; for
+            tasks.
+        weight_decay: of AdamW.
+        betas: of Adam.
+        epsilon: of Adam.
+        max_grad_norm: largest norm of the gradient; 0 leaves it alone.
+        freeze: weights that are not trained.
+        dropout: instead of the model's own, while training.
+        group_by_length: batches of rows of like length, which need less padding; false: of random rows, for losses that
+            compare the examples of a batch with each other; for tasks.
+        max_length: tokens of a training row, instead of the task's where it is shorter; for single texts.
+        pad_to_max_length: pad every row to the maximum length, and not to the longest row of its batch; for tasks.
+    """
+
+    steps: Steps | None = left_out()
+    epochs: Epochs | None = left_out()  # a schedule has steps or epochs, and shows the one that it has
+    batch_size: BatchSize
+    learning_rate: LearningRate
+    warmup_ratio: Real = Field(default=0.1, ge=0, lt=1)
+    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = left_out("linear")
+    decay_steps: Steps | None = left_out()
+    load_best_model_at_end: Flag = left_out(False)
+    weight_decay: Real = Field(default=0.01, ge=0, le=1)
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
+    epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1)
+    max_grad_norm: Real = Field(default=1.0, ge=0, le=1_000_000)
+    freeze: Distinct[Literal["embeddings", "encoder"]] = []
+    dropout: Real | None = Field(default=None, ge=0, lt=1)
+    group_by_length: Flag = True
+    max_length: Whole | None = left_out(gt=2, le=512)
+    pad_to_max_length: Flag = left_out(False)
 
     @model_validator(mode="after")
     def _length(self) -> Schedule:
@@ -147,15 +122,21 @@ class Grid(Spec):
 
     An axis is a field of the schedule. In a student's own grid it may be any setting of its stages, by dotted key, such
     as `stages.1.terms.2.options.temperature`; stages and terms count from 1.
+
+    Args:
+        learning_rate: values that are tried.
+        batch_size: values that are tried.
+        epochs: values that are tried.
+        seed: of the trials.
     """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[Distinct[Any], Field(min_length=1)]]
 
-    learning_rate: Distinct[LearningRate] = Field(default=[], min_length=1, description="values that are tried")
-    batch_size: Distinct[BatchSize] = Field(default=[], min_length=1, description="values that are tried")
-    epochs: Distinct[Epochs] = Field(default=[], min_length=1, description="values that are tried")
-    seed: Seed = Field(default=1, description="of the trials")
+    learning_rate: Distinct[LearningRate] = Field(default=[], min_length=1)
+    batch_size: Distinct[BatchSize] = Field(default=[], min_length=1)
+    epochs: Distinct[Epochs] = Field(default=[], min_length=1)
+    seed: Seed = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -186,24 +167,28 @@ class Grid(Spec):
 
 
 class Protocol(Spec):
-    """A training protocol: one YAML file of workflow/protocols."""
+    """A training protocol: one YAML file of workflow/protocols.
 
-    title: Label = Field(description="what it is, in one line")
-    schedule: Schedule = Field(description="of one training run")
-    tasks: dict[Annotated[Name, entry_of("task", "tasks", "corpora")], ScheduleChanges] = Field(
-        default={}, description="fields of the schedule that a task changes"
-    )
-    grid: Grid | None = Field(
-        default=None,
-        description="settings that are tried on each task: when a teacher or a task-agnostic student is fine-tuned, or "
-        "a task-specific student is distilled; left out: the schedule as it is",
-    )
-    grids: dict[TaskName, Grid] = Field(default={}, description="instead of the grid on a task")
-    metric_for_best_model: dict[TaskName, Text] = Field(
-        default={}, description="task -> the metric by which a point of the grid is chosen; else the task's own"
-    )
-    seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
-    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+    Args:
+        title: what it is, in one line.
+        schedule: of one training run.
+        tasks: fields of the schedule that a task changes.
+        grid: settings that are tried on each task: when a teacher or a task-agnostic student is fine-tuned, or a
+            task-specific student is distilled; left out: the schedule as it is.
+        grids: instead of the grid on a task.
+        metric_for_best_model: task -> the metric by which a point of the grid is chosen; else the task's own.
+        seeds: one run each.
+        version: raised when the same settings would give other numbers.
+    """
+
+    title: Label
+    schedule: Schedule
+    tasks: dict[Annotated[Name, entry_of("task", "tasks", "corpora")], ScheduleChanges] = {}
+    grid: Grid | None = None
+    grids: dict[TaskName, Grid] = {}
+    metric_for_best_model: dict[TaskName, Text] = {}
+    seeds: Distinct[Seed] = Field(min_length=1)
+    version: Version = 1
 
     @model_validator(mode="after")
     def _possible(self) -> Protocol:

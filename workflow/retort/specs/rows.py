@@ -18,10 +18,15 @@ from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Head
 
 
 class Points(Spec):
-    """A number of points, and why it is this number."""
+    """A number of points, and why it is this number.
 
-    points: Real = Field(gt=0, le=100, description="scores are times 100")
-    because: Text = Field(description="why this number")
+    Args:
+        points: scores are times 100.
+        because: why this number.
+    """
+
+    points: Real = Field(gt=0, le=100)
+    because: Text
 
 
 ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
@@ -33,13 +38,14 @@ ASSUMED_FREEDOM = 4
 
 
 class Judging(Spec):
-    """The key of a paper, a table or a column that verdicts on scores use."""
+    """The key of a paper, a table or a column that verdicts on scores use.
 
-    assumed_std: Points | None = Field(
-        default=None,
-        description="the standard deviation over runs where no cell of the column has one; beside those it counts as "
-        "one more; else the one of the table, then of the paper, 0.6",
-    )
+    Args:
+        assumed_std: the standard deviation over runs where no cell of the column has one; beside those it counts as one
+            more; else the one of the table, then of the paper, 0.6.
+    """
+
+    assumed_std: Points | None = None
 
 
 def assumed_std_of(levels: Iterable[Judging]) -> Points:
@@ -48,12 +54,19 @@ def assumed_std_of(levels: Iterable[Judging]) -> Points:
 
 
 class Column(Judging, Measure, Heading):
-    """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
+    """A column: one task and one metric, or a number computed from other columns; the metric is always explicit.
 
-    average: Flag = Field(default=False, description="counts in the row's average")
-    mean_of: Distinct[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
-    change_from: str = Field(default="", description="the column from which the column before it is a change, in %")
-    variant: Name = Field(default="", description="joined by a dash to the name of the row's student")
+    Args:
+        average: counts in the row's average.
+        mean_of: the columns of this table whose mean the paper prints.
+        change_from: the column from which the column before it is a change, in %.
+        variant: joined by a dash to the name of the row's student.
+    """
+
+    average: Flag = False
+    mean_of: Distinct[Text] = []
+    change_from: str = ""
+    variant: Name = ""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Column:
@@ -79,29 +92,28 @@ NamedColumns = Annotated[Columns, BeforeValidator(_named, json_schema_input_type
 
 
 class Row(Measure, TextRow):
-    """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
+    """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere.
 
-    student: StudentName = Field(default="", description="the student or teacher that is run")
-    students: dict[Name, StudentName] = Field(
-        default={}, description="a column's variant -> the student or teacher that is run; none in the other columns"
-    )
-    best_of: Distinct[StudentName] = Field(
-        default=[],
-        description="further students: each column shows the one of them and of `student` whose mean on dev is best",
-    )
-    planned: StudentName = Field(
-        default="", description="the name that the row's student will have; nothing is run yet"
-    )
-    quoted: str = Field(
-        default="", description="whose number it is, as the paper cites it; with a student, ours stands beside it"
-    )
-    model: Name = Field(default="", description="one name for what a quoted row shows, in whatever table")
-    differs: Label | Literal[""] = Field(
-        default="",
-        description="in what the student that is run is not what the row prints, such as: without augmentation; its "
-        "cells then get no verdict",
-    )
-    baseline: Flag = Field(default=False, description="no distillation objective: left out of the paired tests")
+    Args:
+        student: the student or teacher that is run.
+        students: a column's variant -> the student or teacher that is run; none in the other columns.
+        best_of: further students: each column shows the one of them and of `student` whose mean on dev is best.
+        planned: the name that the row's student will have; nothing is run yet.
+        quoted: whose number it is, as the paper cites it; with a student, ours stands beside it.
+        model: one name for what a quoted row shows, in whatever table.
+        differs: in what the student that is run is not what the row prints, such as: without augmentation; its cells
+            then get no verdict.
+        baseline: no distillation objective: left out of the paired tests.
+    """
+
+    student: StudentName = ""
+    students: dict[Name, StudentName] = {}
+    best_of: Distinct[StudentName] = []
+    planned: StudentName = ""
+    quoted: str = ""
+    model: Name = ""
+    differs: Label | Literal[""] = ""
+    baseline: Flag = False
 
     @model_validator(mode="after")
     def _one_state(self) -> Row:

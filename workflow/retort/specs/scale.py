@@ -12,34 +12,38 @@ from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
 class Replacements(Spec):
-    """A scaled study: replacements for what the papers print, so that every type of table runs on one machine."""
+    """A scaled study: replacements for what the papers print, so that every type of table runs on one machine.
 
-    model: ModelName = Field(description="instead of every teacher's; architectures and layers shrink in proportion")
-    corpus: CorpusName = Field(description="instead of every corpus")
-    distillation: ScheduleChanges = Field(
-        description="fields of the schedule of stages on a corpus; a stage whose printed learning rate or length "
-        "differs from its protocol's keeps the proportion"
-    )
-    training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
-    finetuning: ScheduleChanges = Field(
-        default={}, description="fields of `training` that differ for students without a stage on a task"
-    )
-    teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
-    training_of: dict[PaperName, ScheduleChanges] = Field(
-        default={}, description="paper -> fields of `training` that differ in the stages of its students"
-    )
-    training_on: dict[TaskName, ScheduleChanges] = Field(
-        default={}, description="task -> fields of `training` that differ"
-    )
-    teaching_on: dict[TaskName, ScheduleChanges] = Field(
-        default={}, description="task -> fields of `teaching` that differ"
-    )
-    grid: Grid = Field(description="instead of every protocol's")
-    seeds: Whole = Field(ge=1, description="of every student, counted from 1, also where a paper has one run")
-    tasks: Distinct[TaskName] = Field(min_length=1, description="no other task is run")
-    tasks_of: dict[PaperName, Distinct[TaskName]] = Field(
-        default={}, description="paper -> its tasks, instead of `tasks`"
-    )
+    Args:
+        model: instead of every teacher's; architectures and layers shrink in proportion.
+        corpus: instead of every corpus.
+        distillation: fields of the schedule of stages on a corpus; a stage whose printed learning rate or length
+            differs from its protocol's keeps the proportion.
+        training: fields of the schedules of stages on a task and of fine-tuning.
+        finetuning: fields of `training` that differ for students without a stage on a task.
+        teaching: fields of the schedules by which teachers are fine-tuned.
+        training_of: paper -> fields of `training` that differ in the stages of its students.
+        training_on: task -> fields of `training` that differ.
+        teaching_on: task -> fields of `teaching` that differ.
+        grid: instead of every protocol's.
+        seeds: of every student, counted from 1, also where a paper has one run.
+        tasks: no other task is run.
+        tasks_of: paper -> its tasks, instead of `tasks`.
+    """
+
+    model: ModelName
+    corpus: CorpusName
+    distillation: ScheduleChanges
+    training: ScheduleChanges
+    finetuning: ScheduleChanges = {}
+    teaching: ScheduleChanges
+    training_of: dict[PaperName, ScheduleChanges] = {}
+    training_on: dict[TaskName, ScheduleChanges] = {}
+    teaching_on: dict[TaskName, ScheduleChanges] = {}
+    grid: Grid
+    seeds: Whole = Field(ge=1)
+    tasks: Distinct[TaskName] = Field(min_length=1)
+    tasks_of: dict[PaperName, Distinct[TaskName]] = {}
 
     @field_validator("distillation", "training", "teaching")
     @classmethod
@@ -75,32 +79,49 @@ class Replacements(Spec):
 
 
 class MadeRows(Spec):
-    """How many rows the made data sets have."""
+    """How many rows the made data sets have.
 
-    train: Whole = Field(ge=8, le=10_000, description="of a training split")
-    others: Whole = Field(ge=4, le=10_000, description="of any other split, or of each subset of it")
+    Args:
+        train: of a training split.
+        others: of any other split, or of each subset of it.
+    """
+
+    train: Whole = Field(ge=8, le=10_000)
+    others: Whole = Field(ge=4, le=10_000)
 
 
 class Miniature(Spec):
-    """A study in miniature: every job of the printed papers, with narrow models and few steps, on made data."""
+    """A study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
 
-    seed: Seed = Field(description="of the made texts, labels and weights")
-    vocabulary: Whole = Field(ge=512, le=50_000, description="tokens of every tokenizer")
-    shorter: Whole = Field(ge=1, le=16, description="how many times shorter texts and blocks are")
-    rows: MadeRows = Field(description="of the made data sets")
-    blocks: Whole = Field(ge=4, description="of every corpus")
-    steps: Whole = Field(ge=1, description="of every training")
-    learning_rate_factor: Real = Field(
-        default=1.0, ge=1, le=1000, description="times the printed learning rates, so that few steps change scores"
-    )
-    batch_size: Whole = Field(ge=2, description="of every training")
-    points: Whole = Field(ge=1, description="of every grid, at most")
-    seeds: Whole = Field(ge=1, description="of every student, at most")
-    seeds_compared: Whole = Field(default=2, ge=2, description="of students whose rows paired tests compare, at most")
-    passes: Whole = Field(ge=1, description="of a model that is timed, in each run")
-    families: dict[Literal["roberta", "xlm-roberta", "distilbert"], Distinct[Name]] = Field(
-        default={}, description="family -> its models; all others are of BERT's"
-    )
+    Args:
+        seed: of the made texts, labels and weights.
+        vocabulary: tokens of every tokenizer.
+        shorter: how many times shorter texts and blocks are.
+        rows: of the made data sets.
+        blocks: of every corpus.
+        steps: of every training.
+        learning_rate_factor: times the printed learning rates, so that few steps change scores.
+        batch_size: of every training.
+        points: of every grid, at most.
+        seeds: of every student, at most.
+        seeds_compared: of students whose rows paired tests compare, at most.
+        passes: of a model that is timed, in each run.
+        families: family -> its models; all others are of BERT's.
+    """
+
+    seed: Seed
+    vocabulary: Whole = Field(ge=512, le=50_000)
+    shorter: Whole = Field(ge=1, le=16)
+    rows: MadeRows
+    blocks: Whole = Field(ge=4)
+    steps: Whole = Field(ge=1)
+    learning_rate_factor: Real = Field(default=1.0, ge=1, le=1000)
+    batch_size: Whole = Field(ge=2)
+    points: Whole = Field(ge=1)
+    seeds: Whole = Field(ge=1)
+    seeds_compared: Whole = Field(default=2, ge=2)
+    passes: Whole = Field(ge=1)
+    families: dict[Literal["roberta", "xlm-roberta", "distilbert"], Distinct[Name]] = {}
 
     def family(self, model: str) -> str:
         """Return the family of a model, as transformers names it."""
@@ -108,34 +129,32 @@ class Miniature(Spec):
 
 
 class Scale(Spec):
-    """A scale: one YAML file of workflow/scales."""
+    """A scale: one YAML file of workflow/scales.
 
-    title: Label = Field(description="what it is, in one line")
-    papers: Literal["ours", "printed"] = Field(
-        default="printed", description="studies of ours run at every scale, the papers' own students where it says so"
-    )
-    replacements: Replacements | None = Field(
-        default=None, description="how the papers' students are made smaller; left out: they run as printed"
-    )
-    miniature: Miniature | None = Field(
-        default=None, description="how everything is made as small as it can be; its scores mean nothing"
-    )
-    longer_than: Name | Literal[""] = Field(
-        default="",
-        description="a scale with the same settings and fewer steps, whose decided claims this one runs again",
-    )
-    gpus: Whole = Field(default=1, ge=0, le=1, description="GPUs that a training asks for; 0: it runs on the CPU")
-    judged: Flag = Field(default=True, description="scores are held against the printed ones")
-    claims: Flag = Field(default=True, description="claims are judged on its scores; else these get a mark")
-    submissions: Flag = Field(
-        default=False,
-        description="tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores",
-    )
-    stores_activations: Flag = Field(
-        default=False,
-        description="what students read of a teacher on a task is stored once and then read by all of them, which "
-        "saves time on a CPU but takes gigabytes even for a small teacher; else the teacher runs beside each student",
-    )
+    Args:
+        title: what it is, in one line.
+        papers: studies of ours run at every scale, the papers' own students where it says so.
+        replacements: how the papers' students are made smaller; left out: they run as printed.
+        miniature: how everything is made as small as it can be; its scores mean nothing.
+        longer_than: a scale with the same settings and fewer steps, whose decided claims this one runs again.
+        gpus: GPUs that a training asks for; 0: it runs on the CPU.
+        judged: scores are held against the printed ones.
+        claims: claims are judged on its scores; else these get a mark.
+        submissions: tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores.
+        stores_activations: what students read of a teacher on a task is stored once and then read by all of them, which
+            saves time on a CPU but takes gigabytes even for a small teacher; else the teacher runs beside each student.
+    """
+
+    title: Label
+    papers: Literal["ours", "printed"] = "printed"
+    replacements: Replacements | None = None
+    miniature: Miniature | None = None
+    longer_than: Name | Literal[""] = ""
+    gpus: Whole = Field(default=1, ge=0, le=1)
+    judged: Flag = True
+    claims: Flag = True
+    submissions: Flag = False
+    stores_activations: Flag = False
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:

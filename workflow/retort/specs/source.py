@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 from retort.registry import nearest
 from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
 from retort.specs.config import Config
+from retort.specs.fields import left_out
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
@@ -34,25 +35,37 @@ class InOnePlace:
 
 
 class Package(Spec):
-    """The archive of a package, and the folder in it that is kept, as data: nothing of it is built or installed."""
+    """The archive of a package, and the folder in it that is kept, as data: nothing of it is built or installed.
 
-    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
-        description="its name in the index"
-    )
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.]*$")] = Field(description="exact")
-    distribution: Literal["wheel", "sdist"] = Field(description="which of its archives")
-    sha256: Sha256 = Field(description="of the archive")
-    folder: Relative = Field(description="the folder inside the archive that is kept")
-    inner: Relative | None = Field(default=None, description="a .tar.gz inside the archive that holds the folder")
+    Args:
+        package: its name in the index.
+        version: exact.
+        distribution: which of its archives.
+        sha256: of the archive.
+        folder: the folder inside the archive that is kept.
+        inner: a .tar.gz inside the archive that holds the folder.
+    """
+
+    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.]*$")]
+    distribution: Literal["wheel", "sdist"]
+    sha256: Sha256
+    folder: Relative
+    inner: Relative | None = None
 
 
 class PackageSource(InOnePlace, Package):
-    """A package of the package index, with its title and licence."""
+    """A package of the package index, with its title and licence.
+
+    Args:
+        title: what it is, in one line.
+        licence: of the data.
+    """
 
     where: ClassVar[str] = "package"
 
-    title: Label = Field(description="what it is, in one line")
-    licence: Text = Field(description="of the data")
+    title: Label
+    licence: Text
 
     @property
     def fetched(self) -> Package:
@@ -65,18 +78,27 @@ class PackageSource(InOnePlace, Package):
 
 
 class Folder(Spec):
-    """A folder of the user; its path is relative to the working directory."""
+    """A folder of the user; its path is relative to the working directory.
 
-    path: Label = Field(description="relative to the working directory")
+    Args:
+        path: relative to the working directory.
+    """
+
+    path: Label
 
 
 class FolderSource(InOnePlace, Folder):
-    """A folder of the user, with its title and licence."""
+    """A folder of the user, with its title and licence.
+
+    Args:
+        title: what it is, in one line.
+        licence: of the data.
+    """
 
     where: ClassVar[str] = "folder"
 
-    title: Label = Field(description="what it is, in one line")
-    licence: Text = Field(default="as the owner of the folder says", description="of the data")
+    title: Label
+    licence: Text = "as the owner of the folder says"
 
     @property
     def fetched(self) -> Folder:
@@ -89,21 +111,31 @@ class FolderSource(InOnePlace, Folder):
 
 
 class HubFiles(Spec):
-    """Files of a repository of the Hugging Face hub at one commit."""
+    """Files of a repository of the Hugging Face hub at one commit.
 
-    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")] = Field(
-        description="owner/name"
-    )
-    repo_type: Literal["dataset", "model"] = Field(description="what the repository holds")
-    commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
-    files: Distinct[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
+    Args:
+        repository: owner/name.
+        repo_type: what the repository holds.
+        commit: none until `retort pin` has written one.
+        files: patterns of the files that are fetched.
+    """
+
+    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")]
+    repo_type: Literal["dataset", "model"]
+    commit: Commit | None = None
+    files: Distinct[Relative] = Field(min_length=1)
 
 
 class Hub(HubFiles):
-    """Files of the hub, with the branch and the origin of their commit."""
+    """Files of the hub, with the branch and the origin of their commit.
 
-    branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
-    found: Text | None = Field(default=None, description="where the commit was read")
+    Args:
+        branch: what `retort pin` asks the hub for.
+        found: where the commit was read.
+    """
+
+    branch: Text = "main"
+    found: Text | None = None
 
     @model_validator(mode="after")
     def _found(self) -> Hub:
@@ -113,38 +145,57 @@ class Hub(HubFiles):
 
 
 class Size(Spec):
-    """The size of a source's texts, from which costs are predicted before the texts are read."""
+    """The size of a source's texts, from which costs are predicted before the texts are read.
 
-    words: Whole = Field(gt=0, le=10**15, description="as spaces separate them")
-    origin: Text = Field(description="who counted them, or how the number was computed")
+    Args:
+        words: as spaces separate them.
+        origin: who counted them, or how the number was computed.
+    """
+
+    words: Whole = Field(gt=0, le=10**15)
+    origin: Text
 
 
 class FirstRows(Spec):
-    """The first rows of Parquet files, until their texts have so many characters."""
+    """The first rows of Parquet files, until their texts have so many characters.
 
-    files: list[Relative] = Field(min_length=1, description="patterns of the files, read in the order of their names")
-    column: Text = Field(description="that holds the texts")
-    characters: Whole = Field(gt=0, description="after which reading stops")
+    Args:
+        files: patterns of the files, read in the order of their names.
+        column: that holds the texts.
+        characters: after which reading stops.
+    """
+
+    files: list[Relative] = Field(min_length=1)
+    column: Text
+    characters: Whole = Field(gt=0)
 
 
 class HubRepository(Spec):
     """What is fetched of a source on the hub: its files, or only the first rows of some."""
 
     hub: HubFiles
-    first: FirstRows | None = Field(default=None, exclude_if=lambda first: first is None)
+    first: FirstRows | None = left_out()
 
 
 SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
 
 
 class HubSource(Spec):
-    """A repository of the hub, or a local folder that holds the same data in its original format."""
+    """A repository of the hub, or a local folder that holds the same data in its original format.
 
-    title: Label = Field(description="what it is, in one line")
-    licence: Text = Field(description="of the data")
-    hub: Hub = Field(description="files of the Hugging Face hub")
-    local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")
-    size: Size | None = Field(default=None, description="of its texts, as far as it is known before they are read")
+    Args:
+        title: what it is, in one line.
+        licence: of the data.
+        hub: files of the Hugging Face hub.
+        local: its folder in data_dir (models: models_dir).
+        size: of its texts, as far as it is known before they are read.
+    """
+
+    title: Label
+    licence: Text
+    hub: Hub
+    local: Relative | None = None
+    size: Size | None = None
 
     @property
     def fetched(self) -> HubRepository:

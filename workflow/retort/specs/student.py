@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
+from retort.specs.fields import left_out
 from retort.specs.model import Sizes
 from retort.specs.names import ModelName, ProtocolName, StudentName, TaskName, entry_of
 from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
@@ -16,30 +17,25 @@ LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
 
 class Initialisation(Spec):
-    """Where the initial weights come from; exactly one of the fields is given, apart from `of` and `new_heads`."""
+    """Where the initial weights come from; exactly one of the fields is given, apart from `of` and `new_heads`.
 
-    layers: Distinct[Whole] | None = Field(
-        default=None, description="listed layers, counted from 1; embeddings and heads come along"
-    )
-    truncated: Flag = Field(default=False, description="the first layers, as many as the student has")
-    of: Literal["teacher", "model"] = Field(
-        default="teacher",
-        description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
-    )
-    new_heads: Flag = Field(
-        default=False,
-        exclude_if=lambda value: not value,  # so that settings without it do not change
-        description="pooler and heads start at random, not as those of the model whose layers are copied",
-    )
-    student: Annotated[StudentName, entry_of("student", "students")] | None = Field(
-        default=None, description="another student's checkpoint"
-    )
-    checkpoint: ModelName | None = Field(
-        default=None,
-        exclude_if=lambda name: name is None,
-        description="a published model, an entry of workflow/models, of the student's architecture",
-    )
-    random: Flag = Field(default=False, description="random first weights")
+    Args:
+        layers: listed layers, counted from 1; embeddings and heads come along.
+        truncated: the first layers, as many as the student has.
+        of: the teacher (fine-tuned, where the stage is on a task) or the model as published.
+        new_heads: pooler and heads start at random, not as those of the model whose layers are copied.
+        student: another student's checkpoint.
+        checkpoint: a published model, an entry of workflow/models, of the student's architecture.
+        random: random first weights.
+    """
+
+    layers: Distinct[Whole] | None = None
+    truncated: Flag = False
+    of: Literal["teacher", "model"] = "teacher"
+    new_heads: Flag = left_out(False)
+    student: Annotated[StudentName, entry_of("student", "students")] | None = None
+    checkpoint: ModelName | None = left_out()
+    random: Flag = False
 
     @model_validator(mode="after")
     def _one(self) -> Initialisation:
@@ -58,22 +54,21 @@ class Initialisation(Spec):
 
 
 class Term(Spec):
-    """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options."""
+    """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options.
 
-    objective: Annotated[Name, catalogue.registered("objective", catalogue.objectives)] = Field(
-        description="one of `retort list objectives`"
-    )
-    mapping: str | dict[str, dict[str, Any]] | None = Field(
-        default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
-    )
-    weight: Real = Field(
-        default=1.0,
-        ge=1e-9,
-        le=1_000_000,
-        description="times the objective's value; below 1e-9, the term would be lost in the rounding of the others",
-    )
-    options: Settings = Field(default={}, description="options of the objective")
-    not_on: Distinct[TaskName] = Field(default=[], description="tasks on which the term is left out")
+    Args:
+        objective: one of `retort list objectives`.
+        mapping: which teacher layers a student layer learns from: a name, or a name with options.
+        weight: times the objective's value; below 1e-9, the term would be lost in the rounding of the others.
+        options: options of the objective.
+        not_on: tasks on which the term is left out.
+    """
+
+    objective: Annotated[Name, catalogue.registered("objective", catalogue.objectives)]
+    mapping: str | dict[str, dict[str, Any]] | None = None
+    weight: Real = Field(default=1.0, ge=1e-9, le=1_000_000)
+    options: Settings = {}
+    not_on: Distinct[TaskName] = []
 
     @model_validator(mode="after")
     def _as_declared(self) -> Term:
@@ -87,20 +82,23 @@ class Term(Spec):
 
 
 class Stage(Spec):
-    """One stage of a student's training: its loss terms, its data and its length."""
+    """One stage of a student's training: its loss terms, its data and its length.
 
-    data: Annotated[Name, entry_of("corpus", "corpora", also="task")] = Field(
-        description="'task', or the name of a corpus"
-    )
-    terms: list[Term] = Field(min_length=1, description="the loss is their weighted sum")
-    steps_factor: Real = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
-    schedule: ScheduleChanges = Field(
-        default={}, description="fields of the protocol's schedule that this stage changes"
-    )
-    tasks: dict[TaskName, ScheduleChanges] = Field(
-        default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
-    )
-    teacher_dropout: Flag = Field(default=False, description="leave dropout on in the teacher while it teaches")
+    Args:
+        data: 'task', or the name of a corpus.
+        terms: the loss is their weighted sum.
+        steps_factor: times the protocol's steps that this stage takes.
+        schedule: fields of the protocol's schedule that this stage changes.
+        tasks: fields of the schedule that the stage changes on a task; they win over all others.
+        teacher_dropout: leave dropout on in the teacher while it teaches.
+    """
+
+    data: Annotated[Name, entry_of("corpus", "corpora", also="task")]
+    terms: list[Term] = Field(min_length=1)
+    steps_factor: Real = Field(default=1.0, gt=0, le=10)
+    schedule: ScheduleChanges = {}
+    tasks: dict[TaskName, ScheduleChanges] = {}
+    teacher_dropout: Flag = False
 
     @model_validator(mode="after")
     def _of_tasks(self) -> Stage:
@@ -133,36 +131,35 @@ class Stage(Spec):
 
 
 class Student(Spec):
-    """A student: one entry of a paper's students.yaml."""
+    """A student: one entry of a paper's students.yaml.
 
-    title: Label = Field(description="what it is, in one line")
-    teacher: Annotated[StudentName, entry_of("teacher", "teachers")] = Field(
-        description="an entry of `teachers` in a paper.yaml"
-    )
-    architecture: Sizes = Field(
-        description="its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}"
-    )
-    initialisation: Initialisation = Field(description="where its first weights come from")
-    stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
-    pooler_relu: Flag = Field(
-        default=False,
-        description="a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher "
-        "while it teaches; for BERT on a task",
-    )
-    protocol: ProtocolName = Field(description="an entry of workflow/protocols")
-    grid: Grid | None = Field(
-        default=None,
-        exclude_if=lambda grid: grid is None,  # so that students without it do not change
-        description="settings that are tried on each task, instead of the protocol's grid; also of stages on the task, "
-        "such as 'stages.1.terms.2.weight: [0.2, 0.5]'",
-    )
-    tasks: Distinct[TaskName] | None = Field(
-        default=None, min_length=1, description="only these tasks; all where it is left out"
-    )
-    deviations: list[Deviation] = Field(
-        default=[], description="what was chosen for this student where the paper is silent"
-    )
-    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+    Args:
+        title: what it is, in one line.
+        teacher: an entry of `teachers` in a paper.yaml.
+        architecture: its sizes; or the name of a model that has them; or {like: the name, and sizes that differ}.
+        initialisation: where its first weights come from.
+        stages: one after the other; none: it is only fine-tuned.
+        pooler_relu: a ReLU in the place of dropout between pooler and classifier, in the student, and in the teacher
+            while it teaches; for BERT on a task.
+        protocol: an entry of workflow/protocols.
+        grid: settings that are tried on each task, instead of the protocol's grid; also of stages on the task, such as
+            'stages.1.terms.2.weight: [0.2, 0.5]'.
+        tasks: only these tasks; all where it is left out.
+        deviations: what was chosen for this student where the paper is silent.
+        version: raised when the same settings would give other numbers.
+    """
+
+    title: Label
+    teacher: Annotated[StudentName, entry_of("teacher", "teachers")]
+    architecture: Sizes
+    initialisation: Initialisation
+    stages: list[Stage] = []
+    pooler_relu: Flag = False
+    protocol: ProtocolName
+    grid: Grid | None = left_out()
+    tasks: Distinct[TaskName] | None = Field(default=None, min_length=1)
+    deviations: list[Deviation] = []
+    version: Version = 1
 
     @model_validator(mode="after")
     def _one_road(self) -> Student:
@@ -192,10 +189,18 @@ class Student(Spec):
 
 
 class Teacher(Spec):
-    """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
+    """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed.
 
-    title: Label = Field(description="what it is, in one line")
-    model: ModelName = Field(description="an entry of workflow/models")
-    protocol: ProtocolName = Field(description="an entry of workflow/protocols")
-    seed: Seed = Field(default=1, description="of its fine-tuning")
-    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
+    Args:
+        title: what it is, in one line.
+        model: an entry of workflow/models.
+        protocol: an entry of workflow/protocols.
+        seed: of its fine-tuning.
+        version: raised when the same settings would give other numbers.
+    """
+
+    title: Label
+    model: ModelName
+    protocol: ProtocolName
+    seed: Seed = 1
+    version: Version = 1

@@ -57,16 +57,17 @@ Printed = Annotated[
 
 
 class TextTable(Exhibit):
-    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
+    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers.
 
-    stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
-    numbers: Whole = Field(
-        default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not"
-    )
-    printed: str = Field(
-        default="",
-        description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
-    )
+    Args:
+        stub: the headings over the row labels, one for each level of a label.
+        numbers: printed numbers, counted in the paper; standard deviations not.
+        printed: the cells as the paper prints them: a header of the columns, then a line a row, split by '|'.
+    """
+
+    stub: list[Text] = []
+    numbers: Whole = Field(default=0, ge=0)
+    printed: str = ""
 
     @cached_property
     def texts(self) -> list[list[str]]:
@@ -104,42 +105,32 @@ class MeasuredTable(Judging, TextTable):
     """A table with models as rows and measurements as columns.
 
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
+
+    Args:
+        rows: from top to bottom.
+        split: the split that a paper's scores are of; else the one that each task is scored on.
+        runs: over how many runs a published score is a mean; 0: the paper does not say. A recorded number without a
+            deviation is of one run.
+        best_of: 'grid': the paper's own numbers are the best of a grid of fine-tunings on dev, so that verdicts compare
+            them with the best of ours.
+        length: tokens of a row that is timed; 32 if left out.
+        spread: what the mean and the deviation of a time are over: the medians of runs, or single batches.
+        against: the student or teacher whose speed is 1; else the first row's.
+        published: row's student -> column's label -> printed.
+        by_seed: row's student -> column's label -> the published score of each seed of a recorded run.
     """
 
     columns: NamedColumns
-    rows: list[Row] = Field(min_length=1, description="from top to bottom")
-    split: Literal["", "dev", "test"] = Field(
-        default="", description="the split that a paper's scores are of; else the one that each task is scored on"
-    )
-    runs: Whole = Field(
-        default=0,
-        ge=0,
-        le=1000,
-        description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
-        "without a deviation is of one run",
-    )
-    best_of: Literal["", "grid"] = Field(
-        default="",
-        description="'grid': the paper's own numbers are the best of a grid of fine-tunings on dev, so that verdicts "
-        "compare them with the best of ours",
-    )
-    length: Whole | None = Field(
-        default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
-    )
-    spread: Values = Field(
-        default="runs",
-        description="what the mean and the deviation of a time are over: the medians of runs, or single batches",
-    )
-    against: StudentName = Field(
-        default="", description="the student or teacher whose speed is 1; else the first row's"
-    )
+    rows: list[Row] = Field(min_length=1)
+    split: Literal["", "dev", "test"] = ""
+    runs: Whole = Field(default=0, ge=0, le=1000)
+    best_of: Literal["", "grid"] = ""
+    length: Whole | None = Field(default=None, gt=0, le=512)
+    spread: Values = "runs"
+    against: StudentName = ""
     decimals: Decimals
-    published: dict[StudentName, dict[str, Printed]] = Field(
-        default={}, description="row's student -> column's label -> printed"
-    )
-    by_seed: dict[StudentName, dict[str, BySeed]] = Field(
-        default={}, description="row's student -> column's label -> the published score of each seed of a recorded run"
-    )
+    published: dict[StudentName, dict[str, Printed]] = {}
+    by_seed: dict[StudentName, dict[str, BySeed]] = {}
 
     def headings(self) -> list[Heading]:
         """Return the columns of the printed cells."""

@@ -31,20 +31,29 @@ _NamedSource = Annotated[
 
 
 class Split(Spec):
-    """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
+    """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split.
 
-    seed: Seed = Field(description="of the draw")
-    test: Count = Field(description="rows whose score is reported")
-    dev: Count = Field(description="rows on which a grid point is chosen")
+    Args:
+        seed: of the draw.
+        test: rows whose score is reported.
+        dev: rows on which a grid point is chosen.
+    """
+
+    seed: Seed
+    test: Count
+    dev: Count
 
 
 class Reader(Spec):
-    """The reader that turns the source's files into examples, with its options."""
+    """The reader that turns the source's files into examples, with its options.
 
-    name: Annotated[Name, catalogue.registered("reader", catalogue.readers)] = Field(
-        description="one of the readers of retort/data"
-    )
-    options: Options = Field(default={}, description="options of the reader")
+    Args:
+        name: one of the readers of retort/data.
+        options: options of the reader.
+    """
+
+    name: Annotated[Name, catalogue.registered("reader", catalogue.readers)]
+    options: Options = {}
 
     @model_validator(mode="after")
     def _known_options(self) -> Reader:
@@ -53,27 +62,37 @@ class Reader(Spec):
 
 
 class Submission(Spec):
-    """The files in the zip for the GLUE server that are made from this task's predictions."""
+    """The files in the zip for the GLUE server that are made from this task's predictions.
 
-    files: dict[Name, FileName] = Field(min_length=1, description="split, or split-subset -> name of the file")
-    label_names: Distinct[Text] = Field(
-        default=[], description="how the server spells the labels, in the order of `labels`"
-    )
+    Args:
+        files: split, or split-subset -> name of the file.
+        label_names: how the server spells the labels, in the order of `labels`.
+    """
+
+    files: dict[Name, FileName] = Field(min_length=1)
+    label_names: Distinct[Text] = []
 
 
 class Windows(Spec):
-    """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD."""
+    """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD.
 
-    overlap: Whole = Field(default=128, ge=0, description="tokens that a window has in common with the next")
-    question: Whole = Field(default=64, gt=0, description="tokens of the question that are kept in each")
+    Args:
+        overlap: tokens that a window has in common with the next.
+        question: tokens of the question that are kept in each.
+    """
+
+    overlap: Whole = Field(default=128, ge=0)
+    question: Whole = Field(default=64, gt=0)
 
 
 class Jobs(Spec):
-    """How the work is divided into jobs; this changes no result and is not in the settings."""
+    """How the work is divided into jobs; this changes no result and is not in the settings.
 
-    grid_parts: Whole | None = Field(
-        default=None, ge=1, le=1000, description="jobs that a grid's points are divided into; left out: by the work"
-    )
+    Args:
+        grid_parts: jobs that a grid's points are divided into; left out: by the work.
+    """
+
+    grid_parts: Whole | None = Field(default=None, ge=1, le=1000)
 
 
 TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
@@ -119,37 +138,53 @@ def check_sample(
 
 
 class Task(Spec):
-    """A task: one YAML file of workflow/tasks."""
+    """A task: one YAML file of workflow/tasks.
 
-    title: Label = Field(description="what it is, in one line")
-    source: _NamedSource = Field(
-        description="an entry of workflow/sources; or the keys of one, if no other file uses it"
-    )
-    task_type: Annotated[Name, catalogue.registered("task type", catalogue.task_types)] = Field(
-        description="one of the task types of retort/tasks, such as classification"
-    )
-    labels: Distinct[Label] = Field(default=[], description="names of the labels, in the order of their numbers")
-    bounds: tuple[Rating, Rating] | None = Field(
-        default=None, description=f"least and greatest score of a regression; else -{LARGEST} and {LARGEST}"
-    )
-    metrics: Distinct[str] = Field(min_length=1, description="what is reported")
-    reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
-    split: Split | None = Field(default=None, description="how the splits are drawn")
-    splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
-    subsets: Distinct[Name] = Field(default=[], description="of a split that is scored subset by subset")
-    read: dict[Literal["local", "hub"], Files] = Field(default={}, description="where the source is -> its files")
-    train_split: Name = Field(default="train", description="what is trained on")
-    validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
-    metric_for_best_model: Text | None = Field(
-        default=None, description="the first metric, on all subsets, where it is left out"
-    )
-    evaluation_split: Name = Field(default="test", description="whose score is reported")
-    submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
-    max_length: Whole = Field(gt=2, le=512, description="tokens")
-    windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
-    version: Version = Field(description="raised when a score would change")
-    jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
-    sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
+    Args:
+        title: what it is, in one line.
+        source: an entry of workflow/sources; or the keys of one, if no other file uses it.
+        task_type: one of the task types of retort/tasks, such as classification.
+        labels: names of the labels, in the order of their numbers.
+        bounds: least and greatest score of a regression; else -1000000 and 1000000.
+        metrics: what is reported.
+        reader: how rows are read, if the splits are drawn.
+        split: how the splits are drawn.
+        splits: split -> its rows, if each split has its files.
+        subsets: of a split that is scored subset by subset.
+        read: where the source is -> its files.
+        train_split: what is trained on.
+        validation_split: where a point of the grid is chosen.
+        metric_for_best_model: the first metric, on all subsets, where it is left out.
+        evaluation_split: whose score is reported.
+        submission: what GLUE's server is sent.
+        max_length: tokens.
+        windows: of the contexts in which answers are looked for.
+        version: raised when a score would change.
+        jobs: how the work is divided.
+        sample: made-up records, for tests.
+    """
+
+    title: Label
+    source: _NamedSource
+    task_type: Annotated[Name, catalogue.registered("task type", catalogue.task_types)]
+    labels: Distinct[Label] = []
+    bounds: tuple[Rating, Rating] | None = None
+    metrics: Distinct[str] = Field(min_length=1)
+    reader: Reader | None = None
+    split: Split | None = None
+    splits: dict[Name, FileSplit] = {}
+    subsets: Distinct[Name] = []
+    read: dict[Literal["local", "hub"], Files] = {}
+    train_split: Name = "train"
+    validation_split: Name = "dev"
+    metric_for_best_model: Text | None = None
+    evaluation_split: Name = "test"
+    submission: Submission | None = None
+    max_length: Whole = Field(gt=2, le=512)
+    windows: Windows | None = None
+    version: Version
+    jobs: Jobs = Jobs()
+    sample: list[dict[str, Any]] = Field(min_length=2)
 
     @property
     def _facts(self) -> dict[str, Any]:

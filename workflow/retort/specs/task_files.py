@@ -54,15 +54,21 @@ UNKNOWN = 10_000  # rows of a split, or blocks of a corpus, that are assumed whe
 
 
 class FileSplit(Spec):
-    """A split that has its own files."""
+    """A split that has its own files.
 
-    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
-    labelled: Flag = Field(default=True, description="whether its rows have labels")
-    subsets: Flag = Field(default=False, description="one file for each of the task's subsets")
-    source: SourceName | None = Field(default=None, description="another source than the task's")
-    unlabelled_sample: Flag = Field(
-        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
-    )
+    Args:
+        rows: how many there must be: one number, several editions' numbers, or one a subset.
+        labelled: whether its rows have labels.
+        subsets: one file for each of the task's subsets.
+        source: another source than the task's.
+        unlabelled_sample: whether a sample of its files may lack the column of labels; nothing is scored then.
+    """
+
+    rows: Rows
+    labelled: Flag = True
+    subsets: Flag = False
+    source: SourceName | None = None
+    unlabelled_sample: Flag = False
 
     def most(self, subsets: Sequence[str]) -> int:
         """Return the largest number of rows that the split may have, with all of the task's subsets."""
@@ -80,40 +86,45 @@ class FileSplit(Spec):
 
 
 class Change(Spec):
-    """The options and columns in which the files of one split differ from those of the others."""
+    """The options and columns in which the files of one split differ from those of the others.
 
-    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
-    options: Options = Field(default={}, description="options of the format")
-    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+    Args:
+        name: configuration of the data set on the hub.
+        options: options of the format.
+        columns: what a row needs -> column, or its number from 1.
+    """
+
+    name: Text | None = None
+    options: Options = {}
+    columns: Columns = {}
 
 
 class Files(Spec):
-    """The files of each split at one location of the source, and how they are read."""
+    """The files of each split at one location of the source, and how they are read.
 
-    format: Annotated[Name, catalogue.registered("format", catalogue.formats)] = Field(
-        description="how the rows stand in the files"
-    )
-    options: Options = Field(default={}, description="options of the format")
-    name: Text | None = Field(
-        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
-    )
-    files: dict[Name, Relative] = Field(
-        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
-    )
-    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
-    label_names: Distinct[Text] = Field(
-        default=[], description="how the file spells the labels, in the order of `labels`"
-    )
-    exclude_labels: Distinct[str] = Field(
-        default=[], description="labels of rows that are left out, such as SNLI's '-'"
-    )
-    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
-        default={}, description="lines without all fields that a split is known to have"
-    )
-    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
-        default={}, description="rows with an empty text that a split is known to have"
-    )
-    changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+    Args:
+        format: how the rows stand in the files.
+        options: options of the format.
+        name: configuration of the data set on the hub: 'files' then names splits of it.
+        files: file, or split of the data set on the hub; '{subset}' stands for the subset.
+        columns: what a row needs -> column, or its number from 1.
+        label_names: how the file spells the labels, in the order of `labels`.
+        exclude_labels: labels of rows that are left out, such as SNLI's '-'.
+        broken: lines without all fields that a split is known to have.
+        empty: rows with an empty text that a split is known to have.
+        changes: split -> in what its files differ.
+    """
+
+    format: Annotated[Name, catalogue.registered("format", catalogue.formats)]
+    options: Options = {}
+    name: Text | None = None
+    files: dict[Name, Relative] = Field(min_length=1)
+    columns: Columns = {}
+    label_names: Distinct[Text] = []
+    exclude_labels: Distinct[str] = []
+    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = {}
+    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = {}
+    changes: dict[Name, Change] = {}
 
     @model_validator(mode="after")
     def _options(self) -> Files:
