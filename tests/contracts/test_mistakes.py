@@ -27,7 +27,6 @@ from tests.contracts.mistakes import (
     filed,
     files,
     meanings,
-    models,
     papers,
     sources,
     students,
@@ -176,9 +175,3 @@ def test_a_mistake_in_ratings(text: str, line: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("form", "name", "content", "words"), data.TEXTS, ids=range(len(data.TEXTS)))
 def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes, words: str, tmp_path: Path) -> None:
     assert words in refused(data.read_texts(tmp_path, form, name, content))
-
-
-def test_there_are_enough_of_them() -> None:
-    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 580
-    assert len(archives.REFUSED) + len(clusters.MISTAKES) + len(models.MISTAKES) >= 90
-    assert len(data.ROWS) + len(data.DRAWN) + len(data.RATED) + len(data.TEXTS) >= 60

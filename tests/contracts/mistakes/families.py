@@ -31,7 +31,7 @@ MISTAKES = [
     ], FAMILIES, at="kd-{layers}: for_each."),
     Edits("papers/tiny/students.yaml", "      low: {", [
         ("      no: {", "line 34: YAML reads the key no as no text; put it in quotes"),
-        ("      01: {", "line 34: YAML reads 01 as 1; write the number with decimal digits only, or a text in quotes"),
+        ("      01: {", "line 34: YAML reads 01 as another number; write it with decimal digits only"),
         ("      {x}: {", "line 34: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
         ("      l ow: {", "'kd-l ow' does not match the pattern"),
         ("      high: {", "line 35: 'high' is given twice; rename one of the two"),

@@ -76,8 +76,8 @@ TAGGED = [  # values that are none of their tag
 # what is done, the only line
 # fmt: off
 MISTAKES: list[tuple[Action, str]] = [
-    (folder_like("tasks", "taks"), "study/taks: nothing reads a folder of this name; did you mean 'tasks'?"),
-    (folder_like("models", "zzz"), "study/zzz: nothing reads a folder of this name; move it"),
+    (folder_like("tasks", "taks"), "nothing reads a file of this name here; did you mean a name such as 'tasks/*.yaml'?"),
+    (folder_like("models", "zzz"), "study/zzz/encoder.yaml: nothing reads a file of this name here"),
     *((link(name), f"study/{name}: {LINK}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, CORPUS, "facts.yaml")),
     *((folder(name), f"study/{name}: {FOLDER}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, "facts.yaml")),
     *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (TASK, PAPER, TABLE, CORPUS)),
@@ -97,16 +97,16 @@ MISTAKES: list[tuple[Action, str]] = [
     (content(TASK, b"labels: !!set {a, b}\n"), f"study/{TASK}: line 1: the tag !!set is of no use here"),
     (content(TASK, b"title: !!python/name:os.system x\n"),
      f"study/{TASK}: line 1: the tag !!python/name:os.system is of no use here"),
-    *((content(name, f"a: !!{tag} {value}\n".encode()), f"study/{name}: line 1: what stands here is no !!{tag}; remove")
+    *((content(name, f"a: !!{tag} {value}\n".encode()), f"study/{name}: line 1: the tag !!{tag} is of no use here")
       for name in (TASK, STUDENTS) for tag, value in TAGGED),
-    (content(TASK, b"title: 0b_\n"), f"study/{TASK}: line 1: what stands here is no !!int; remove"),
+    (content(TASK, b"title: 0b_\n"), f"study/{TASK}: line 1: YAML reads 0b_ as another number"),
     (content(TASK, b"title: " + b"9" * 5000), f"study/{TASK}: line 1: a number of 5000 digits"),
     (content("tasks/a\x9b\u202eb.yaml", b""), r"study/tasks/a\x9b\u202eb.yaml: file name: "),
     (content(STUDENTS, b"kd: [unclosed"), f"study/{STUDENTS}: line 2: not valid YAML"),
-    (rename(TASK, "tasks/mood.yml"), "study/tasks/mood.yml: nothing reads a file of this name here; rename it to"),
+    (rename(TASK, "tasks/mood.yml"), "study/tasks/mood.yml: nothing reads a file of this name here; did you mean a"),
     (rename(STUDENTS, "papers/tiny/students.yml"), "study/papers/tiny/students.yml: nothing reads a file of this name"),
     (rename(CORPUS, "corpora/old/sentences.yaml"),
-     "study/corpora/old/sentences.yaml: nothing reads a file of this name here; move it"),
+     "study/corpora/old/sentences.yaml: nothing reads a file of this name here"),
     (rename("papers/tiny/table4.yaml", "papers/tiny/tableA.yaml"), "tableA"),
     (content("tasks/my task.yaml", b"title: x\n"), "study/tasks/my task.yaml: file name: 'my task' does not match"),
     (copy(TASK, "tasks/model.yaml"), "study/tasks/model.yaml: 'model' is taken: results/students/<student>/model"),

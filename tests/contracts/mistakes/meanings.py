@@ -14,11 +14,8 @@ MISTAKES = [
     Edits("corpora/sentences.yaml", "block: 16", [
         ("block: 16\njobs: {parts: 1000000000}",
          "jobs.parts: Input should be less than or equal to 10000, not 1000000000"),
-        ("block: 16\njobs: {parts: true}", "jobs.parts: Input should be a valid integer, not True"),
     ]),
     Edits("models/encoder.yaml", "vocabulary: 90", [
-        ("vocabulary: 90\ntokens_per_word: {value: true, origin: x}",
-         "tokens_per_word.value: Input should be a valid number, not True"),
         ("vocabulary: 90\ntokenizer: encoder", "tokenizer: leave it out; without it, a model has its own"),
     ]),
     Edits("sources/texts.yaml", "path: texts", [
@@ -27,8 +24,6 @@ MISTAKES = [
         (HUB.replace(COMMIT, "main"), "hub.commit: 'main' does not match the pattern"),
         (HUB.replace("a/b", "../b"), "hub.repository: '../b' does not match the pattern"),
         (PACKAGE.replace("'1'", "latest"), "version: 'latest' does not match the pattern"),
-        (PACKAGE.replace("'1'", "1.0"), "version: Input should be a valid string, not 1.0"),
-        (PACKAGE.replace("sdist", "egg"), "distribution: Input should be 'wheel' or 'sdist', not 'egg'"),
         (PACKAGE.replace("0'", "'"), "sha256: '00"),
         (PACKAGE.replace("folder: a", "folder: ../a"), "folder: '../a' leaves its folder; give a path inside it"),
         ('path: "te\\0xts"', f"path: {BREAK}"),

@@ -34,9 +34,6 @@ MISTAKES = [
         ("modell: encoder", "modell: no key is called 'modell'; did you mean 'model'?"),
     ], at="teachers.teacher."),
     Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
-    Edits("papers/tiny/paper.yaml", "ours: true", [
-        ("ours: 'yes'", "ours: Input should be a valid boolean, not 'yes'"),
-    ]),
     Edits("papers/tiny/paper.yaml", "title: A tiny study", [
         ('title: "A tiny\\u202e study"', "title: a line break or a control character stands in it"),
         ('title: "A tiny\\a study"', "title: a line break or a control character stands in it"),
@@ -46,11 +43,8 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/deviations.yaml", "{students: [kd], texts: [{of: [seeds], text: x}]}", [
         ("{students: [kdd], texts: [{of: [seeds], text: x}]}", "1: no student is called 'kdd'; did you mean 'kd'?"),
-        ("{students: [], texts: [{of: [seeds], text: x}]}", "1.students: List should have at least 1 item"),
         ("{students: [kd], exept: [kd], texts: [{of: [seeds], text: x}]}",
          "1.exept: no key is called 'exept'; did you mean 'except'?"),
-        ("{students: [kd], texts: [x]}", "1.texts.1: give a mapping, not 'x'"),
-        ("{students: [kd], texts: [{text: x}]}", "1.texts.1.of: Field required"),
     ], before="- {students: [kd], texts: [{of: [seeds], text: x}]}\n"),
     Edits("papers/tiny/paper.yaml", "protocol: short", [
         ("protocol: shrt", "protocol: no protocol is called 'shrt'; did you mean 'short'?"),
@@ -73,8 +67,7 @@ MISTAKES = [
     ], at="kd-above-attention: "),
     Edits("papers/tiny/claims.yaml", "above\n", [
         ("abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
-        ("below\n", "kd-above-attention.compare: no comparison is called 'below'; take 'above', and swap 'cells' and "
-         "'than'"),
+        ("below\n", "kd-above-attention.compare: no comparison is called 'below'"),
         ("above\n  other_readings: {strictly: {says: strictly, compare: abov}}\n",
          "kd-above-attention.other_readings.strictly.compare: no comparison is called 'abov'; did you mean 'above'?"),
         ("above\n  other_readings: {strictly: {says: strictly, number: many}}\n",
@@ -84,10 +77,9 @@ MISTAKES = [
           "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "
           "table1, rows: [Attention], columns: [Mood]}]", [
         ("compare: two-texts\n  number: '1'\n  other: '2'",
-         "kd-above-attention: 'other' compares text with text, which audit.yaml is for"),
+         "kd-above-attention: 'other' is not for claims.yaml"),
     ]),
     Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD]", [
-        ("rows: []", "List should have at least 1 item after validation, not 0"),
         ("rows: Vanilla KD", "give a list, not 'Vanilla KD'"),
     ], at="kd-above-attention.cells.1.rows: "),
     Edits("papers/tiny/claims.yaml", "compare: above", [
@@ -99,15 +91,10 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/claims.yaml", "kd-above-attention:", [
         ("kd above attention:", "kd above attention: 'kd above attention' does not match the pattern"),
-        ("- kd-above-attention:", "give a mapping, not a list"),
-    ]),
-    Edits("papers/tiny/claims.yaml", "says: Vanilla KD beats attention transfer on mood.", [
-        ("says:", "kd-above-attention.says: Input should be a valid string, not nothing"),
     ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
         ("points: {2: tiny-kd, 9: tiny-attention}", "points.9: the teacher of 'tiny-attention' has 4 layers"),
         ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
-        ("points: {2: tiny-kd, two: tiny-attention}", "points.two: Input should be a valid integer, not 'two'"),
         ("points: {}", "a figure needs one of 'points' and 'planned'"),
         ("points: {2: tiny-kdd}", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
@@ -121,9 +108,6 @@ MISTAKES = [
         ("points: {2: tiny_", "points.2: 'tiny_kd' does not match the pattern"),
     ]),
     Edits("papers/tiny/figure2.yaml", "label: Two layers", [("label: Teacher", "point 'Teacher' stands twice")]),
-    Edits("papers/tiny/figure2.yaml", "  - {student: tiny-kd, label: Two layers}\n", [
-        ("", "points: List should have at least 2 items after validation, not 1"),
-    ]),
     Edits("papers/tiny/figure2.yaml", "student: tiny-kd, label", [
         ("student: tiny-kdd, label", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),

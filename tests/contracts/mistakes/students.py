@@ -23,8 +23,6 @@ MISTAKES = [
         ("layers: [2, 2]", "kd.initialisation.layers: 2 is listed twice"),
         ("layers: [0, 4]", "kd.initialisation: 'layers' counts teacher layers from 1"),
         ("layers: []", "kd.initialisation: 'layers' counts teacher layers from 1"),
-        ("layers: [2, 4.0]", "kd.initialisation.layers.2: Input should be a valid integer, not 4.0"),
-        ("layers: 2", "kd.initialisation.layers: give a list, not 2"),
         ("layers: [2, 4], random: true",
          "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
     ]),
@@ -36,7 +34,6 @@ MISTAKES = [
         ('title: "Vanilla\\n\\nKD"', "kd.title: a line break or a control character stands in it"),
     ]),
     Edits("papers/tiny/students.yaml", "initialisation: {random: true}", [
-        ("initialisation: {random: 'true'}", "narrow.initialisation.random: Input should be a valid boolean"),
         ("initialisation: {layers: [4]}",
          "narrow.initialisation.layers: a student of width 16 x 32 cannot take layers of a teacher of 24 x 48; "
          "use 'random: true'"),
@@ -88,11 +85,9 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/students.yaml", "{layers: [2, 4]}", [
         ("{}", "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
-        ("truncated", "kd.initialisation: give a mapping, not 'truncated'"),
         ("{checkpoint: encodr}", "kd.initialisation.checkpoint: no model is called 'encodr'; did you mean 'encoder'?"),
         ("{checkpoint: encoder}",
          "kd.initialisation.checkpoint: 'encoder' has layers: 4, the student's architecture layers: 2"),
-        ("{layers: [2, 4], of: modell}", "kd.initialisation.of: Input should be 'teacher' or 'model', not 'modell'"),
     ]),
     Edits("papers/tiny/students.yaml", "architecture: {layers: 2, heads: 3,", [
         ("architecture: {layers: 200, heads: 3,", "layers: Input should be less than or equal to 48, not 200"),
@@ -102,8 +97,7 @@ MISTAKES = [
         ("intermediate: 48, embedding: 24}",
          "kd.architecture: embedding (24) is not smaller than hidden (24); leave it out"),
         ("intermediate: 010}",
-         "line 5: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
-        ("}", "kd.architecture.intermediate: Field required"),
+         "line 5: YAML reads 010 as another number; write it with decimal digits only, or a text in quotes"),
     ]),
     Edits("papers/tiny/students.yaml", "steps_factor: 0.5", [
         ("schedule: {max_length: 8}",
@@ -112,10 +106,7 @@ MISTAKES = [
     ], at="predicting.stages."),
     Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
         ("title: Vanilla KD\n  tasks: [mood, mood]", "kd.tasks: 'mood' is listed twice"),
-        ("title: Vanilla KD\n  tasks: []", "kd.tasks: Value should have at least 1 item after validation, not 0"),
         ("title: Vanilla KD\n  tasks: [mod]", "kd.tasks.1: no task is called 'mod'; did you mean 'mood'?"),
-        ("title: ''", "kd.title: String should have at least 1 character, not ''"),
-        ("title: 3", "kd.title: Input should be a valid string, not 3"),
         ("title: {{ name }}",
          "line 2: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
         ("title: [Vanilla", "line 3: not valid YAML (did not find expected ',' or ']')"),
@@ -124,9 +115,6 @@ MISTAKES = [
         ("title: Vanilla KD\n  for_each: {a: [1]}", "kd.for_each: the name has no axis; write it as '{axis}-...'"),
         ("title: Vanilla KD\n  title: Again", "line 3: 'title' is given twice; rename one of the two"),
         ("\ttitle: Vanilla KD", "line 2: not valid YAML (found character that cannot start any token)"),
-    ]),
-    Edits("papers/tiny/students.yaml", "terms: [{objective: soft-labels}, {objective: supervised, weight: 0.5}]", [
-        ("terms: []", "kd.stages.1.terms: List should have at least 1 item after validation, not 0"),
     ]),
     Edits("papers/tiny/students.yaml", "architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}", [
         ("architecture: encodr", ": no model is called 'encodr'; did you mean 'encoder'?"),

@@ -37,27 +37,20 @@ MISTAKES = [
         ("{Mood: [50, 1000]}", "published.tiny-kd.Mood: the standard deviation of accuracy is at most 70.7, not 1000"),
         ("{Rating: [-101]}", "published.tiny-kd.Rating: pearson is from -100 to 100, not -101"),
         ("{Mood: [50, -1]}", "published.tiny-kd.Mood: a standard deviation is at least 0, not -1"),
-        ("{Mood: 50}", "published.tiny-kd.Mood: give a list, not 50"),
-        ("{Mood: []}", "published.tiny-kd.Mood: Value should have at least 1 item after validation, not 0"),
         ("{Mood: [1,2,3]}", "published.tiny-kd.Mood: Value should have at most 2 items after validation, not 3"),
-        ("{Mood: ['50']}",
-         "published.tiny-kd.Mood.1: Input should be a valid number, not '50'; write the number without quotes"),
-        ("[50]", "published.tiny-kd: give a mapping, not a list"),
         ("{Mod: [50]}", "published.tiny-kd: no column is called 'Mod'; did you mean 'Mood'?"),
     ]),
     Edits("papers/tiny/table1.yaml", "question: Does the workflow run?", [
         ("question: Does the workflow run?\ndecimals: -1",
          "decimals: Input should be greater than or equal to 0, not -1"),
-        ("question: Does the workflow run?\ndecimals: 1.5", "decimals: Input should be a valid integer, not 1.5"),
         ("question: Does the workflow run?\ndecimals: 99",
          "decimals: Input should be less than or equal to 10, not 99"),
         ("question: Does the workflow run?\nlength: 0", "length: Input should be greater than 0, not 0"),
         ("question: Does the workflow run?\nnumbers: 3", "the rows hold 0 numbers, and 'numbers' says 3"),
-        ("question: Does the workflow run?\nsplit: train", "split: Input should be '', 'dev' or 'test', not 'train'"),
         ("question: Does the workflow run?\nagainst: tiny-kdd",
          "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
         ("question: Does the workflow run?\nprinted: x | y",
-         "printed: the header begins with 'x'; by 'stub' it is '-'; write `- | Mood | Rating`"),
+         "printed: the header is not that of 'stub' and 'columns'; write `- | Mood | Rating`"),
     ]),
     Edits("papers/tiny/table1.yaml", "student: tiny-kd, label: Vanilla KD", [
         ("student: tiny-kd, label: Attention", "row 'Attention' stands twice"),
@@ -69,7 +62,6 @@ MISTAKES = [
          "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
         ("student: tiny-kd, model: x, label: Vanilla KD",
          "rows.2: row 'Vanilla KD': 'model' names what a quoted row shows"),
-        ("student: tiny-kd", "rows.2.label: Field required"),
     ]),
     Edits("papers/tiny/table1.yaml", "label: Rating", [("label: Mood", "column 'Mood' stands twice")]),
     Edits("papers/tiny/table1.yaml", "metric: pearson, label: Rating", [
@@ -108,7 +100,6 @@ MISTAKES = [
     Edits("papers/tiny/table3.yaml", "of: [table1]", [
         ("of: [table9]",
          "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
-        ("of: []", "of: List should have at least 1 item after validation, not 0"),
         ("of: [table1, table1]", "of: 'table1' is listed twice"),
         ("of: [table1]\nalpha: 5", "alpha: Input should be less than 1, not 5"),
         ("of: [table1]\nreported: {table9: {below: 0.05}}",
@@ -121,7 +112,6 @@ MISTAKES = [
           "  - {task: rating, metric: pearson, label: Rating, average: true}\n", [
         ("columns: mood-and-rating\n",
          "columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
-        ("columns: []\n", "columns: List should have at least 1 item after validation, not 0"),
     ]),
 ]
 # fmt: on

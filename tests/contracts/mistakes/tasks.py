@@ -9,11 +9,7 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "metrics: [accuracy]", [
         ("metrics: [pearson]", "metric 'pearson' is not one of classification's: accuracy, f1, matthews"),
         ("metrics: [accuracy, accuracy]", "metrics: 'accuracy' is listed twice"),
-        ("metrics: []", "metrics: List should have at least 1 item after validation, not 0"),
         ("metrics: [Accuracy]", "metric 'Accuracy' is not one of classification's: accuracy, f1, matthews"),
-    ]),
-    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}", [
-        ("split: {seed: 1, dev: 20}", "split.test: Field required"),
     ]),
     Edits("tasks/mood.yaml", "name: rated-sentences", [
         ("name: rated-sentence", "reader.name: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
@@ -22,13 +18,13 @@ MISTAKES = [
         ("fil: rated.txt", "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
         ("file: ../rated.txt", "reader.options.file: '../rated.txt' leaves its folder; give a path inside it"),
         ("file: /etc/passwd", "reader.options.file: '/etc/passwd' leaves its folder; give a path inside it"),
-        ("file: 3", "reader.options.file: Input should be a valid string, not 3"),
     ]),
     Edits("tasks/mood.yaml", "neutral_below: 0.5", [
         ("neutral_below: -1", "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
     ]),
     Edits("tasks/mood.yaml", "task_type: classification", [
-        ("task_type: classifikation", "task_type: no task type is called 'classifikation'; did you mean 'classification'?"),
+        ("task_type: classifikation",
+         "task_type: no task type is called 'classifikation'; did you mean 'classification'?"),
     ]),
     Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}\n", [
         ("", "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
@@ -39,7 +35,6 @@ MISTAKES = [
          "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
         ("version: 99999999999999999999999",
          "version: Input should be less than or equal to 100000000, not 99999999999999999999999"),
-        ("version: one", "version: Input should be a valid integer, not 'one'"),
         ("version: 1\njobs: {parts: 2}", "jobs.parts: no key is called 'parts'; did you mean 'grid_parts'?"),
         ("version: 1\nwindows: {overlap: 1, question: 2}", "'windows' is of no use for classification"),
         ("version: 1\nsubsets: [a, a]", "subsets: 'a' is listed twice"),
@@ -53,7 +48,6 @@ MISTAKES = [
     Edits("tasks/mood.yaml", "labels: [sad, glad]", [
         ("labels: [sad]", "'labels' takes two or more names for classification"),
         ("labels: [sad, sad]", "labels: 'sad' is listed twice"),
-        ("labels: sad", "labels: give a list, not 'sad'"),
     ]),
     Edits("tasks/mood.yaml", "label: glad", [
         ("label: happy", "sample.1.label: no label is called 'happy'; there are: glad, sad"),
@@ -62,9 +56,6 @@ MISTAKES = [
         ("txt: a glad day", "sample.1: no field is called 'txt'; did you mean 'text'?"),
     ]),
     Edits("tasks/mood.yaml", "{text: a sad day, label: sad}", [("{text: a sad day}", "sample.2: 'label' is missing")]),
-    Edits("tasks/mood.yaml", "  - {text: a sad day, label: sad}\n", [
-        ("", "sample: List should have at least 2 items after validation, not 1"),
-    ]),
     Edits("tasks/mood.yaml", "max_length: 16", [
         ("max_length: 64", "max_length: rows of 64 tokens, and model 'encoder' takes 32"),
         ("max_length: 2", "max_length: Input should be greater than 2, not 2"),
@@ -85,7 +76,6 @@ MISTAKES = [
         ("label: '0.5'", "give a number from -1000000 to 1000000, not '0.5'"),
         ("label: true", "give a number from -1000000 to 1000000, not True"),
         ("label: null", "give a number from -1000000 to 1000000, not None"),
-        ("label: [0.5]", "give a number from -1000000 to 1000000, not [0.5]"),
         ("label: 1e300", "give a number from -1000000 to 1000000, not 1e+300"),
     ], at="sample.1.label: "),
     Edits("tasks/rating.yaml", "metrics: [pearson, spearman]", [

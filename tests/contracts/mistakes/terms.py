@@ -13,8 +13,6 @@ MISTAKES = [
     Edits("papers/tiny/students.yaml", "mapping: uniform", [
         ("mapping: unifrom", "no mapping is called 'unifrom'; did you mean 'uniform'?"),
         ("mapping: {single: {layer: 5}}", "teacher has no layer 5; its layers go from 0 to 4"),
-        ("mapping: {single: {depth: 5}}",
-         "single.layer: Field required; single.depth: no key is called 'depth'; there are: layer"),
         ("mapping: 3", "give a text or a mapping, not 3"),
     ], at="attention.stages.1.terms.1.mapping: "),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
@@ -30,7 +28,7 @@ MISTAKES = [
         ("weight: .nan",
          "line 7: .nan is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("weight: 1e308", "kd.stages.1.terms.2.weight: Input should be less than or equal to 1000000, not 1e+308"),
-        ("weight: 1_0", "line 7: YAML reads 1_0 as 10; write the number with decimal digits only, or a text in quotes"),
+        ("weight: 1_0", "line 7: YAML reads 1_0 as another number; write it with decimal digits only"),
         ("weight:", "line 7: not valid YAML (found unexpected ':')"),
     ]),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}], steps_factor", [
@@ -52,8 +50,6 @@ MISTAKES = [
          "options.floor: Input should be less than 1, not 1"),
         ("objective: relations, mapping: last, options: {heads: 0}",
          "options.heads: objective 'relations': the student's width 24 cannot be cut into 0 heads"),
-        ("objective: relations, mapping: last, options: {heads: 3, pairs: []}",
-         "options.pairs: List should have at least 1 item after validation, not 0"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: [q-q, q-q]}",
          "options.pairs: 'q-q' is listed twice"),
         ("objective: relations, mapping: last, options: {heads: 3, weights: [1, 2]}",
@@ -65,8 +61,6 @@ MISTAKES = [
          "mapping: teacher has no layer -1; its layers go from 0 to 4"),
         ("objective: attention-kl, mapping: {last: {layer: 3}}",
          "mapping: last.layer: no key is called 'layer'; there are: none"),
-        ("objective: attention-kl, mapping: {listed: {pairs: []}}",
-         "mapping: listed.pairs: List should have at least 1 item after validation, not 0"),
         ("objective: attention-kl, mapping: {listed: {pairs: [[3, 1]]}}",
          "mapping: student has no layer 3; its layers go from 0 to 2"),
         ("objective: attention-kl, mapping: {last: {}, uniform: {}}",
@@ -77,8 +71,6 @@ MISTAKES = [
         ("objective: attention-kl, mapping: {listed: {pairs: [[0, 0]]}}",
          "mapping: layer 0 is the output of the embeddings, which has no keys, queries; objective 'attention-kl' "
          "takes layers from 1 on"),
-        ("objective: relations, mapping: last, options: {heads: 3, normaliser: sums}",
-         "options.normaliser: Input should be 'mean', 'mean-of-texts', 'sum-over-heads' or 'sum', not 'sums'"),
         ("objective: mha-output-relation, mapping: last, options: {splits: 5}",
          "options.splits: objective 'mha-output-relation': the student's width 24 cannot be cut into 5 splits; "
          "both widths must be multiples of the number; set 'splits'"),

@@ -14,7 +14,6 @@ KD / 6            | 84.1    | -     | 56.2±0.3
 KD / 4: + warm up | 5e-4    | a, b  |
 KD / 6: + warm up | {16,32} | 1,024 | 99%
 """
-RIGHT = "; write `Method / Layers | GLUE | XNLI` and below it ` | Short | 4 | all`"
 COLUMNS = [
     {"label": "Short", "heading": "GLUE"},
     {"label": "4", "heading": "GLUE"},
@@ -68,21 +67,21 @@ def test_one_line_of_headings_where_none_spans() -> None:
     ]
 
 
+HEADER = (
+    "printed: the header is not that of 'stub' and 'columns'; "
+    "write `Method / Layers | GLUE | XNLI` and below it ` | Short | 4 | all`"
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "Method / Layers",
-            "Model",
-            f"printed: the header begins with 'Model'; by 'stub' it is 'Method / Layers'{RIGHT}",
-        ),
-        ("| GLUE ", "| Glue ", f"printed: heading 1 is 'Glue'; 'columns' says 'GLUE'{RIGHT}"),
-        ("| XNLI", "", f"printed: heading 2 is missing; 'columns' says 'XNLI'{RIGHT}"),
-        ("| Short ", "| Shrt ", f"printed: column 1 is 'Shrt'; 'columns' says 'Short'{RIGHT}"),
-        ("| all", "", f"printed: column 3 is missing; 'columns' says 'all'{RIGHT}"),
-        ("| all", "| all | new", f"printed: column 4, 'new', is one too many; 'columns' has 3{RIGHT}"),
+        ("Method / Layers", "Model", HEADER),
+        ("| XNLI", "", HEADER),
+        ("| Short ", "| Shrt ", HEADER),
+        ("| all", "| all | new", HEADER),
         ("KD / 4: +", "KD / 4 +", "printed: row 2 is 'KD / 4 + warm up'; 'rows' says 'KD / 4: + warm up'"),
-        ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "printed: row 4, 'KD', is one too many; 'rows' has 3"),
+        ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "printed: row 4 is 'KD'; 'rows' says nothing"),
         ("KD / 6: + warm up | {16,32} | 1,024 | 99%", "", "printed: row 3 is missing; 'rows' says 'KD / 6: + warm up'"),
         ("| 1,024 ", "", "printed: row 'KD / 6: + warm up' has 2 cells for 3 columns"),
         (
@@ -99,8 +98,3 @@ def test_a_mistake_gets_one_clear_line(old: str, new: str, message: str) -> None
     with pytest.raises(ValidationError) as raised:
         table(BLOCK.replace(old, new, 1))
     assert [error["msg"] for error in raised.value.errors()] == [f"Value error, {message}"]
-
-
-def test_a_lone_line_is_too_short() -> None:
-    with pytest.raises(ValidationError, match="column 1 is missing; 'columns' says 'Short'"):
-        table(BLOCK.splitlines()[0])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from retort.errors import RetortError
 from retort.specs.config import Config
-from retort.specs.names import Names
+from retort.specs.fields import Names
 from retort.study.families import check_shared, expand, fill, merge
 from retort.study.load import open_study, read
 
@@ -138,7 +138,7 @@ def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, dev
 
 
 def test_short_and_full_names() -> None:
-    names = Names("new", ["kd", "old-kd-6l"], ["new", "old"])
+    names = Names({"papers": {"new": None, "old": None}}, "new", ["kd", "old-kd-6l"])
     full = {name: names.full(name) for name in ("kd", "new-kd", "old-kd", "old-kd-6l", "old-hs", "hs", "k")}
     assert full == {
         "kd": "new-kd",

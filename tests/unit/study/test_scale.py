@@ -192,10 +192,13 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
     [
         ({"model": "hal"}, "replacements.model: no model is called 'hal'; did you mean 'half'?"),
         ({"corpus": "sentence"}, "replacements.corpus: no corpus is called 'sentence'; did you mean 'sentences'?"),
-        ({"tasks": ["mod"]}, "replacements.tasks: no task is called 'mod'; did you mean 'mood'?"),
-        ({"training_of": {"tin": {}}}, "replacements.training_of: no paper is called 'tin'; did you mean 'tiny'?"),
-        ({"tasks_of": {"tin": ["mood"]}}, "replacements.tasks_of: no paper is called 'tin'; did you mean 'tiny'?"),
-        ({"tasks_of": {"tiny": ["mod"]}}, "replacements.tasks_of.tiny: no task is called 'mod'; did you mean 'mood'?"),
+        ({"tasks": ["mod"]}, "replacements.tasks.1: no task is called 'mod'; did you mean 'mood'?"),
+        ({"training_of": {"tin": {}}}, "replacements.training_of.tin: no paper is called 'tin'; did you mean 'tiny'?"),
+        ({"tasks_of": {"tin": ["mood"]}}, "replacements.tasks_of.tin: no paper is called 'tin'; did you mean 'tiny'?"),
+        (
+            {"tasks_of": {"tiny": ["mod"]}},
+            "replacements.tasks_of.tiny.1: no task is called 'mod'",
+        ),
         ({"finetuning": {"freeze": []}}, "training: freeze is missing, which finetuning sets"),
         ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
     ],

@@ -131,7 +131,7 @@ def test_a_directory_that_is_not_there(key: str) -> None:
 @pytest.mark.parametrize(
     ("hub", "said"),
     [
-        ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
+        ({**HUB, "commit": COMMIT}, "hub: 'found' is missing: say where the commit was read"),
         ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not match the pattern"),
         ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not match the pattern"),
         ({**HUB, "files": ["../*"]}, "hub.files.1: '../*' leaves its folder"),

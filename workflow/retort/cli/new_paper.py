@@ -14,8 +14,9 @@ from retort.atomic import write_text
 from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
+from retort.specs.base import NAME
 from retort.specs.printed import METRIC_NAMES, NOTHING, Heading, TextRow, header, read_number, row_names
-from retort.specs.schemas import NAME, schema_line
+from retort.specs.schemas import schema_line
 from retort.specs.task import Task
 from retort.study.load import read
 from retort.study.table_cells import PrintedTable, read_table

@@ -11,7 +11,7 @@ from retort.figures.style import SERIES, figure, points, save, write_notes
 from retort.results.tidy import Line
 from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
-from retort.specs.names import StudentName
+from retort.specs.fields import StudentName
 from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs

@@ -26,7 +26,8 @@ from retort.errors import CONTROL
 from retort.registry import nearest, unknown
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
+NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
+Name = Annotated[str, StringConstraints(pattern=NAME, max_length=80)]
 
 
 def without_controls(text: str) -> str:
@@ -86,7 +87,8 @@ def documented(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
 class Spec(BaseModel):
     """A frozen model that rejects unknown keys, and numbers that are not finite.
 
-    The docstring of a model describes its fields; the JSON schemas, which editors show, take them from there.
+    The docstring of a model describes its fields; the JSON schemas, which editors show, take them from there. What
+    fields of the right types contradict, its generator `_wrong` yields, a line each.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -117,6 +119,14 @@ class Spec(BaseModel):
             misspelt = {("missing", (nearest(item["loc"][0], keys),)) for item in extra}
             details = [detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
             raise ValidationError.from_exception_data(error.title, details) from None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """Raise the first of the mistakes that `_wrong` of the model, or of one of its bases, yields."""
+        for base in reversed(type(self).__mro__):
+            for line in vars(base)["_wrong"](self) if "_wrong" in vars(base) else ():
+                raise ValueError(line)
+        return self
 
 
 def detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:

@@ -25,7 +25,6 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
-from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs.base import Relative, Settings, Spec
 from retort.specs.fields import below
@@ -186,19 +185,15 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(file: str, node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Entry:
+def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Entry:
     """Return what a class or function declares that the decorator `call` registers."""
-    name, docstring = ast.literal_eval(call.args[0]), ast.get_docstring(node)
-    if not docstring:
-        hint = "write what it does in the first line: `retort list` shows it"
-        raise RetortError(f"{file}: '{name}' has no docstring", hint)
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
     function = functions.get("__init__" if body else node.name)
     options = list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)) if function else []
     return Entry(
-        name=name,
-        summary=docstring.splitlines()[0],
+        name=ast.literal_eval(call.args[0]),
+        summary=(ast.get_docstring(node) or "").partition("\n")[0],
         facts=_literals([*_assigned(body), *((fact.arg, fact.value) for fact in call.keywords)]),
         options={each.arg: None for each, _ in options} | _literals((each.arg, default) for each, default in options),
         required=frozenset(each.arg for each, default in options if default is None),
@@ -214,22 +209,17 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     Args:
         registry: the name of the registry's variable, such as 'objectives'.
         *paths: files or folders, relative to the package, whose source is read.
-
-    Raises:
-        RetortError: two entries have the same name, or one has no docstring.
     """
     entries: dict[str, Entry] = {}
     files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
     trees = {file.name: ast.parse(file.read_text(encoding="utf-8")) for file in files}
     types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
     aliases = {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
-    for file, tree in trees.items():
+    for tree in trees.values():
         for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
             for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
                 if ast.unparse(call.func) == f"{registry}.register":
-                    entry = _entry(file, node, call, aliases)
-                    if entry.name in entries:
-                        raise RetortError(f"two {registry} are called '{entry.name}'", f"rename the one in {file}")
+                    entry = _entry(node, call, aliases)
                     entries[entry.name] = entry
     return dict(sorted(entries.items()))
 

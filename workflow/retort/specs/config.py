@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
@@ -140,12 +140,10 @@ class Config(Spec):
             raise ValueError(f"there is no file {path!r}; null limits nothing")
         return path
 
-    @model_validator(mode="after")
-    def _of_a_gpu(self) -> Config:
+    def _wrong(self) -> Iterator[str]:
         if self.precision == "tf32" and not self.gpus:
             where = "device is 'cpu'" if self.device == "cpu" else f"scale '{self.scale}' trains on CPUs"
-            raise ValueError(f"precision: tf32 is for GPUs, and {where}; write float32")
-        return self
+            yield f"precision: tf32 is for GPUs, and {where}; write float32"
 
     @property
     def file(self) -> str:

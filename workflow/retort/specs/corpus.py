@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Relative, Spec, Version, Whole
-from retort.specs.names import SourceName
+from retort.specs.fields import SourceName
 from retort.specs.source import FirstRows
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
@@ -113,20 +114,14 @@ class Corpus(Spec):
     version: Version
     jobs: CorpusJobs = CorpusJobs()
 
-    @model_validator(mode="after")
-    def _shares(self) -> Corpus:
+    def _wrong(self) -> Iterator[str]:
         shares = [component.share for component in self.components if component.share is not None]
         if shares and len(shares) < len(self.components):
-            raise ValueError(
-                f"{len(shares)} of {len(self.components)} components give a share; give all of them or none"
-            )
+            yield f"{len(shares)} of {len(self.components)} components give a share; give all of them or none"
         if shares and abs(sum(shares) - 1) > 1e-6:
-            raise ValueError(f"the shares add up to {sum(shares):g}, not to 1")
+            yield f"the shares add up to {sum(shares):g}, not to 1"
         if self.smoothing != 1 and (shares or self.blocks is None):
-            raise ValueError(
-                "'smoothing' makes shares of file sizes: it needs 'blocks', and components without a share"
-            )
-        return self
+            yield "'smoothing' makes shares of file sizes: it needs 'blocks', and components without a share"
 
     @property
     def sources(self) -> set[str]:

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
 from pydantic import Field
 
-from retort.errors import RetortError
 from retort.registry import Registry, unknown
 from retort.specs.base import Label, Spec, Text
 from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
@@ -243,18 +242,8 @@ Kind = TypeVar("Kind", bound=Exhibit)
 
 
 def _register(registry: Registry[type[Exhibit]], cls: type[Kind]) -> type[Kind]:
-    """Register a class under the value of its field `kind`.
-
-    Raises:
-        RetortError: the class lacks a method that its base class requires, has a field with the name of an answer, or
-            another class has this name.
-    """
+    """Register a class under the value of its field `kind`."""
     (name,) = get_args(cls.model_fields["kind"].annotation)
-    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
-        raise RetortError(f"{registry.noun} '{name}' lacks {', '.join(lacking)}", f"give them to {cls.__name__}")
-    if hidden := sorted(field for field in cls.model_fields if hasattr(Answers, field)):
-        hint = f"every {registry.noun.removeprefix('kind of ')} answers {hidden[0]}(): give the field another name"
-        raise RetortError(f"{registry.noun} '{name}' has a field '{hidden[0]}'", hint)
     registry.register(name)(cls)
     return cls
 
@@ -274,9 +263,6 @@ def exhibit_type(noun: str) -> Any:
 
     Args:
         noun: 'table' or 'figure'.
-
-    Raises:
-        RetortError: a kind is not complete, or two have the same name.
     """
     registry, folder = KINDS[noun]
     for file in pkgutil.iter_modules(importlib.import_module(folder).__path__):

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from retort.errors import RetortError, printable
 from retort.registry import nearest, unknown
-from retort.specs.base import CUSTOM, Name
-from retort.specs.names import Names
+from retort.specs.base import CUSTOM, NAME, Name
+from retort.specs.fields import Names
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]
@@ -36,7 +35,7 @@ TYPES = {
 }
 # pattern -> what a text must be, in words
 PATTERNS = {
-    r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
+    NAME: "letters and digits, with single dashes between them",
     r"^[^\r\n]$": "one character",
     r"^\S+$": "a name without spaces",
     r"^[\w.@-]+$": "letters, digits, and any of . @ - _",
@@ -46,23 +45,26 @@ PATTERNS = {
 }
 
 
-@dataclass(frozen=True)
-class _Mistake:
+class _Mistake(NamedTuple):
     """An error of pydantic.
 
     Args:
         keys: the keys that lead to the value, as the file has them; entries of a list count from 1.
-        members: (keys that lead to a union, the member of the union that the error is about), outermost first.
+        union: the keys that lead to the outermost union around the value; None if there is none.
+        member: the member of this union that the error is about.
         item: the error.
     """
 
     keys: Keys
-    members: tuple[tuple[Keys, str], ...]
+    union: Keys | None
+    member: str
     item: ErrorDetails
 
 
 def readable(error: ValidationError, content: Any = None, where: str = "") -> list[str]:
     """Return one line for each mistake.
+
+    Of a union, those of the member that fits best are told; where none has the type of the value, all types are.
 
     Args:
         error: what pydantic found.
@@ -70,32 +72,26 @@ def readable(error: ValidationError, content: Any = None, where: str = "") -> li
         where: the key of the content in its file; empty for the whole file.
     """
     mistakes = [_locate(item, content) for item in error.errors(include_url=False)]
-    dropped: list[_Mistake] = []
-    undecided: list[tuple[Keys, str]] = []
-    for keys, members in _unions(mistakes).items():
-        nearest_member, depth = max(
-            ((name, max(len(mistake.keys) for mistake in rivals)) for name, rivals in members.items()),
-            key=lambda pair: pair[1],
-        )
-        if depth <= len(keys):  # no member has the type of the value
-            items = [mistake.item for rivals in members.values() for mistake in rivals]
-            types = dict.fromkeys(filter(None, map(_type_of, items)))
-            undecided.append((keys, f"give {' or '.join(types)}, not {items[0]['input']!r}"))
-            nearest_member = ""
-        dropped += [mistake for name, rivals in members.items() if name != nearest_member for mistake in rivals]
-    texts = [
-        ((*mistake.keys, *_key_of(mistake.item)), TEXTS.get(mistake.item["type"], _plain)(mistake.item))
-        for mistake in mistakes
-        if mistake not in dropped
-    ]
-    return [": ".join(filter(None, (".".join(filter(None, (where, *keys))), text))) for keys, text in texts + undecided]
+    told: list[tuple[Keys, str]] = []
+    for keys, union, member, item in mistakes:
+        rivals = [each for each in mistakes if each.union == union]
+        deepest = max(rivals, key=lambda each: len(each.keys))
+        if union is None or len({each.member for each in rivals}) == 1:
+            told.append(((*keys, *_key_of(item)), _text(item)))
+        elif deepest.keys == union:  # no member has the type of the value
+            types = dict.fromkeys(_type_of(each.item) for each in rivals)
+            told.append((keys, f"give {' or '.join(types)}, not {item['input']!r}"))
+        elif member == deepest.member:
+            told.append((keys, _text(item)))
+    lines = (((where, *keys), text) for keys, text in dict.fromkeys(told))
+    return [": ".join(filter(None, (".".join(filter(None, keys)), text))) for keys, text in lines]
 
 
 def _locate(item: ErrorDetails, content: Any) -> _Mistake:
-    """Return an error with its location split into keys of the file and pydantic's names of union members."""
+    """Return an error with its location split into keys of the file and pydantic's name of a union's member."""
     keys: list[str] = []
-    members: list[tuple[Keys, str]] = []
-    here, is_known = content, content is not None
+    union: Keys | None = None
+    here, is_known, member = content, content is not None, ""
     for position, entry in enumerate(item["loc"], start=1):
         if isinstance(entry, int) and isinstance(here, (list, tuple)):
             keys.append(str(entry + 1))
@@ -107,21 +103,9 @@ def _locate(item: ErrorDetails, content: Any) -> _Mistake:
             keys.append(str(entry + 1 if isinstance(entry, int) else entry))
         elif item["type"] == "missing" and position == len(item["loc"]):
             keys.append(str(entry))
-        elif entry != "[key]":  # of an error in a key
-            members.append((tuple(keys), str(entry)))
-    return _Mistake(tuple(keys), tuple(members), item)
-
-
-def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]]]:
-    """Return the unions with no member that accepts the value: keys -> member -> its mistakes.
-
-    Left out are unions whose member follows from a key of the value, such as `kind`: only that member has mistakes.
-    """
-    unions: dict[Keys, dict[str, list[_Mistake]]] = {}
-    for mistake in mistakes:
-        for keys, member in mistake.members:
-            unions.setdefault(keys, {}).setdefault(member, []).append(mistake)
-    return {keys: members for keys, members in unions.items() if len(members) > 1}
+        elif entry != "[key]" and union is None:  # '[key]' is of an error in a key
+            union, member = tuple(keys), str(entry)
+    return _Mistake(tuple(keys), union, member, item)
 
 
 def _type_of(item: ErrorDetails) -> str:
@@ -129,40 +113,34 @@ def _type_of(item: ErrorDetails) -> str:
     return TYPES.get(item["type"].split("_")[0], item["msg"].removeprefix("Input should be "))
 
 
-def _describe(value: Any) -> str:
-    """Return a value for a message; mappings and lists are not printed in full."""
-    return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value), repr(value))
-
-
-def _plain(item: ErrorDetails) -> str:
+def _text(item: ErrorDetails) -> str:
+    """Return what is wrong with a value, and what would be right."""
+    kind, value = item["type"], item["input"]
     text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
-    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
+    described = {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value), repr(value))
+    if kind in ("missing", "value_error", *CUSTOM):
+        return text
+    if kind in ("list_type", "tuple_type", "dict_type", "model_type", "model_attributes_type"):
+        return f"give {_type_of(item)}, not {described}"
+    if kind == "string_pattern_mismatch":
+        pattern = item["ctx"]["pattern"]
+        words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
+        return f"{value!r} does not match the pattern {pattern}{words}"
+    if kind == "union_tag_invalid":
+        known = re.findall(r"'(.*?)'", item["ctx"]["expected_tags"])
+        return str(unknown(item["ctx"]["discriminator"].strip("'"), item["ctx"]["tag"], known))
+    if kind == "union_tag_not_found":
+        key, (found,) = item["ctx"]["discriminator"].strip("'"), _key_of(item)
+        return "Field required" if found == key else str(unknown("key", found, [key]))
+    if isinstance(value, dict | list) and not kind.endswith("_type"):
         return text  # the value is too long to print, and its type is right
-    return f"{text}, not {_describe(item['input'])}"
-
-
-def _own_message(item: ErrorDetails) -> str:
-    return item["msg"].removeprefix("Value error, ")
-
-
-def _wrong_container(item: ErrorDetails) -> str:
-    return f"give {_type_of(item)}, not {_describe(item['input'])}"
-
-
-def _no_number(item: ErrorDetails) -> str:
-    is_number = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", str(item["input"]), re.IGNORECASE)
-    return _plain(item) + "; write the number without quotes" * bool(is_number and isinstance(item["input"], str))
-
-
-def _no_text(item: ErrorDetails) -> str:
-    is_bool = isinstance(item["input"], bool)
-    return _plain(item) + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
-
-
-def _wrong_pattern(item: ErrorDetails) -> str:
-    pattern = item["ctx"]["pattern"]
-    words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
-    return f"{item['input']!r} does not match the pattern {pattern}{words}"
+    is_number = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", str(value), re.IGNORECASE)
+    hint = ""
+    if kind in ("int_type", "float_type") and isinstance(value, str) and is_number:
+        hint = "; write the number without quotes"
+    elif kind == "string_type" and isinstance(value, bool):
+        hint = "; put it in quotes: YAML reads no and yes as false and true"
+    return f"{text}, not {described}{hint}"
 
 
 def _key_of(item: ErrorDetails) -> Keys:
@@ -171,27 +149,6 @@ def _key_of(item: ErrorDetails) -> Keys:
         return ()
     key = item["ctx"]["discriminator"].strip("'")
     return (nearest(key, map(str, item["input"])) or key,) if isinstance(item["input"], dict) else (key,)
-
-
-def _wrong_kind(item: ErrorDetails) -> str:
-    known = re.findall(r"'(.*?)'", item["ctx"]["expected_tags"])
-    return str(unknown(item["ctx"]["discriminator"].strip("'"), item["ctx"]["tag"], known))
-
-
-def _no_kind(item: ErrorDetails) -> str:
-    key, (found,) = item["ctx"]["discriminator"].strip("'"), _key_of(item)
-    return "Field required" if found == key else str(unknown("key", found, [key]))
-
-
-TEXTS: dict[str, Callable[[ErrorDetails], str]] = {
-    **dict.fromkeys(("missing", "value_error", *CUSTOM), _own_message),
-    **dict.fromkeys(("list_type", "tuple_type", "dict_type", "model_type", "model_attributes_type"), _wrong_container),
-    **dict.fromkeys(("int_type", "float_type"), _no_number),
-    "string_type": _no_text,
-    "string_pattern_mismatch": _wrong_pattern,
-    "union_tag_invalid": _wrong_kind,
-    "union_tag_not_found": _no_kind,
-}
 
 
 Result = TypeVar("Result")
@@ -301,18 +258,11 @@ def one(path: Path, model: Any, problems: Problems, names: Names | None = None, 
     return problems.validate(path, "", model, content, names)
 
 
-def without_anchors(path: Path, content: Any) -> Any:
-    """Return the content of a file without the entries that only hold YAML anchors."""
-    if not isinstance(content, dict):
-        return content
-    return {key: entry for key, entry in content.items() if str(key)[:1] != "_"}
-
-
 def named(path: Path, model: Any, problems: Problems, names: Names | None = None) -> dict[str, Any]:
     """Load a file that maps names to models; return none if it does not exist, or if an entry has a problem."""
     if not is_there(path):
         return {}
-    return one(path, dict[Name, model], problems, names, without_anchors) or {}
+    return one(path, dict[Name, model], problems, names) or {}
 
 
 def folder(path: Path, model: Any, problems: Problems, names: Names, change: Change = unchanged) -> dict[str, Any]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from retort.errors import RetortError, first_line
 from retort.registry import unknown
 from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, left_out
-from retort.specs.names import ModelName, Names, SourceName
+from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
 from retort.specs.source import InOnePlace
 from retort.specs.task_files import Columns
 
@@ -35,13 +34,11 @@ class Architecture(Spec):
     intermediate: Whole = Field(gt=0, le=1_000_000)
     embedding: Whole | None = left_out(gt=0)
 
-    @model_validator(mode="after")
-    def _divides(self) -> Architecture:
+    def _wrong(self) -> Iterator[str]:
         if self.hidden % self.heads:
-            raise ValueError(f"hidden ({self.hidden}) is not a multiple of heads ({self.heads})")
+            yield f"hidden ({self.hidden}) is not a multiple of heads ({self.heads})"
         if self.embedding is not None and self.embedding >= self.hidden:
-            raise ValueError(f"embedding ({self.embedding}) is not smaller than hidden ({self.hidden}); leave it out")
-        return self
+            yield f"embedding ({self.embedding}) is not smaller than hidden ({self.hidden}); leave it out"
 
     @property
     def weights_after_attention(self) -> int:

@@ -7,17 +7,21 @@ with the printed paper: whether a number in the text equals the one in a table, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
+from retort.specs import catalogue
 from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
-from retort.specs.names import PaperName
+from retort.specs.fields import PaperName
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
 from retort.specs.student import Teacher
+
+ComparisonName = Annotated[Name, catalogue.registered("comparison", catalogue.comparisons)]
 
 
 class Facts(Spec):
@@ -72,7 +76,7 @@ class Reading(Spec):
     """
 
     says: Text
-    compare: Name = ""
+    compare: ComparisonName = ""
     number: Annotated[str, AfterValidator(_as_printed)] = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
@@ -106,7 +110,7 @@ class Statement(Spec):
     says: Text
     where: Text
     contrary: str = ""
-    compare: Name = ""
+    compare: ComparisonName = ""
     number: str = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
@@ -122,24 +126,20 @@ class Statement(Spec):
     built: Literal["", "differently"] = ""
     because: str = ""
 
-    @model_validator(mode="after")
-    def _something(self) -> Statement:
+    def _wrong(self) -> Iterator[str]:
         if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
-            raise ValueError(
+            yield (
                 "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
                 "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
             )
         if bool(self.compare) == bool(self.undecided or self.but or self.built):
-            raise ValueError(
-                "a statement names the comparison in 'compare', unless it has 'undecided', 'but' or 'built'"
-            )
+            yield "a statement names the comparison in 'compare', unless it has 'undecided', 'but' or 'built'"
         if bool(self.built) != bool(self.because):
-            raise ValueError("'built: differently' and 'because' belong together")
+            yield "'built: differently' and 'because' belong together"
         if self.cells:
             _as_printed(self.number)
         elif self.other_readings:
-            raise ValueError("'other_readings' are of a claim that has 'cells'")
-        return self
+            yield "'other_readings' are of a claim that has 'cells'"
 
     def read_as(self, reading: Reading) -> Statement:
         """Return the statement in another reading: what the reading gives replaces what the statement has."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import model_validator
 
 from retort.specs.base import Label, Name, Spec, Text
 
@@ -91,17 +89,6 @@ def header(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list
     return [[corner, *spans], ["", *labels]] if any(spans) else [[corner, *labels]]
 
 
-def _check_names(what: str, key: str, fields: list[str], expected: list[str]) -> None:
-    """Raise an error for the first field that differs from the expected one."""
-    for number, (field, name) in enumerate(itertools.zip_longest(fields, expected), start=1):
-        if field is None:
-            raise ValueError(f"printed: {what} {number} is missing; '{key}' says '{name}'")
-        if name is None:
-            raise ValueError(f"printed: {what} {number}, '{field}', is one too many; '{key}' has {len(expected)}")
-        if field != name:
-            raise ValueError(f"printed: {what} {number} is '{field}'; '{key}' says '{name}'")
-
-
 def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list[str]]:
     """Return the cells of each row; if the block is empty, an empty list for each row.
 
@@ -111,27 +98,22 @@ def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list
         rows: the names that its rows must have, in order.
 
     Raises:
-        ValueError: a header, a row or a cell is missing, is too many, or has another name; the message says which. For
-            a header, it ends with the right one.
+        ValueError: the header or a row is missing or has another name, or a row has another number of cells.
     """
     lines = [[field.strip() for field in line.split("|")] for line in block.splitlines() if line.strip()]
     if not lines:
         return [[] for _ in rows]
-    try:
-        if lines[0][0] != heads[0][0]:
-            raise ValueError(f"printed: the header begins with '{lines[0][0]}'; by 'stub' it is '{heads[0][0]}'")
-        for number, head in enumerate(heads):
-            what = "column" if head is heads[-1] else "heading"
-            _check_names(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
-    except ValueError as error:
+    if lines[: len(heads)] != heads:
         right = " and below it ".join(f"`{' | '.join(head)}`" for head in heads)
-        raise ValueError(f"{error}; write {right}") from None
-    below = lines[len(heads) :]
-    _check_names("row", "rows", [line[0] for line in below], rows)
-    for name, *cells in below:
-        if len(cells) != len(heads[-1]) - 1:
-            raise ValueError(f"printed: row '{name}' has {len(cells)} cells for {len(heads[-1]) - 1} columns")
-    return [cells for _, *cells in below]
+        raise ValueError(f"printed: the header is not that of 'stub' and 'columns'; write {right}")
+    body = lines[len(heads) :]
+    for number, (line, name) in enumerate(itertools.zip_longest(body, rows), start=1):
+        if line is None or line[0] != name:
+            found, said = "missing" if line is None else f"'{line[0]}'", f"'{name}'" if name else "nothing"
+            raise ValueError(f"printed: row {number} is {found}; 'rows' says {said}")
+        if len(line) != len(heads[-1]):
+            raise ValueError(f"printed: row '{name}' has {len(line) - 1} cells for {len(heads[-1]) - 1} columns")
+    return [cells for _, *cells in body]
 
 
 # Numbers, and what they measure.
@@ -303,19 +285,17 @@ class Measure(Spec):
     printed: str = ""
     because: str = ""
 
-    @model_validator(mode="after")
-    def _explained(self) -> Measure:
+    def _wrong(self) -> Iterator[str]:
         odd = bool(self.printed) and self.printed not in METRIC_NAMES.get(self.metric, ())
         if odd and not self.because:
-            raise ValueError(f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'")
+            yield f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'"
         if self.because and not odd:
-            raise ValueError("'because' explains why 'printed' and 'metric' differ, and here they do not")
+            yield "'because' explains why 'printed' and 'metric' differ, and here they do not"
         timing(self.timing, None)  # for its error: there must be such a measurement
         if self.timing and self.metric and self.metric not in TIMED:
-            raise ValueError(f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'")
+            yield f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'"
         if self.subset and self.metric in TIMED:
-            raise ValueError(f"'subset' is of a score, not of '{self.metric}'; say how it is measured in 'timing'")
-        return self
+            yield f"'subset' is of a score, not of '{self.metric}'; say how it is measured in 'timing'"
 
 
 class Heading(Spec):

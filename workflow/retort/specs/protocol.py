@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from retort.registry import unknown
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, below, left_out
-from retort.specs.names import TaskName, entry_of
+from retort.specs.fields import FieldsOf, TaskName, below, entry_of, left_out
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]
@@ -70,15 +70,13 @@ class Schedule(Spec):
     max_length: Whole | None = left_out(gt=2, le=512)
     pad_to_max_length: Flag = left_out(False)
 
-    @model_validator(mode="after")
-    def _length(self) -> Schedule:
+    def _wrong(self) -> Iterator[str]:
         if (self.steps is None) == (self.epochs is None):
-            raise ValueError("give 'steps' or 'epochs', one of the two")
+            yield "give 'steps' or 'epochs', one of the two"
         if self.decay_steps is not None and self.lr_scheduler_type != "linear":
-            raise ValueError(f"decay_steps: with '{self.lr_scheduler_type}' the rate does not fall; leave it out")
+            yield f"decay_steps: with '{self.lr_scheduler_type}' the rate does not fall; leave it out"
         if self.decay_steps is not None and self.decay_steps < (self.steps or 0):
-            raise ValueError(f"decay_steps: {self.decay_steps} is below the {self.steps} steps of the training")
-        return self
+            yield f"decay_steps: {self.decay_steps} is below the {self.steps} steps of the training"
 
     def changed(self, *changes: Settings) -> Schedule:
         """Return the schedule with these changes; later changes override earlier ones.
@@ -145,12 +143,10 @@ class Grid(Spec):
             raise ValueError("no values are tried; give some, such as 'learning_rate: [2.0e-5, 5.0e-5]'")
         return content
 
-    @model_validator(mode="after")
-    def _known_axes(self) -> Grid:
+    def _wrong(self) -> Iterator[str]:
         for key in self.axes:
             if key not in Schedule.model_fields and not key.startswith(STAGES):
-                raise ValueError(str(unknown("key", key, Schedule.model_fields)))
-        return self
+                yield str(unknown("key", key, Schedule.model_fields))
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -190,8 +186,7 @@ class Protocol(Spec):
     seeds: Distinct[Seed] = Field(min_length=1)
     version: Version = 1
 
-    @model_validator(mode="after")
-    def _possible(self) -> Protocol:
+    def _wrong(self) -> Iterator[str]:
         for task in self.tasks:
             with below("tasks", task):
                 self.for_task(task)
@@ -199,11 +194,10 @@ class Protocol(Spec):
             for key, values in each.axes.items() if each else ():
                 if key.startswith(STAGES):
                     where = ".".join((*keys, key))
-                    raise ValueError(f"{where}: a protocol has no stages; give it in the 'grid' of a student")
+                    yield f"{where}: a protocol has no stages; give it in the 'grid' of a student"
                 for value in values:
                     with below(*keys):
                         self.for_task("", {key: value})
-        return self
 
     def grid_of(self, task: str) -> Grid | None:
         """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from retort.registry import unknown
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Spec, Text
-from retort.specs.names import Names, StudentName
+from retort.specs.fields import Names, StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
@@ -68,11 +68,9 @@ class Column(Judging, Measure, Heading):
     change_from: str = ""
     variant: Name = ""
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> Column:
+    def _wrong(self) -> Iterator[str]:
         if bool(self.metric) + bool(self.mean_of) + bool(self.tasks) + bool(self.change_from) > 1:
-            raise ValueError("only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds")
-        return self
+            yield "only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds"
 
 
 Columns = Annotated[list[Column], Field(min_length=1, description="from left to right")]  # of papers/columns.yaml
@@ -115,18 +113,16 @@ class Row(Measure, TextRow):
     differs: Label | Literal[""] = ""
     baseline: Flag = False
 
-    @model_validator(mode="after")
-    def _one_state(self) -> Row:
+    def _wrong(self) -> Iterator[str]:
         ways = sum(map(bool, (self.student, self.students, self.planned)))
         if ways > 1 or not (ways or self.quoted):
-            raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
+            yield f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'"
         if self.model and not self.quoted:
-            raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
+            yield f"row '{self.label}': 'model' names what a quoted row shows"
         if self.best_of and (not self.student or self.student in self.best_of):
-            raise ValueError(f"row '{self.label}': 'best_of' names students beside the one of 'student'")
+            yield f"row '{self.label}': 'best_of' names students beside the one of 'student'"
         if self.differs and not ways:
-            raise ValueError(f"row '{self.label}': 'differs' is of a row that is run")
-        return self
+            yield f"row '{self.label}': 'differs' is of a row that is run"
 
     @property
     def identity(self) -> str:

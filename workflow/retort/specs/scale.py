@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
-from retort.specs.names import CorpusName, ModelName, PaperName, TaskName
+from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -51,13 +52,11 @@ class Replacements(Spec):
         Schedule.model_validate(fields)
         return fields
 
-    @model_validator(mode="after")
-    def _stages_set_what_finetuning_sets(self) -> Replacements:
+    def _wrong(self) -> Iterator[str]:
         """Check that stages set every field that fine-tuning sets, so that they never inherit its values."""
         for name in ("training", "distillation"):
             if missing := sorted(set(self.finetuning) - set(getattr(self, name))):
-                raise ValueError(f"{name}: {missing[0]} is missing, which finetuning sets")
-        return self
+                yield f"{name}: {missing[0]} is missing, which finetuning sets"
 
     def tasks_for(self, paper: str) -> list[str]:
         """Return the tasks that are run for the students and teachers of a paper."""
@@ -156,8 +155,6 @@ class Scale(Spec):
     submissions: Flag = False
     stores_activations: Flag = False
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Scale:
+    def _wrong(self) -> Iterator[str]:
         if self.replacements and self.miniature:
-            raise ValueError("give 'replacements' or 'miniature', one of the two")
-        return self
+            yield "give 'replacements' or 'miniature', one of the two"

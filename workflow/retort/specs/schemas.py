@@ -1,22 +1,20 @@
 """The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
 
-They are made from the models of this package. Most files hold one model. For a file with another layout, a function
-here changes the schema of the model; `FILES` names it.
+They are made from the models of this package. Where a file may hold more, a function here changes the schema.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from retort.errors import RetortError
+from retort.specs.base import Name
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import KINDS, exhibit_type
@@ -29,29 +27,17 @@ from retort.specs.source import Source
 from retort.specs.student import Student
 from retort.specs.task import Task
 
-NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
-FREE = {r"\{": {"description": "a family, which `retort check` checks"}, "^_": {"description": "YAML anchors"}}
 
+def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Return the schema of a file of students that may hold families, too, their axes, and YAML anchors.
 
-def one_entry(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a file that holds one entry, which is the schema of the model."""
-    return schema
-
-
-def by_name(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a file that maps names to entries.
-
-    A key that starts with '_' only holds YAML anchors. One with placeholders is a family, whose fields an axis may set:
-    both may hold anything.
+    An axis may set any field of a family; `retort check` checks them.
     """
-    entry = {key: value for key, value in schema.items() if key != "$defs"}
-    return {
-        "$defs": {**schema.get("$defs", {}), "Entry": entry},
-        "type": "object",
-        "properties": {"axes": {"description": "axes that several families use: axis -> value -> what it sets"}},
-        "patternProperties": {NAME.replace("^", "^(?!axes$)", 1): {"$ref": "#/$defs/Entry"}, **FREE},
-        "additionalProperties": False,
-    }
+    free = {r"\{": {"description": "a family"}, "^_": {"description": "YAML anchors"}}
+    axes = {"axes": {"description": "axes that several families use: axis -> value -> what it sets"}}
+    ((name, entry),) = schema["patternProperties"].items()
+    students = {name.replace("^", "^(?!axes$)", 1): entry, **free}
+    return {**schema, "properties": axes, "patternProperties": students}
 
 
 def with_exhibits(schema: JsonSchemaValue) -> JsonSchemaValue:
@@ -65,52 +51,44 @@ FOLDER = ROOT / "workflow" / "schemas"
 MARK = "# yaml-language-server: $schema="  # what editors look for in the first line of a YAML file
 
 
-Layout = Callable[[JsonSchemaValue], JsonSchemaValue]
-
-
-@dataclass(frozen=True)
-class File:
-    """A type of YAML file.
-
-    Args:
-        pattern: the paths of these files, from the root of the repository.
-        model: the model of what they hold.
-        layout: changes the schema of the model into that of the file.
-    """
+class File(NamedTuple):
+    """A type of YAML file: the paths of these files, from the root of the repository, and the model of a file."""
 
     pattern: str
     model: Any
-    layout: Layout = one_entry
 
 
 # name of the schema -> its files
-FILES: dict[str, File] = {
+FILES = {
     "config": File("config.yaml", Config),
-    "facts": File("workflow/facts.yaml", Facts, by_name),
+    "facts": File("workflow/facts.yaml", dict[Name, Facts]),
     "task": File("workflow/tasks/*.yaml", Task),
     "corpus": File("workflow/corpora/*.yaml", Corpus),
     "model": File("workflow/models/*.yaml", Model),
     "source": File("workflow/sources/*.yaml", Source),
     "protocol": File("workflow/protocols/*.yaml", Protocol),
     "scale": File("workflow/scales/*.yaml", Scale),
-    "paper": File("workflow/papers/*/paper.yaml", Paper, with_exhibits),
+    "paper": File("workflow/papers/*/paper.yaml", Paper),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
-    "students": File("workflow/papers/*/students*.yaml", Student, by_name),
-    "columns": File("workflow/papers/columns.yaml", Columns, by_name),
-    "across": File("workflow/papers/across.yaml", Across, by_name),
+    "students": File("workflow/papers/*/students*.yaml", dict[Name, Student]),
+    "columns": File("workflow/papers/columns.yaml", dict[Name, Columns]),
+    "across": File("workflow/papers/across.yaml", dict[Name, Across]),
     "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),
-    "claims": File("workflow/papers/*/claims.yaml", Statement, by_name),
-    "audit": File("workflow/papers/*/audit.yaml", Statement, by_name),
+    "claims": File("workflow/papers/*/claims.yaml", dict[Name, Statement]),
+    "audit": File("workflow/papers/*/audit.yaml", dict[Name, Statement]),
 }
+CHANGES = {"paper": with_exhibits, "students": with_families}  # of the schemas that pydantic makes
 
 
 def schema_text(name: str) -> str:
     """Return the JSON schema of one type of file."""
-    file = FILES[name]
-    schema = file.layout(TypeAdapter(file.model).json_schema())
-    return json.dumps({"$schema": GenerateJsonSchema.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
+    schema = TypeAdapter(FILES[name].model).json_schema()
+    if "patternProperties" in schema:  # entries by name
+        schema["additionalProperties"] = False
+    schema = {"$schema": GenerateJsonSchema.schema_dialect, **CHANGES.get(name, dict)(schema)}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def schema_line(path: Path, name: str) -> str:

@@ -6,10 +6,11 @@ is used; if not, the files are downloaded from the hub.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest
 from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
@@ -137,11 +138,9 @@ class Hub(HubFiles):
     branch: Text = "main"
     found: Text | None = None
 
-    @model_validator(mode="after")
-    def _found(self) -> Hub:
+    def _wrong(self) -> Iterator[str]:
         if self.commit and not self.found:
-            raise ValueError("'found' is missing: say where the commit was read")
-        return self
+            yield "'found' is missing: say where the commit was read"
 
 
 class Size(Spec):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from retort.specs import catalogue
 from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
-from retort.specs.fields import left_out
+from retort.specs.fields import ModelName, ProtocolName, StudentName, TaskName, entry_of, left_out
 from retort.specs.model import Sizes
-from retort.specs.names import ModelName, ProtocolName, StudentName, TaskName, entry_of
 from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
@@ -37,20 +37,18 @@ class Initialisation(Spec):
     checkpoint: ModelName | None = left_out()
     random: Flag = False
 
-    @model_validator(mode="after")
-    def _one(self) -> Initialisation:
+    def _wrong(self) -> Iterator[str]:
         ways = {name: getattr(self, name) for name in ("layers", "truncated", "student", "checkpoint", "random")}
         if sum(value not in (None, False) for value in ways.values()) != 1:
-            raise ValueError(f"give exactly one of {', '.join(ways)}")
+            yield f"give exactly one of {', '.join(ways)}"
         if "of" in self.model_fields_set and self.layers is None and not self.truncated:
-            raise ValueError("of: only where layers are copied, with 'layers' or 'truncated'")
+            yield "of: only where layers are copied, with 'layers' or 'truncated'"
         if self.new_heads and self.layers is None and not self.truncated:
-            raise ValueError("new_heads: only where layers are copied, with 'layers' or 'truncated'")
+            yield "new_heads: only where layers are copied, with 'layers' or 'truncated'"
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
-            raise ValueError("'layers' counts teacher layers from 1")
+            yield "'layers' counts teacher layers from 1"
         if self.layers != (self.layers and sorted(self.layers)):
-            raise ValueError("'layers' falls; the layers of a student are in the order of the teacher's")
-        return self
+            yield "'layers' falls; the layers of a student are in the order of the teacher's"
 
 
 class Term(Spec):
@@ -70,15 +68,13 @@ class Term(Spec):
     options: Settings = {}
     not_on: Distinct[TaskName] = []
 
-    @model_validator(mode="after")
-    def _as_declared(self) -> Term:
+    def _wrong(self) -> Iterator[str]:
         entry = catalogue.objectives()[self.objective]
         entry.check(self.options)
         layered = entry.level in LAYERED
         if layered != (self.mapping is not None):
             what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
-            raise ValueError(f"mapping: objective '{self.objective}' {what}")
-        return self
+            yield f"mapping: objective '{self.objective}' {what}"
 
 
 class Stage(Spec):
@@ -100,26 +96,24 @@ class Stage(Spec):
     tasks: dict[TaskName, ScheduleChanges] = {}
     teacher_dropout: Flag = False
 
-    @model_validator(mode="after")
-    def _of_tasks(self) -> Stage:
+    def _wrong(self) -> Iterator[str]:
         if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
-            raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
+            yield "'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"
         for field in (field for field in OF_ROWS if self.data != "task" and field in self.schedule):
-            raise ValueError(f"schedule.{field}: the blocks of a corpus have one length; leave it out")
+            yield f"schedule.{field}: the blocks of a corpus have one length; leave it out"
         if self.data != "task" and "load_best_model_at_end" in self.schedule:
-            raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
+            yield "schedule.load_best_model_at_end: a corpus has no validation split; leave it out"
         for number, term in enumerate(self.terms, start=1):
             required = catalogue.objectives()[term.objective].facts.get("data")
             if required and (required == "task") != (self.data == "task"):
                 labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
                 where = "the task" if self.data == "task" else "a corpus"
-                raise ValueError(f"terms.{number}: '{term.objective}' reads {labels}, and this stage is on {where}")
+                yield f"terms.{number}: '{term.objective}' reads {labels}, and this stage is on {where}"
             if term in self.terms[: number - 1]:
-                raise ValueError(f"terms.{number}: the same term stands above; give one of them the weight of both")
+                yield f"terms.{number}: the same term stands above; give one of them the weight of both"
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
         if everywhere:
-            raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")
-        return self
+            yield f"not_on: no term is left on '{min(everywhere)}'"
 
     def on(self, task: str) -> list[Term]:
         """Return the terms of the stage that are used on a task."""
@@ -161,16 +155,14 @@ class Student(Spec):
     deviations: list[Deviation] = []
     version: Version = 1
 
-    @model_validator(mode="after")
-    def _one_road(self) -> Student:
+    def _wrong(self) -> Iterator[str]:
         if len({stage.data == "task" for stage in self.stages}) > 1:
-            raise ValueError("stages on the task and on a corpus are mixed; let a student start from a student instead")
+            yield "stages on the task and on a corpus are mixed; let a student start from a student instead"
         if self.pooler_relu and self.distilled_on == "corpus":
-            raise ValueError("pooler_relu: only for students that are distilled on tasks")
+            yield "pooler_relu: only for students that are distilled on tasks"
         layers = self.initialisation.layers
         if layers is not None and len(layers) != self.architecture.layers:
-            raise ValueError(f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers")
-        return self
+            yield f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers"
 
     @property
     def initial_layers(self) -> list[int] | None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from retort.specs.base import BySeed, Real, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
-from retort.specs.names import StudentName
+from retort.specs.fields import StudentName
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,
@@ -140,19 +140,17 @@ class MeasuredTable(Judging, TextTable):
         """Return the rows."""
         return list(self.rows)
 
-    @model_validator(mode="after")
-    def _whole(self) -> MeasuredTable:
+    def _wrong(self) -> Iterator[str]:
         self.check_cells()
         if not self.numbers:
             check_no_repeats("row", [row.student for row in self.rows if row.student])
         elif self.published:
-            raise ValueError("the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them")
+            yield "the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them"
         for cell in self.printed_cells():
             if cell.number is None and cell.text not in NOTHING:
-                raise ValueError(f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number")
+                yield f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number"
         self._check_columns()
         self._check_published()
-        return self
 
     def _check_published(self) -> None:
         metrics = {(cell.row, cell.column): cell.metric for cell in self.cells()}

@@ -6,14 +6,14 @@ A task either draws its splits at random with a given seed (`reader` and `split`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
-from retort.specs.names import SourceName
+from retort.specs.fields import SourceName
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import FolderSource, HubSource, PackageSource
 from retort.specs.task_files import LARGEST, Count, Files, FileSplit
@@ -191,92 +191,86 @@ class Task(Spec):
         """What the task type declares."""
         return catalogue.task_types()[self.task_type].facts
 
-    @model_validator(mode="after")
-    def _task_type(self) -> Task:
+    def _wrong(self) -> Iterator[str]:
+        for check in (
+            self._task_type, self._splits, self._subsets, self._files, self._held_out, self._sampled, self._submits
+        ):  # fmt: skip
+            yield from check()
+
+    def _task_type(self) -> Iterator[str]:
         facts = self._facts
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
-            raise ValueError(f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}")
+            yield f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}"
         binary = [name for name in self.metrics if name in facts.get("binary", ())]
         if binary and len(self.labels) > 2:
-            raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
+            yield f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}"
         if facts["has_label_names"] != (len(self.labels) > 1):
             how = "two or more names" if facts["has_label_names"] else "none"
-            raise ValueError(f"'labels' takes {how} for {self.task_type}")
+            yield f"'labels' takes {how} for {self.task_type}"
         if facts["has_windows"] and not self.windows:
             example = "{overlap: 128, question: 64}"
-            raise ValueError(f"'windows' is missing: {self.task_type} cuts long contexts, as {example}")
+            yield f"'windows' is missing: {self.task_type} cuts long contexts, as {example}"
         if self.windows and not facts["has_windows"]:
-            raise ValueError(f"'windows' is of no use for {self.task_type}")
+            yield f"'windows' is of no use for {self.task_type}"
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
-            raise ValueError("windows: overlap and question together leave no room in max_length")
+            yield "windows: overlap and question together leave no room in max_length"
         check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
-        return self
 
-    @model_validator(mode="after")
-    def _splits(self) -> Task:
+    def _splits(self) -> Iterator[str]:
         drawn, filed = [self.reader, self.split], [self.splits, self.read]
         if not ((all(drawn) and not any(filed)) or (all(filed) and not any(drawn))):
-            raise ValueError(
-                "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
-            )
+            yield "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
         for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
             check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
             if use != "train_split" and name == self.train_split:
-                raise ValueError(f"{use}: '{name}' is what is trained on; its score would say nothing")
+                yield f"{use}: '{name}' is what is trained on; its score would say nothing"
             split = self.splits.get(name)
             if split and not split.labelled:
-                raise ValueError(f"{use}: split '{name}' has no labels")
+                yield f"{use}: split '{name}' has no labels"
             if split and split.unlabelled_sample and use != "evaluation_split":
                 needed = f"a training needs the labels of {use}; leave it out here"
-                raise ValueError(f"splits.{name}.unlabelled_sample: {needed}")
+                yield f"splits.{name}.unlabelled_sample: {needed}"
         chosen = [self.metric_for_best_model] if self.metric_for_best_model else []
         check_names("metric_for_best_model", "metric", chosen, self.measures(self.validation_split))
-        return self
 
-    @model_validator(mode="after")
-    def _subsets(self) -> Task:
+    def _subsets(self) -> Iterator[str]:
         if self.subsets and not any(split.subsets for split in self.splits.values()):
-            raise ValueError("subsets: no split has any; write 'subsets: true' in one of 'splits', or leave them out")
+            yield "subsets: no split has any; write 'subsets: true' in one of 'splits', or leave them out"
         for name, split in self.splits.items():
             if split.subsets and not self.subsets:
-                raise ValueError(f"splits.{name}.subsets: the task names no subsets")
+                yield f"splits.{name}.subsets: the task names no subsets"
             if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.subsets if split.subsets else []):
                 each = ", ".join(self.subsets) or "no subsets"
-                raise ValueError(f"splits.{name}.rows: give a number for each of {each}")
-        return self
+                yield f"splits.{name}.rows: give a number for each of {each}"
 
-    @model_validator(mode="after")
-    def _files(self) -> Task:
+    def _files(self) -> Iterator[str]:
         required, optional = self._facts["required_columns"], self._facts["optional_columns"]
         for location, files in self.read.items():
             columns = [*files.columns, *(column for change in files.changes.values() for column in change.columns)]
             check_names(f"read.{location}.columns", "field", columns, (*required, *optional))
             if lacking := [field for field in required if field not in files.columns]:
-                raise ValueError(f"read.{location}.columns: '{lacking[0]}' is missing")
+                yield f"read.{location}.columns: '{lacking[0]}' is missing"
             for key in ("files", "broken", "empty", "changes"):
                 check_names(f"read.{location}.{key}", "split", getattr(files, key), self.splits)
             for name, file in files.files.items():
                 if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
                     why = "'{subset}' is for splits with subsets, and for them all"
-                    raise ValueError(f"read.{location}.files.{name}: {why}")
+                    yield f"read.{location}.files.{name}: {why}"
             if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
-                raise ValueError(f"read.{location}.name: only data sets of the hub have configurations")
+                yield f"read.{location}.name: only data sets of the hub have configurations"
             if files.label_names and len(files.label_names) != len(self.labels):
                 counts = f"{len(files.label_names)} names for {len(self.labels)} labels"
-                raise ValueError(f"read.{location}.label_names: {counts}")
-        return self
+                yield f"read.{location}.label_names: {counts}"
 
-    @model_validator(mode="after")
-    def _held_out(self) -> Task:
+    def _held_out(self) -> Iterator[str]:
         for location, files in self.read.items():
             trained = self._rows_of(files, self.train_split)
             for name in (self.validation_split, self.evaluation_split):
                 if name != self.train_split and trained and self._rows_of(files, name) == trained:
                     why = f"'{files.files[name]}' is what is trained on, too; its score would say nothing"
-                    raise ValueError(f"read.{location}.files.{name}: {why}")
-        return self
+                    yield f"read.{location}.files.{name}: {why}"
 
     def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
         """Return what identifies the rows of a split: its source, file and reading options; None without a file."""
@@ -284,29 +278,21 @@ class Task(Spec):
             return None
         return self.splits[split].source or self.source, files.files[split], files.of(split)
 
-    @model_validator(mode="after")
-    def _bounded(self) -> Task:
+    def _sampled(self) -> Iterator[str]:
         if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
-            raise ValueError(f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}")
-        return self
-
-    @model_validator(mode="after")
-    def _sampled(self) -> Task:
+            yield f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}"
         facts = self._facts
         labels = self.labels if facts["has_label_names"] else []
         bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
         check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels, bounds)
-        return self
 
-    @model_validator(mode="after")
-    def _submits(self) -> Task:
+    def _submits(self) -> Iterator[str]:
         if self.submission:
             check_no_repeats("submission.files: file", list(self.submission.files.values()))
             check_names("submission.files", "split", self.submission.files, self.encoded_splits)
             names = self.submission.label_names
             if names and len(names) != len(self.labels):
-                raise ValueError(f"submission.label_names: {len(names)} names for {len(self.labels)} labels")
-        return self
+                yield f"submission.label_names: {len(names)} names for {len(self.labels)} labels"
 
     @property
     def of_single_texts(self) -> bool:

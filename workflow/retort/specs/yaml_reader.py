@@ -22,6 +22,7 @@ DEEPEST = 100  # levels of lists and mappings
 LARGEST = 1 << 22  # characters of a file, also with its aliases written out
 TOO_DEEP = "lists or mappings are nested too deep", "a file of a study has a few levels"
 _TAG = "tag:yaml.org,2002:"
+_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Key(str):
@@ -38,8 +39,8 @@ def _refuse(node: yaml.Node, what: str, hint: str) -> NoReturn:
 def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
     """Return a decimal whole number; refuse 010 (an octal 8), 0x1F, 0b11, 1_000 and 1:30 (90)."""
     if not WHOLE.fullmatch(node.value):
-        read = f"YAML reads {node.value} as {loader.construct_yaml_int(node)}"
-        _refuse(node, read, "write the number with decimal digits only, or a text in quotes")
+        hint = "write it with decimal digits only, or a text in quotes"
+        _refuse(node, f"YAML reads {node.value} as another number", hint)
     if len(node.value) > LONGEST:
         _refuse(node, f"a number of {len(node.value)} digits", "put a text in quotes")
     return int(node.value)
@@ -71,10 +72,9 @@ SCALARS = {
     "value": _text,
     "merge": _text,
 }
-KINDS = {"seq": yaml.SequenceNode, "map": yaml.MappingNode, **dict.fromkeys(SCALARS, yaml.ScalarNode)}
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(_BASE):  # type: ignore[misc]
     """A YAML loader with strict keys and numbers; PyYAML parses, and this class builds the values.
 
     Args:
@@ -99,16 +99,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
     def build(self, node: yaml.Node) -> Any:
         """Return the value of a node."""
-        tag = node.tag.removeprefix(_TAG)
-        if tag not in KINDS:
-            what = f"the tag {node.tag.replace(_TAG, '!!')} is of no use here"
-            _refuse(node, what, "remove it; write lists, mappings, texts, numbers")
-        try:
-            if isinstance(node, KINDS[tag]):
-                return SCALARS[tag](self, node) if tag in SCALARS else self.collection(node)
-        except (ValueError, LookupError):
-            pass
-        _refuse(node, f"what stands here is no !!{tag}", "remove the tag, or put a text in quotes")
+        if isinstance(node, yaml.ScalarNode):
+            return SCALARS[node.tag.removeprefix(_TAG)](self, node)
+        return self.collection(node)
 
     def collection(self, node: yaml.Node) -> Any:
         """Return a list or a mapping; one that an alias repeats is built once."""
@@ -170,7 +163,11 @@ def _characters(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
 
 
 def _load(text: str, marked: bool) -> Any:
-    """Return what a text in YAML holds."""
+    """Return what a text in YAML holds; refuse tags such as !!int."""
+    for token in yaml.scan(text, Loader=_BASE) if "!" in text else ():
+        if isinstance(token, yaml.TagToken):
+            tag, line = "".join(filter(None, token.value)), token.start_mark.line + 1
+            raise RetortError(f"line {line}: the tag {tag} is of no use here", "remove it, or put a text in quotes")
     loader = _Loader(text, marked)
     try:
         node = loader.get_single_node()

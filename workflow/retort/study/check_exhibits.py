@@ -22,20 +22,8 @@ GIVEN_BY = {
     "both": "other",
     "allowed": "within",
 }
-# file -> key that statements of the other file have -> why not those of this one
-MISPLACED = {
-    "claims.yaml": {
-        "other": "compares text with text, which audit.yaml is for",
-        "but": "says what is wrong with a text, which audit.yaml is for",
-        "built": "says that other papers' models differ, which audit.yaml is for",
-    },
-    "audit.yaml": {
-        "undecided": "is for claims; the audit says what is wrong in 'but'",
-        "other_readings": "are for claims",
-    },
-}
-# word in the name of a comparison -> word in that of the one which takes the sides in the other order
-SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"}
+# file -> keys that only statements of the other file have
+MISPLACED = {"claims.yaml": ("other", "but", "built"), "audit.yaml": ("undecided", "other_readings")}
 
 
 def check_exhibits(study: Study) -> Iterator[Found]:
@@ -103,47 +91,31 @@ def check_statements(study: Study) -> Iterator[Found]:
             for name, statement in statements.items():
                 inside = file == "claims.yaml" and name in study.papers[slug].claims
                 place = study.folder / "papers" / slug / ("paper.yaml" if inside else file)
-                for line in _in_each_reading(study, tables, file, name, statement):
+                for line in _in_each_reading(tables, file, name, statement):
                     yield place, f"claims.{line}" if inside else line
 
 
-def _in_each_reading(
-    study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement
-) -> Iterator[str]:
+def _in_each_reading(tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
     """Yield what is wrong with a statement; if nothing is, then what is wrong with its other readings."""
-    wrong = list(_statement(study, tables, file, name, statement))
+    wrong = list(_statement(tables, file, name, statement))
     yield from wrong
     for key, reading in statement.other_readings.items() if not wrong else ():
-        yield from _statement(study, tables, file, f"{name}.other_readings.{key}", statement.read_as(reading))
+        yield from _statement(tables, file, f"{name}.other_readings.{key}", statement.read_as(reading))
 
 
-def _statement(study: Study, tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
-    for key, why in MISPLACED[file].items():
-        if getattr(statement, key):
-            yield f"{name}: '{key}' {why}"
+def _statement(tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
+    yield from (f"{name}: '{key}' is not for {file}" for key in MISPLACED[file] if getattr(statement, key))
     check, comparisons = {"claims.yaml": _shown, "audit.yaml": _printed}[file], catalogue.comparisons()
     wrong: list[str] = []
     for cells in (*statement.cells, *statement.than):
         wrong += check_known(name, "table", [cells.table], tables)
         if cells.table in tables:
             wrong += check(tables[cells.table], name, cells)
-    if statement.compare:
-        wrong += _comparison(f"{name}.compare", statement.compare)
     yield from wrong
     if statement.compare and not wrong:  # a wrong name would be reported twice
         yield from (f"{name}: {line}" for line in _wrong_sides(statement, comparisons[statement.compare].options))
         if file == "claims.yaml":
             yield from (f"{name}: {line}" for line in _self_comparison(statement))
-
-
-def _comparison(where: str, name: str) -> Iterator[str]:
-    """Yield a line if no comparison has a name; it says so if another one takes the two sides in the other order."""
-    comparisons = catalogue.comparisons()
-    others = {name.replace(word, other) for word, other in SWAPPED.items() if word in name}.intersection(comparisons)
-    if name not in comparisons and others:
-        yield f"{where}: no comparison is called '{name}'; take '{min(others)}', and swap 'cells' and 'than'"
-        return
-    yield from check_known(where, "comparison", [name], comparisons)
 
 
 def _shown(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:

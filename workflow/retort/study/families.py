@@ -59,12 +59,12 @@ def student_entries(path: Path, problems: loading.Problems, marked: bool = False
     read = problems.attempt(path, "", read_yaml, path, marked)
     if len(problems.lines) > before:
         return {}
-    content = problems.validate(path, "", dict, loading.without_anchors(path, read)) or {}
+    content = problems.validate(path, "", dict, read) or {}
     shared = problems.attempt(path, "", shared_axes, content) or {}
     problems.attempt(path, "", check_shared, content, Student.model_fields)
     students: Entries = {}
     for key, entry in content.items():
-        if key == AXES:
+        if key == AXES or str(key).startswith("_"):  # YAML anchors
             continue
         members = {str(key): entry}
         if "{" in str(key):

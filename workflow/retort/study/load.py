@@ -19,6 +19,12 @@ from retort.study.yaml_files import read_yaml_files
 Check = Callable[[Study, Problems], None]
 
 
+def check_together(study: Study, problems: Problems) -> None:
+    """Check what files say of each other; each must be right by itself."""
+    for check in (check_data, check_students, check_exhibits, check_across, check_statements):
+        problems.add_all(check(study))
+
+
 def read_files(config: Config) -> tuple[Study, Problems]:
     """Read the study and check all of its files, each by itself and then together; return it with every problem found.
 
@@ -26,9 +32,8 @@ def read_files(config: Config) -> tuple[Study, Problems]:
     """
     problems = Problems(config.folder)
     study = read_yaml_files(config, problems)
-    checks = (check_data, check_students, check_exhibits, check_across, check_statements)
-    for check in checks if not problems.lines else ():
-        problems.add_all(check(study))
+    if not problems.lines:
+        check_together(study, problems)
     return study, problems
 
 
@@ -96,7 +101,10 @@ def open_study(config: Config, *checks: Check) -> Study:
     return study
 
 
-LATER = ("settings that tables show", "students at each scale", "sources of the run")  # checked last, in this order
+# what is checked once each file is right by itself, in this order
+LATER = (
+    "what files say of each other", "settings that tables show", "students at each scale", "sources of the run"
+)  # fmt: skip
 
 
 def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Sequence[str]]:
@@ -104,21 +112,25 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
 
     Args:
         config: names the study's folder; its papers and its scale do not matter.
-        *checks: further checks of the study, of settings; they run only if no other problem was found.
+        *checks: further checks of the study, of settings.
     """
     papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
-    study, problems = read_files(config.model_copy(update={"papers": papers or config.papers}))
-    if problems.lines:
-        return study, problems.lines, LATER
-    for check_further in checks:
-        check_further(study, problems)
-    if problems.lines:
-        return study, problems.lines, LATER[1:]
+    problems = Problems(config.folder)
+    study = read_yaml_files(config.model_copy(update={"papers": papers or config.papers}), problems)
+    for number, step in enumerate([(check_together,), checks, (check_scales,)]):
+        if problems.lines:
+            return study, problems.lines, LATER[number:]
+        for check in step:
+            check(study, problems)
+    return study, problems.lines, LATER[3:]
+
+
+def check_scales(study: Study, problems: Problems) -> None:
+    """Check that students can be trained at the sizes that each scale gives them."""
     for name, scale in study.scales.items():
         scaled = at_scale(study, name, scale)
         scale_study(scaled)
         problems.add_all(check_scaled(scaled))
-    return study, problems.lines, LATER[2:]
 
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:

@@ -9,8 +9,8 @@ from pathlib import Path
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
+from retort.specs.fields import Names
 from retort.specs.model import MadeSource, Model
-from retort.specs.names import Names
 from retort.specs.paper import Across, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Column

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from retort.specs.base import Name
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
+from retort.specs.fields import Names
 from retort.specs.loading import Problems
 from retort.specs.model import Model, described_in
-from retort.specs.names import Names
 from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
@@ -38,8 +39,11 @@ FOLDERS: dict[str, Any] = {
 COLUMNS = "papers/columns.yaml"
 ACROSS = "papers/across.yaml"
 PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
-PAPER_FILES = (
-    "paper.yaml", "students*.yaml", "deviations.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml",
+# all files that are read, but for those of recorded runs
+FILES = (
+    "facts.yaml", COLUMNS, ACROSS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS), "papers/*/paper.yaml",
+    "papers/*/students*.yaml", "papers/*/deviations.yaml", "papers/*/claims.yaml", "papers/*/audit.yaml",
+    "papers/*/table*.yaml", "papers/*/figure*.yaml",
 )  # fmt: skip
 
 
@@ -132,36 +136,25 @@ def is_ours(path: Path) -> bool | None:
     return bool(content.get("ours")) if isinstance(content, dict) else None
 
 
-def _check_file_names(folder: Path, papers: Iterable[str], problems: Problems) -> None:
-    """Add a problem for each YAML file that nothing reads because of its name or its place."""
-    places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in (*FOLDERS, "scales")}
-    scales = tuple(path.name for path in (folder / "scales").glob("*.yaml"))
-    for paper in (folder / "papers" / paper for paper in papers):
-        precisions = [f"{name}.yaml" for name in PRECISIONS if is_ours(paper / "paper.yaml")]
-        places |= {paper: PAPER_FILES, paper / "recorded": (*scales, *precisions)}
-    below = [path for place in places for path in place.glob("**/*.y*ml")]
-    places |= {folder: ("facts.yaml",), folder / "papers": ("columns.yaml", "across.yaml")}
-    known = (*FOLDERS, "scales", "papers", "schemas", "recorded")
-    for path in sorted({file.parent for file in folder.glob("*/*.y*ml")}):
-        if path.name not in known:
-            near = nearest(path.name, known)
-            hint = f"did you mean '{near}'?" if near else "move it"
-            problems.add(path, f"nothing reads a folder of this name; {hint}")
-    for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
-        patterns = places.get(path.parent, ())
-        if not any(path.match(pattern) for pattern in patterns):
-            problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
+def _check_file_names(study: Study, papers: Collection[str], problems: Problems) -> None:
+    """Add a problem for each YAML file that nothing reads because of its name or its place.
 
-
-def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
-    """Return a suggestion for a misplaced file: another name or place."""
-    right = path.with_suffix(".yaml").name
-    if path.suffix != ".yaml" and any(Path(right).match(pattern) for pattern in patterns):
-        return f"rename it to '{right}'"
-    near = nearest(right, [pattern.replace("*", "1") for pattern in patterns])
-    if near is None:
-        return "rename it or move it" if patterns else "move it"
-    return f"did you mean {'' if near in patterns else 'a name such as '}'{near}'?"
+    Args:
+        study: the study.
+        papers: the papers that are read.
+        problems: the list to which problems are added.
+    """
+    recorded = [f"papers/*/recorded/{name}.yaml" for name in (*study.scales, *PRECISIONS)]
+    patterns = [*FILES, *recorded]
+    within = [folder.rglob("*.y*ml") for folder in map(study.folder.joinpath, (*FOLDERS, "scales", "papers"))]
+    for path in sorted({*study.folder.glob("*.y*ml"), *study.folder.glob("*/*.y*ml"), *itertools.chain(*within)}):
+        inside = path.relative_to(study.folder)
+        if inside.parts[0] == "papers" and len(inside.parts) > 2 and inside.parts[1] not in papers:
+            continue
+        if not any(len(inside.parts) == pattern.count("/") + 1 and inside.match(pattern) for pattern in patterns):
+            near = nearest(inside.with_suffix(".yaml").as_posix(), patterns)
+            hint = f"; did you mean {'' if '*' not in near else 'a name such as '}'{near}'?" if near else ""
+            problems.add(path, f"nothing reads a file of this name here{hint}")
 
 
 # --- papers
@@ -173,15 +166,15 @@ def _read_papers(study: Study, names: Names, problems: Problems) -> None:
     of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
     ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
     papers = ran if config.papers is None else config.papers
-    _check_file_names(study.folder, folders.keys() & set(papers), problems)
+    _check_file_names(study, papers, problems)
     before, students = len(problems.lines), dict[str, dict[Path, Entries]]()
     for slug in papers:
         if slug not in folders:
             problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
         elif problems.validate(folders[slug], "", Name, slug):
             _read_paper(study, folders[slug] / "paper.yaml", names, problems)
-            files = sorted(folders[slug].glob("students*.yaml"))
-            students[slug] = {file: student_entries(file, problems) for file in files}
+            found = sorted(folders[slug].glob("students*.yaml"))
+            students[slug] = {file: student_entries(file, problems) for file in found}
     if len(problems.lines) == before:  # else names of students and teachers may be missing
         listed = ((slug, name) for slug, files in students.items() for each in files.values() for name in each)
         names.entries["students"] = {f"{slug}-{name}": None for slug, name in listed}

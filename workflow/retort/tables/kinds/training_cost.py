@@ -14,7 +14,7 @@ from retort.registry import unknown
 from retort.results.tidy import Line, Status
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
-from retort.specs.names import StudentName
+from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.load import open_written
