@@ -76,7 +76,7 @@ TAGGED = [  # values that are none of their tag
 # what is done, the only line
 # fmt: off
 MISTAKES: list[tuple[Action, str]] = [
-    (folder_like("tasks", "taks"), "nothing reads a file of this name here; did you mean a name such as 'tasks/*.yaml'?"),
+    (folder_like("tasks", "taks"), "nothing reads a file of this name here; did you mean a name such as 'tasks/*"),
     (folder_like("models", "zzz"), "study/zzz/encoder.yaml: nothing reads a file of this name here"),
     *((link(name), f"study/{name}: {LINK}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, CORPUS, "facts.yaml")),
     *((folder(name), f"study/{name}: {FOLDER}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, "facts.yaml")),
