@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import STUDENTS
 
 FAMILIES = """\
 "kd-{layers}":
@@ -19,43 +20,43 @@ FAMILIES = """\
 
 # fmt: off
 MISTAKES = [
-    Edits("papers/tiny/students.yaml", "[3, 4]", [
+    Edits(STUDENTS, "[3, 4]", [
         ("[3, 5]", "kd-{layers}.initialisation.layers: teacher 'tiny-teacher' has no layer 5; it has 4"),
         ("[3]", "kd-{layers}: 1 teacher layers listed for 2 student layers"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", "high: {initialisation: {layers: [3, 4]}}", [
+    ], before=FAMILIES),
+    Edits(STUDENTS, "high: {initialisation: {layers: [3, 4]}}", [
         ("high: {initialisaton: {layers: [3, 4]}}",
          "layers.high.initialisaton: not a field of a student, nor used as {layers.initialisaton}; did you mean "
          "'initialisation'?"),
         ("high: 3", "layers: not a mapping of values; write {value: {key: ...}}"),
-    ], FAMILIES, at="kd-{layers}: for_each."),
-    Edits("papers/tiny/students.yaml", "      low: {", [
+    ], before=FAMILIES, at="kd-{layers}: for_each."),
+    Edits(STUDENTS, "      low: {", [
         ("      no: {", "line 34: YAML reads the key no as no text; put it in quotes"),
         ("      01: {", "line 34: YAML reads 01 as another number; write it with decimal digits only"),
         ("      {x}: {", "line 34: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
         ("      l ow: {", "'kd-l ow' does not match the pattern"),
         ("      high: {", "line 35: 'high' is given twice; rename one of the two"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", "for_each:", [
+    ], before=FAMILIES),
+    Edits(STUDENTS, "for_each:", [
         ("for_eech:", "kd-{layers}: a name with {...} needs 'for_each'; write for_each: {axis: {value: ...}}"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", '"kd-{layers}":', [
+    ], before=FAMILIES),
+    Edits(STUDENTS, '"kd-{layers}":', [
         ('"kd-{layer}":', "kd-{layer}: for_each.layers: the name has no {layers}; two students would have one name"),
         ('"kd-{layers}-{depth}":', "kd-{layers}-{depth}: {depth}: no axis is called 'depth'; there are: layers"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", "mapping: initial}]}]\n", [
+    ], before=FAMILIES),
+    Edits(STUDENTS, "mapping: initial}]}]\n", [
         ("mapping: initail}]}]\n",
          "kd-{layers}.stages.1.terms.1.mapping: no mapping is called 'initail'; did you mean 'initial'?"),
         ("mapping: initial, weight: 0}]}]\n",
          "kd-{layers}.stages.1.terms.1.weight: Input should be greater than or equal to 0.000000001, not 0"),
         ("mapping: initial}]}]\n  titel: x\n", "kd-{layers}.titel: no key is called 'titel'; did you mean 'title'?"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml",
+    ], before=FAMILIES),
+    Edits(STUDENTS,
           "  protocol: short\n  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}\n  stages", [
         ("  protocol: shrt\n  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}\n  stages",
          "kd-{layers}.protocol: no protocol is called 'shrt'; did you mean 'short'?"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", "  for_each:\n", [
+    ], before=FAMILIES),
+    Edits(STUDENTS, "  for_each:\n", [
         ("  except: [{layers: mid}]\n  for_each:\n",
          "kd-{layers}: except.1.layers: no value is called 'mid'; there are: high, low"),
         ("  except: {layers: low}\n  for_each:\n",
@@ -70,8 +71,8 @@ MISTAKES = [
          "kd-{layers}: {layers.label}: value 'low' has no 'label'; give it one in axis 'layers'"),
         ("  deviations: ['{depth}']\n  for_each:\n",
          "kd-{layers}: {depth}: no axis is called 'depth'; there are: layers"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml",
+    ], before=FAMILIES),
+    Edits(STUDENTS,
           "    layers:\n      low: {initialisation: {layers: [1, 2]}}\n      high: {initialisation: {layers: "
           "[3, 4]}}\n", [
         ("    layers: all\n", "kd-{layers}: for_each.layers: no axis is called 'layers'; there are: none"),
@@ -80,12 +81,12 @@ MISTAKES = [
         ("    layers: [1.5]\n", "kd-{layers}: '1.5' is no name of a value; write texts or whole numbers"),
         ("    layers: [true]\n", "kd-{layers}: 'True' is no name of a value; write texts or whole numbers"),
         ("    layers: []\n", "kd-{layers}: no student is left; give each axis a value, or remove from 'except'"),
-    ], FAMILIES),
-    Edits("papers/tiny/students.yaml", "kd:\n", [
+    ], before=FAMILIES),
+    Edits(STUDENTS, "kd:\n", [
         ("axes: {size: {a: {}}}\nkd:\n",
          "axes.size: no family uses it; name it in the 'for_each' of one, or remove it"),
         ("axes: [a]\nkd:\n", "axes: not a mapping; write axis: {value: {key: ...}}"),
         ("axes: {size: [a]}\nkd:\n", "axes.size: not a mapping of values; write {value: {key: ...}}"),
-    ], FAMILIES),
+    ], before=FAMILIES),
 ]
 # fmt: on

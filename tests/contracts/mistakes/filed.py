@@ -50,18 +50,19 @@ MISTAKES = [
          "a mapping, not []"),
         ("train: {rows: nine}", "splits.train.rows: give a whole number or a list or a mapping, not 'nine'"),
         ("train: {}", "splits.train.rows: Field required"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "subsets: true}", [
         ("subsets: true, unlabelled_sample: true}",
          "splits.dev.unlabelled_sample: a training needs the labels of validation_split; leave it out here"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "dev: dev.tsv", [
         ("dev: train.tsv", "read.local.files.dev: 'train.tsv' is what is trained on, too; its score would say nothing"),
-    ], PLAIN),
+    ], before=PLAIN),
     Edits("tasks/filed.yaml", "evaluation_split: dev", [
         ("evaluation_split: more",
          "read.local.files.more: 'train.tsv' is what is trained on, too; its score would say nothing"),
-    ], PLAIN.replace("test: test.tsv", "more: train.tsv").replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
+    ], before=PLAIN.replace("test: test.tsv", "more: train.tsv")
+       .replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
        .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")),
     Edits("tasks/filed.yaml", "format: tsv", [
         ("format: csv\n    options: {delimiter: ''}",
@@ -79,43 +80,43 @@ MISTAKES = [
         ("format: tsvv", "read.local.format: no format is called 'tsvv'; did you mean 'tsv'?"),
         ("format: tsv\n    options: {heading: true}",
          "read.local.options.heading: no key is called 'heading'; did you mean 'header'?"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "columns: {text: sentence,", [
         ("columns: {txt: sentence,", "no field is called 'txt'; did you mean 'text'?"),
         ("columns: {", "'text' is missing"),
-    ], FILED, at="read.local.columns: "),
+    ], before=FILED, at="read.local.columns: "),
     Edits("tasks/filed.yaml", "files: {train: train.tsv", [
         ("files: {trian: train.tsv", "read.local.files: no split is called 'trian'; did you mean 'train'?"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "train: train.tsv", [
         ("train: ../train.tsv", "'../train.tsv' leaves its folder; give a path inside it"),
         ("train: /etc/passwd", "'/etc/passwd' leaves its folder; give a path inside it"),
         ("train: ''", "String should have at least 1 character, not ''"),
-    ], FILED, at="read.local.files.train: "),
+    ], before=FILED, at="read.local.files.train: "),
     Edits("tasks/filed.yaml", "'dev-{subset}.tsv'", [
         ("dev.tsv", "read.local.files.dev: '{subset}' is for splits with subsets, and for them all"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "{one: 4, two: 5}", [
         ("{one: 4}", "splits.dev.rows: give a number for each of one, two"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "subsets: [one, two]", [
         ("subsets: []", "splits.dev.subsets: the task names no subsets"),
         ("subsets: [one, one]", "subsets: 'one' is listed twice"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "    label_names: [down, up]", [
         ("    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "label_names: ['0', '1']", [
         ("label_names: ['0']", "1 names for 2 labels"),
         ("label_names: ['0', '0']", "'0' is listed twice"),
-    ], FILED, at="submission.label_names: "),
+    ], before=FILED, at="submission.label_names: "),
     Edits("tasks/filed.yaml", "{test: Mine.tsv}", [
         ("{tset: Mine.tsv}", "no split is called 'tset'; did you mean 'test'?"),
         ("{test: Mine.tsv, train: Mine.tsv}", "file 'Mine.tsv' stands twice"),
-    ], FILED, at="submission.files: "),
+    ], before=FILED, at="submission.files: "),
     Edits("tasks/filed.yaml", "evaluation_split: dev", [
         ("evaluation_split: test", "evaluation_split: split 'test' has no labels"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "label_names: [down, up]", [
         ("label_names: [down, up]\n    broken: {train: -1}",
          "read.local.broken.train: Input should be greater than or equal to 0, not -1"),
@@ -123,16 +124,16 @@ MISTAKES = [
          "read.local.broken: no split is called 'tran'; did you mean 'train'?"),
         ("label_names: [down, up]\n    changes: {tran: {}}",
          "read.local.changes: no split is called 'tran'; did you mean 'train'?"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "{text: sentence, label: label}", [
         ("{text: sentence, label: sentence}", "read.local.columns: column 'sentence' stands twice"),
         ("{text: 0, label: 1}", "read.local.columns.text: give a text or greater than or equal to 1, not 0"),
         ("{text: sentence, label: true}", "read.local.columns.label: give a text or a whole number, not True"),
         ("{text: sentence, label: 1.5}", "read.local.columns.label: give a text or a whole number, not 1.5"),
-    ], FILED),
+    ], before=FILED),
     Edits("tasks/filed.yaml", "read:\n", [
         ("split: {seed: 1, test: 1, dev: 1}\nread:\n",
          "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
-    ], FILED),
+    ], before=FILED),
 ]
 # fmt: on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import CLAIMS, PAPER
 
 # a table, a figure and a claim without files of their own
 INSIDE = """tables:
@@ -26,15 +27,13 @@ figures:
 """
 # fmt: off
 MISTAKES = [
-    Edits("papers/tiny/paper.yaml", "table4, ", [
-        ("tabel4, ", "show: no table or figure is called 'tabel4'; did you mean 'table4'?"),
-    ]),
-    Edits("papers/tiny/paper.yaml", "model: encoder", [
+    Edits(PAPER, "table4, ", [("tabel4, ", "show: no table or figure is called 'tabel4'; did you mean 'table4'?")]),
+    Edits(PAPER, "model: encoder", [
         ("model: encodr", "model: no model is called 'encodr'; did you mean 'encoder'?"),
         ("modell: encoder", "modell: no key is called 'modell'; did you mean 'model'?"),
     ], at="teachers.teacher."),
-    Edits("papers/tiny/paper.yaml", "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
-    Edits("papers/tiny/paper.yaml", "title: A tiny study", [
+    Edits(PAPER, "show: [table1,", [("show: [table1, table1,", "show: 'table1' is listed twice")]),
+    Edits(PAPER, "title: A tiny study", [
         ('title: "A tiny\\u202e study"', "title: a line break or a control character stands in it"),
         ('title: "A tiny\\a study"', "title: a line break or a control character stands in it"),
         ('title: "A tiny\\u200f study"', "title: a line break or a control character stands in it"),
@@ -46,26 +45,24 @@ MISTAKES = [
         ("{students: [kd], exept: [kd], texts: [{of: [seeds], text: x}]}",
          "1.exept: no key is called 'exept'; did you mean 'except'?"),
     ], before="- {students: [kd], texts: [{of: [seeds], text: x}]}\n"),
-    Edits("papers/tiny/paper.yaml", "protocol: short", [
+    Edits(PAPER, "protocol: short", [
         ("protocol: shrt", "protocol: no protocol is called 'shrt'; did you mean 'short'?"),
         ("protocol: short, seed: -1", "seed: Input should be greater than or equal to 0, not -1"),
     ], at="teachers.teacher."),
-    Edits("papers/tiny/paper.yaml", "  teacher: {", [
-        ("  teach_er: {", "teachers.teach_er: 'teach_er' does not match the pattern"),
-    ]),
-    Edits("papers/tiny/paper.yaml", "reference: Made up for the tests\n", [("", "reference: Field required")]),
-    Edits("papers/tiny/claims.yaml", "[Vanilla KD], columns: [Mood]", [
+    Edits(PAPER, "  teacher: {", [("  teach_er: {", "teachers.teach_er: 'teach_er' does not match the pattern")]),
+    Edits(PAPER, "reference: Made up for the tests\n", [("", "reference: Field required")]),
+    Edits(CLAIMS, "[Vanilla KD], columns: [Mood]", [
         ("[Vanilla KD], columns: [Mod]",
          "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
     ]),
-    Edits("papers/tiny/claims.yaml", "rows: [Attention]", [
+    Edits(CLAIMS, "rows: [Attention]", [
         ("rows: [Atention]", "kd-above-attention: no row of table1 is called 'Atention'; did you mean 'Attention'?"),
     ]),
-    Edits("papers/tiny/claims.yaml", "{table: table1, rows: [Vanilla", [
+    Edits(CLAIMS, "{table: table1, rows: [Vanilla", [
         ("{table: tabel1, rows: [Vanilla", "no table is called 'tabel1'; did you mean 'table1'?"),
         ("{table: table3, rows: [Vanilla", "no row of table3 is called 'Vanilla KD'; there are: none"),
     ], at="kd-above-attention: "),
-    Edits("papers/tiny/claims.yaml", "above\n", [
+    Edits(CLAIMS, "above\n", [
         ("abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
         ("below\n", "kd-above-attention.compare: no comparison is called 'below'"),
         ("above\n  other_readings: {strictly: {says: strictly, compare: abov}}\n",
@@ -73,23 +70,22 @@ MISTAKES = [
         ("above\n  other_readings: {strictly: {says: strictly, number: many}}\n",
          "kd-above-attention.other_readings.strictly.number: 'many' is not a number as papers print it"),
     ]),
-    Edits("papers/tiny/claims.yaml",
+    Edits(CLAIMS,
           "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "
           "table1, rows: [Attention], columns: [Mood]}]", [
-        ("compare: two-texts\n  number: '1'\n  other: '2'",
-         "kd-above-attention: 'other' is not for claims.yaml"),
+        ("compare: two-texts\n  number: '1'\n  other: '2'", "kd-above-attention: 'other' is not for claims.yaml"),
     ]),
-    Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD]", [
+    Edits(CLAIMS, "rows: [Vanilla KD]", [
         ("rows: Vanilla KD", "give a list, not 'Vanilla KD'"),
     ], at="kd-above-attention.cells.1.rows: "),
-    Edits("papers/tiny/claims.yaml", "compare: above", [
+    Edits(CLAIMS, "compare: above", [
         ("compare: above\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
     ]),
-    Edits("papers/tiny/claims.yaml", "compare: above\n", [
+    Edits(CLAIMS, "compare: above\n", [
         ("compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
         ("", "line 4: not valid YAML (mapping values are not allowed in this context)"),
     ]),
-    Edits("papers/tiny/claims.yaml", "kd-above-attention:", [
+    Edits(CLAIMS, "kd-above-attention:", [
         ("kd above attention:", "kd above attention: 'kd above attention' does not match the pattern"),
     ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
@@ -115,34 +111,34 @@ MISTAKES = [
         ("of: table9",
          "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
     ]),
-    Edits("papers/tiny/paper.yaml", "kind: scores", [
+    Edits(PAPER, "kind: scores", [
         ("kind: score", "tables.table7.kind: no kind is called 'score'; did you mean 'scores'?"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "student: kd, label: A", [
+    Edits(PAPER, "student: kd, label: A", [
         ("student: kdd, label: A", "tables.table7: student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "columns: mood-and-ratings", [
+    Edits(PAPER, "columns: mood-and-ratings", [
         ("columns: mood-and-rating",
          "tables.table7.columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "  table7:", [
+    Edits(PAPER, "  table7:", [
         ("  figure7:", "tables.figure7: 'figure7' is not a name such as table1, table5-acl or figure2; rename it"),
         ("  table1:", "tables.table1: table1.yaml is there, too; keep one of them"),
         ("  table_7:", "tables.table_7: 'table_7' does not match the pattern"),
     ], before=INSIDE.partition("claims:")[0]),
-    Edits("papers/tiny/paper.yaml", "  two:", [
+    Edits(PAPER, "  two:", [
         ("  kd-above-attention:", "claims.kd-above-attention: claims.yaml has a claim of this name, too; rename one"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "  long:", [
+    Edits(PAPER, "  long:", [
         ("  short:", "protocols.short: another protocol has this name; rename one"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "mood: {steps: 7}", [
+    Edits(PAPER, "mood: {steps: 7}", [
         ("mod: {steps: 7}", "protocols.long.tasks.mod: no task is called 'mod'; did you mean 'mood'?"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "rows: [B]", [
+    Edits(PAPER, "rows: [B]", [
         ("rows: [C]", "claims.two: no row of table7 is called 'C'; there are: A, B"),
     ], before=INSIDE),
-    Edits("papers/tiny/paper.yaml", "metric: pearson, points", [
+    Edits(PAPER, "metric: pearson, points", [
         ("metric: pearsn, points", "figures.figure7: metric of rating: no metric is called 'pearsn'"),
     ], before=INSIDE),
 ]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import CORPUS, SOURCE
 
 # fmt: off
 MISTAKES = [
-    Edits("corpora/sentences.yaml", "format: rated-lines", [
+    Edits(CORPUS, "format: rated-lines", [
         ("format: rated-line",
          "components.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
     ]),
-    Edits("corpora/sentences.yaml", "source: texts", [
+    Edits(CORPUS, "source: texts", [
         ("source: textes", "components.1.source: no source is called 'textes'; did you mean 'texts'?"),
     ]),
-    Edits("corpora/sentences.yaml", "rated-lines}", [
+    Edits(CORPUS, "rated-lines}", [
         ("rated-lines, options: {field: a}}", "components.1.options.field: no key is called 'field'; there are: none"),
         ("rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
         ("rated-lines, sample: 0}", "components.1.sample: Input should be greater than 0, not 0"),
@@ -24,18 +25,18 @@ MISTAKES = [
         ("rated-lines, cleaning: {minimm: 1}}",
          "components.1.cleaning.minimm: no key is called 'minimm'; did you mean 'minimum'?"),
     ]),
-    Edits("corpora/sentences.yaml", "block: 16", [
+    Edits(CORPUS, "block: 16", [
         ("block: 16\npacking: continous", "packing: no packing is called 'continous'; did you mean 'continuous'?"),
         ("block: 16\nsmoothing: 0.3",
          "'smoothing' makes shares of file sizes: it needs 'blocks', and components without a share"),
         ("block: 64", "block: 64 tokens, and model 'encoder' takes 32"),
         ("block: 16\nmasking: {probability: 1.5}", "masking.probability: Input should be less than 1, not 1.5"),
     ]),
-    Edits("corpora/sentences.yaml", "rated-lines}]", [
+    Edits(CORPUS, "rated-lines}]", [
         ("rated-lines, share: 1}, {source: texts, files: [a], format: text}]",
          "1 of 2 components give a share; give all of them or none"),
     ]),
-    Edits("corpora/sentences.yaml", "files: [rated.txt]", [
+    Edits(CORPUS, "files: [rated.txt]", [
         ("files: [../rated.txt]", "components.1.files.1: '../rated.txt' leaves its folder; give a path inside it"),
         ("files: rated.txt", "components.1.files: give a list, not 'rated.txt'"),
         ("files: [rated.txt, rated.txt]", "components.1.files: 'rated.txt' is listed twice"),
@@ -55,7 +56,7 @@ MISTAKES = [
     Edits("models/encoder.yaml", "heads: 3", [
         ("heads: 7", "architecture: hidden (24) is not a multiple of heads (7)"),
     ]),
-    Edits("sources/texts.yaml", "path: texts", [
+    Edits(SOURCE, "path: texts", [
         ("path: texts\nhub: {}",
          "where the files come from is not clear; give one of the keys 'path', 'hub' and 'package'"),
         ("path: texts\npackage: x",

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import TABLE
 
 # fmt: off
 MISTAKES = [
-    Edits("papers/tiny/table1.yaml", "metric: accuracy", [
+    Edits(TABLE, "metric: accuracy", [
         ("metric: acuracy", "metric of mood: no metric is called 'acuracy'; did you mean 'accuracy'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "task: mood", [
-        ("task: moods", "task: no task is called 'moods'; did you mean 'mood'?"),
-    ]),
-    Edits("papers/tiny/table1.yaml", "student: tiny-kd", [
+    Edits(TABLE, "task: mood", [("task: moods", "task: no task is called 'moods'; did you mean 'mood'?")]),
+    Edits(TABLE, "student: tiny-kd", [
         ("student: tiny-kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
         ("student: kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "tiny-kd: {Mood", [
+    Edits(TABLE, "tiny-kd: {Mood", [
         ("tiny-kd: {Moood", "published.tiny-kd: no column is called 'Moood'; did you mean 'Mood'?"),
         ("tiny-kdd: {Mood", "published: no row is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "kind: scores", [
+    Edits(TABLE, "kind: scores", [
         ("kind: score", "kind: no kind is called 'score'; did you mean 'scores'?"),
         ("kind: [scores]", "kind: no kind is called '['scores']'; did you mean 'scores'?"),
         ("kind:", "kind: no kind is called 'None'; there are: counts, paired-tests, profiles, scores, settings"),
@@ -28,7 +27,7 @@ MISTAKES = [
          "kind: no kind is called 'layers'; there are: counts, paired-tests, profiles, scores, settings"),
         ("knd: scores", "knd: no key is called 'knd'; did you mean 'kind'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", [
+    Edits(TABLE, "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", [
         ("{Mood: [.nan]}",
          "line 12: .nan is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("{Mood: [5000]}", "published.tiny-kd.Mood: accuracy is from 0 to 100, not 5000"),
@@ -40,7 +39,7 @@ MISTAKES = [
         ("{Mood: [1,2,3]}", "published.tiny-kd.Mood: Value should have at most 2 items after validation, not 3"),
         ("{Mod: [50]}", "published.tiny-kd: no column is called 'Mod'; did you mean 'Mood'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "question: Does the workflow run?", [
+    Edits(TABLE, "question: Does the workflow run?", [
         ("question: Does the workflow run?\ndecimals: -1",
          "decimals: Input should be greater than or equal to 0, not -1"),
         ("question: Does the workflow run?\ndecimals: 99",
@@ -52,7 +51,7 @@ MISTAKES = [
         ("question: Does the workflow run?\nprinted: x | y",
          "printed: the header is not that of 'stub' and 'columns'; write `- | Mood | Rating`"),
     ]),
-    Edits("papers/tiny/table1.yaml", "student: tiny-kd, label: Vanilla KD", [
+    Edits(TABLE, "student: tiny-kd, label: Vanilla KD", [
         ("student: tiny-kd, label: Attention", "row 'Attention' stands twice"),
         ("student: tiny-attention, label: Vanilla KD", "row 'tiny-attention' stands twice"),
         ("label: Vanilla KD", "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
@@ -63,11 +62,11 @@ MISTAKES = [
         ("student: tiny-kd, model: x, label: Vanilla KD",
          "rows.2: row 'Vanilla KD': 'model' names what a quoted row shows"),
     ]),
-    Edits("papers/tiny/table1.yaml", "label: Rating", [("label: Mood", "column 'Mood' stands twice")]),
-    Edits("papers/tiny/table1.yaml", "metric: pearson, label: Rating", [
+    Edits(TABLE, "label: Rating", [("label: Mood", "column 'Mood' stands twice")]),
+    Edits(TABLE, "metric: pearson, label: Rating", [
         ("label: Rating", "row 'Teacher', column 'Rating': no 'metric', in neither of them"),
     ]),
-    Edits("papers/tiny/table1.yaml", "task: rating, metric: pearson", [
+    Edits(TABLE, "task: rating, metric: pearson", [
         ("metric: pearson", "row 'Teacher', column 'Rating': no 'task', in neither of them"),
         ("mean_of: [Mood, Mood]", "columns.2.mean_of: 'Mood' is listed twice"),
         ("mean_of: [Mod]", "column 'Rating' names a column 'Mod' that does not exist"),
@@ -77,7 +76,7 @@ MISTAKES = [
         ("tasks: {mood: acc}", "metric of mood: no metric is called 'acc'; there are: accuracy"),
         ("tasks: {mod: accuracy}", "task: no task is called 'mod'; did you mean 'mood'?"),
     ]),
-    Edits("papers/tiny/table1.yaml", "metric: pearson, label", [
+    Edits(TABLE, "metric: pearson, label", [
         ("metric: pearson, printed: Accuracy, label",
          "columns.2: 'Accuracy' is not a word for pearson; say why in 'because'"),
         ("metric: pearson, because: x, label",
@@ -89,9 +88,9 @@ MISTAKES = [
         ("metric: latency, subset: de, label",
          "columns.2: 'subset' is of a score, not of 'latency'; say how it is measured in 'timing'"),
     ]),
-    Edits("papers/tiny/table1.yaml", "title: On the task\n", [("", "title: Field required")]),
-    Edits("papers/tiny/table1.yaml", "kind: scores\n", [("", "kind: Field required")]),
-    Edits("papers/tiny/table1.yaml", "label: Vanilla KD", [
+    Edits(TABLE, "title: On the task\n", [("", "title: Field required")]),
+    Edits(TABLE, "kind: scores\n", [("", "kind: Field required")]),
+    Edits(TABLE, "label: Vanilla KD", [
         ("lable: Vanilla KD", "rows.2.lable: no key is called 'lable'; did you mean 'label'?"),
     ]),
     Edits("papers/tiny/table2.yaml", "kind: profiles", [
@@ -108,7 +107,8 @@ MISTAKES = [
          "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
         ("of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
     ]),
-    Edits("papers/tiny/table1.yaml", "columns:\n  - {task: mood, metric: accuracy, label: Mood, average: true}\n"
+    Edits(TABLE,
+          "columns:\n  - {task: mood, metric: accuracy, label: Mood, average: true}\n"
           "  - {task: rating, metric: pearson, label: Rating, average: true}\n", [
         ("columns: mood-and-rating\n",
          "columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),

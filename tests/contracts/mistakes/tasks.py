@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import TASK
 
 # fmt: off
 MISTAKES = [
-    Edits("tasks/mood.yaml", "metrics: [accuracy]", [
+    Edits(TASK, "metrics: [accuracy]", [
         ("metrics: [pearson]", "metric 'pearson' is not one of classification's: accuracy, f1, matthews"),
         ("metrics: [accuracy, accuracy]", "metrics: 'accuracy' is listed twice"),
         ("metrics: [Accuracy]", "metric 'Accuracy' is not one of classification's: accuracy, f1, matthews"),
     ]),
-    Edits("tasks/mood.yaml", "name: rated-sentences", [
+    Edits(TASK, "name: rated-sentences", [
         ("name: rated-sentence", "reader.name: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
     ]),
-    Edits("tasks/mood.yaml", "file: rated.txt", [
+    Edits(TASK, "file: rated.txt", [
         ("fil: rated.txt", "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
         ("file: ../rated.txt", "reader.options.file: '../rated.txt' leaves its folder; give a path inside it"),
         ("file: /etc/passwd", "reader.options.file: '/etc/passwd' leaves its folder; give a path inside it"),
     ]),
-    Edits("tasks/mood.yaml", "neutral_below: 0.5", [
+    Edits(TASK, "neutral_below: 0.5", [
         ("neutral_below: -1", "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
     ]),
-    Edits("tasks/mood.yaml", "task_type: classification", [
+    Edits(TASK, "task_type: classification", [
         ("task_type: classifikation",
          "task_type: no task type is called 'classifikation'; did you mean 'classification'?"),
     ]),
-    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}\n", [
+    Edits(TASK, "split: {seed: 1, test: 40, dev: 20}\n", [
         ("", "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
     ]),
-    Edits("tasks/mood.yaml", "version: 1", [
+    Edits(TASK, "version: 1", [
         ("version: 1\nevaluation_split: tset", "evaluation_split: no split is called 'tset'; did you mean 'test'?"),
         ("version: 1\nmetric_for_best_model: acuracy",
          "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
@@ -42,30 +43,24 @@ MISTAKES = [
         ("version: 1\nsubmission: {files: {tst: a.tsv}}",
          "submission.files: no split is called 'tst'; there are: none"),
     ]),
-    Edits("tasks/mood.yaml", "labels: [sad, glad]\nmetrics: [accuracy]", [
+    Edits(TASK, "labels: [sad, glad]\nmetrics: [accuracy]", [
         ("labels: [sad, glad, calm]\nmetrics: [f1]", "metric 'f1' is of two classes, and the task has 3"),
     ]),
-    Edits("tasks/mood.yaml", "labels: [sad, glad]", [
+    Edits(TASK, "labels: [sad, glad]", [
         ("labels: [sad]", "'labels' takes two or more names for classification"),
         ("labels: [sad, sad]", "labels: 'sad' is listed twice"),
     ]),
-    Edits("tasks/mood.yaml", "label: glad", [
-        ("label: happy", "sample.1.label: no label is called 'happy'; there are: glad, sad"),
-    ]),
-    Edits("tasks/mood.yaml", "text: a glad day", [
-        ("txt: a glad day", "sample.1: no field is called 'txt'; did you mean 'text'?"),
-    ]),
-    Edits("tasks/mood.yaml", "{text: a sad day, label: sad}", [("{text: a sad day}", "sample.2: 'label' is missing")]),
-    Edits("tasks/mood.yaml", "max_length: 16", [
+    Edits(TASK, "label: glad", [("label: happy", "sample.1.label: no label is called 'happy'; there are: glad, sad")]),
+    Edits(TASK, "text: a glad day", [("txt: a glad day", "sample.1: no field is called 'txt'; did you mean 'text'?")]),
+    Edits(TASK, "{text: a sad day, label: sad}", [("{text: a sad day}", "sample.2: 'label' is missing")]),
+    Edits(TASK, "max_length: 16", [
         ("max_length: 64", "max_length: rows of 64 tokens, and model 'encoder' takes 32"),
         ("max_length: 2", "max_length: Input should be greater than 2, not 2"),
     ]),
-    Edits("tasks/mood.yaml", "test: 40", [("test: 0", "split.test: Input should be greater than 0, not 0")]),
-    Edits("tasks/mood.yaml", "title: Is", [
-        ("- title: Is", "line 2: not valid YAML (did not find expected '-' indicator)"),
-    ]),
-    Edits("tasks/mood.yaml", "task_type: classification\n", [("", "task_type: Field required")]),
-    Edits("tasks/mood.yaml", "title:", [("- title:", "line 2: not valid YAML (did not find expected '-' indicator)")]),
+    Edits(TASK, "test: 40", [("test: 0", "split.test: Input should be greater than 0, not 0")]),
+    Edits(TASK, "title: Is", [("- title: Is", "line 2: not valid YAML (did not find expected '-' indicator)")]),
+    Edits(TASK, "task_type: classification\n", [("", "task_type: Field required")]),
+    Edits(TASK, "title:", [("- title:", "line 2: not valid YAML (did not find expected '-' indicator)")]),
     Edits("tasks/rating.yaml", "task_type: regression", [
         ("task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
         ("task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),

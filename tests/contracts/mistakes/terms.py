@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import STUDENTS
 
 # fmt: off
 MISTAKES = [
-    Edits("papers/tiny/students.yaml", "objective: soft-labels", [
+    Edits(STUDENTS, "objective: soft-labels", [
         ("objective: soft-label",
          "kd.stages.1.terms.1.objective: no objective is called 'soft-label'; did you mean 'soft-labels'?"),
     ]),
-    Edits("papers/tiny/students.yaml", "mapping: uniform", [
+    Edits(STUDENTS, "mapping: uniform", [
         ("mapping: unifrom", "no mapping is called 'unifrom'; did you mean 'uniform'?"),
         ("mapping: {single: {layer: 5}}", "teacher has no layer 5; its layers go from 0 to 4"),
         ("mapping: 3", "give a text or a mapping, not 3"),
     ], at="attention.stages.1.terms.1.mapping: "),
-    Edits("papers/tiny/students.yaml", "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
+    Edits(STUDENTS, "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
         ("objective: masked-lm}",
-         "kd.stages.1: terms.1: 'masked-lm' reads the masked tokens of a corpus, and this stage is on "
-         "the task"),
+         "kd.stages.1: terms.1: 'masked-lm' reads the masked tokens of a corpus, and this stage is on the task"),
     ]),
-    Edits("papers/tiny/students.yaml", "weight: 0.5", [
+    Edits(STUDENTS, "weight: 0.5", [
         ("weight: 1e-40",
          "kd.stages.1.terms.2.weight: Input should be greater than or equal to 0.000000001, not 1e-40"),
         ("weight: .inf",
@@ -31,21 +31,20 @@ MISTAKES = [
         ("weight: 1_0", "line 7: YAML reads 1_0 as another number; write it with decimal digits only"),
         ("weight:", "line 7: not valid YAML (found unexpected ':')"),
     ]),
-    Edits("papers/tiny/students.yaml", "objective: soft-labels}], steps_factor", [
+    Edits(STUDENTS, "objective: soft-labels}], steps_factor", [
         ("objective: supervised}], steps_factor",
-         "predicting.stages.1: terms.1: 'supervised' reads the labels of a task, and this stage is on a "
-         "corpus"),
+         "predicting.stages.1: terms.1: 'supervised' reads the labels of a task, and this stage is on a corpus"),
     ]),
-    Edits("papers/tiny/students.yaml", "mapping: last", [
+    Edits(STUDENTS, "mapping: last", [
         ("mapping: initial",
          "narrow.stages.1.terms.1.mapping: mapping 'initial' is for students that start from teacher layers; "
          "write 'initialisation: {layers: [...]}' or 'truncated: true', or choose another mapping"),
     ]),
-    Edits("papers/tiny/students.yaml", "objective: attention-kl, mapping: uniform", [
+    Edits(STUDENTS, "objective: attention-kl, mapping: uniform", [
         ("objective: attention-kl",
          "attention.stages.1.terms.1: mapping: objective 'attention-kl' needs a mapping, such as 'last'"),
     ]),
-    Edits("papers/tiny/students.yaml", "objective: attention-kl, mapping: uniform", [
+    Edits(STUDENTS, "objective: attention-kl, mapping: uniform", [
         ("objective: attention-kl, mapping: uniform, options: {floor: 1}",
          "options.floor: Input should be less than 1, not 1"),
         ("objective: relations, mapping: last, options: {heads: 0}",
@@ -75,7 +74,7 @@ MISTAKES = [
          "options.splits: objective 'mha-output-relation': the student's width 24 cannot be cut into 5 splits; "
          "both widths must be multiples of the number; set 'splits'"),
     ], at="attention.stages.1.terms.1."),
-    Edits("papers/tiny/students.yaml", "{objective: soft-labels}", [
+    Edits(STUDENTS, "{objective: soft-labels}", [
         ("{objective: soft-labels, mapping: last}",
          "kd.stages.1.terms.1: mapping: objective 'soft-labels' is on the output: leave out 'mapping'"),
         ("{objective: soft-labels, options: {temprature: 2.0}}",
@@ -85,16 +84,16 @@ MISTAKES = [
         ("{objective: soft-labels, options: {temperature: 1e999}}",
          "line 7: 1e999 is too large; numbers go up to 1e308"),
     ]),
-    Edits("papers/tiny/students.yaml", "{objective: supervised, weight: 0.5}", [
+    Edits(STUDENTS, "{objective: supervised, weight: 0.5}", [
         ("{objective: supervised, not_on: [mod]}",
          "kd.stages.1.terms.2.not_on.1: no task is called 'mod'; did you mean 'mood'?"),
     ]),
-    Edits("papers/tiny/students.yaml", "objective: hidden-sequence, mapping: last", [
+    Edits(STUDENTS, "objective: hidden-sequence, mapping: last", [
         ("objective: relations, mapping: last, options: {heads: 5}",
          "narrow.stages.1.terms.1.options.heads: objective 'relations': the student's width 16 cannot be cut into "
          "5 heads; both widths must be multiples of the number; set 'heads'"),
     ]),
-    Edits("papers/tiny/students.yaml", "objective: hidden-sequence", [
+    Edits(STUDENTS, "objective: hidden-sequence", [
         ("objective: attention-mse",
          "narrow.stages.1.terms.1: objective 'attention-mse': the student has 2 attention heads and its teacher "
          "3; attention is compared head by head; 'relations' has no such limit"),
