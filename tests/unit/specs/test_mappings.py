@@ -53,7 +53,6 @@ def test_consecutive_runs_leave_no_layer_out(student: int, disjoint: bool) -> No
 @pytest.mark.parametrize(
     ("name", "options", "student", "teacher", "message"),
     [
-        ("single", {"layer": 13}, 6, 12, "teacher has no layer 13; its layers go from 0 to 12"),
         ("listed", {"pairs": [[7, 3]]}, 6, 12, "student has no layer 7; its layers go from 0 to 6"),
         ("last-k", {}, 6, 4, "teacher has no layer 6; its layers go from 0 to 4"),
         ("first", {}, 6, 4, "teacher has no layer 5; its layers go from 0 to 4"),
@@ -75,8 +74,3 @@ def test_initial_follows_the_layers_that_the_student_starts_from() -> None:
         pairs_of({"initial": {"initial_layers": [1, 2, 3]}}, 3, 12)
     with pytest.raises(RetortError, match="teacher has no layer 13"):
         pairs_of("initial", 1, 12, [13])
-
-
-def test_a_misspelt_mapping_has_a_suggestion() -> None:
-    with pytest.raises(RetortError, match="no mapping is called 'unifrom'; did you mean 'uniform'"):
-        mappings["unifrom"]

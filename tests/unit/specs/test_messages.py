@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 from retort.errors import RetortError, StudyError, first_line
-from retort.registry import unknown
 from retort.specs.config import Config, read_config
 from retort.study.load import read
 
@@ -37,10 +36,6 @@ def test_students_that_start_from_each_other_are_told_with_their_chain(study_fol
         f"{where}predicting.initialisation.student: 'tiny-predicting' starts from itself: "
         "tiny-predicting <- tiny-narrow <- tiny-predicting",
     ]
-
-
-def test_names_with_commas_stand_in_quotes_beside_others() -> None:
-    assert str(unknown("row", "x", ["2 layers, wide", "kd"])).endswith("there are: '2 layers, wide', kd")
 
 
 def test_control_characters_of_files_do_not_reach_the_terminal() -> None:
@@ -77,12 +72,6 @@ def test_a_name_in_the_configuration_that_the_study_does_not_have(
     study_folder: Path, given: dict[str, list[str]], said: str
 ) -> None:
     assert read(Config(study=str(study_folder), **given))[1] == [f"config.yaml: {said}"]
-
-
-def test_a_sample_is_allowed_task_by_task() -> None:
-    assert [Config(sample=given).may_be_sample("mood") for given in (True, False, ["mood"], ["rating"])] == [
-        True, False, True, False,
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])

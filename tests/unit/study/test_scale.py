@@ -218,16 +218,6 @@ def test_the_reduced_scale_runs_students_of_every_paper(reduced: Study) -> None:
     assert {reduced.paper_of(name) for name in reduced.running} == {*reduced.papers} - {"pocket"}
 
 
-def test_a_task_has_a_schedule_of_its_own_for_teachers(reduced: Study) -> None:
-    replacements = reduced.scale.replacements
-    assert replacements
-    for task, changes in replacements.teaching_on.items():
-        schedule = score(reduced, "wang2023-kd", task).teacher.schedule.model_dump()
-        assert {key: schedule[key] for key in changes} == changes
-    schedule = score(reduced, "wang2023-kd", "mrpc").teacher.schedule
-    assert schedule.steps == replacements.teaching["steps"]
-
-
 def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_small_teacher(reduced: Study) -> None:
     student = reduced.students["mlkd2024-4"]  # printed: 312 wide, from the weights of TinyBERT
     teacher = reduced.models["all-minilm-l6"].architecture

@@ -25,7 +25,6 @@ class Replacements(Spec):
         teaching: fields of the schedules by which teachers are fine-tuned.
         training_of: paper -> fields of `training` that differ in the stages of its students.
         training_on: task -> fields of `training` that differ.
-        teaching_on: task -> fields of `teaching` that differ.
         grid: instead of every protocol's.
         seeds: of every student, counted from 1, also where a paper has one run.
         tasks: no other task is run.
@@ -40,7 +39,6 @@ class Replacements(Spec):
     teaching: ScheduleChanges
     training_of: dict[PaperName, ScheduleChanges] = {}
     training_on: dict[TaskName, ScheduleChanges] = {}
-    teaching_on: dict[TaskName, ScheduleChanges] = {}
     grid: Grid
     seeds: Whole = Field(ge=1)
     tasks: Distinct[TaskName] = Field(min_length=1)
@@ -70,11 +68,9 @@ class Replacements(Spec):
         """Return the replacements of a paper: without those for other papers, or for tasks that it does not run."""
         tasks = self.tasks_for(paper)
         own = {name: changes for name, changes in self.training_of.items() if name == paper}
-        on_tasks = {
-            name: {task: changes for task, changes in getattr(self, name).items() if task in tasks}
-            for name in ("training_on", "teaching_on")
-        }
-        return self.model_copy(update={**on_tasks, "tasks": tasks, "tasks_of": {}, "training_of": own})
+        on_tasks = {task: changes for task, changes in self.training_on.items() if task in tasks}
+        changed = {"training_on": on_tasks, "tasks": tasks, "tasks_of": {}, "training_of": own}
+        return self.model_copy(update=changed)
 
 
 class MadeRows(Spec):

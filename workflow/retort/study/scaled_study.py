@@ -67,9 +67,7 @@ def _shrink(study: Study, new: Replacements) -> None:
         study.teachers[name] = teacher.model_copy(update={"model": new.model})
         if teacher.protocol not in learning:
             learning.add(teacher.protocol)
-            study.protocols[teacher.protocol] = _shrink_protocol(
-                study, teacher.protocol, new, new.teaching, new.teaching_on
-            )
+            study.protocols[teacher.protocol] = _shrink_protocol(study, teacher.protocol, new, new.teaching, {})
 
 
 def _why_too_large(study: Study, name: str, layers: int) -> str:
