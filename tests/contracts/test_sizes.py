@@ -14,7 +14,7 @@ from retort.specs import catalogue
 from retort.specs.catalogue import Requirements, wrong_options
 from retort.specs.model import Architecture
 from retort.specs.student import Term
-from retort.study import check_students
+from retort.study import check_entries
 
 from tests.references.examples import LENGTHS, MANY_HEADS, NARROW, WIDE, Case, activations_of, batch_of, compose
 from tests.references.objectives import CASES
@@ -63,7 +63,7 @@ def is_refused(term: Term, student: Shape, teacher: Shape) -> bool:
         Architecture(layers=2, heads=shape.heads, hidden=shape.width, intermediate=shape.intermediate)
         for shape in (student, teacher)
     ]
-    return any(check_students.term_problems(term, *shapes))
+    return any(check_entries.term_problems(term, *shapes))
 
 
 def is_computed(case: Case) -> bool:
@@ -119,7 +119,7 @@ def test_the_loss_and_the_checks_say_why(
     built = message({"objective": name, "mapping": term.mapping, "options": options}, *pair)
     assert built.startswith(said)
     shapes = [Architecture(layers=2, heads=s.heads, hidden=s.width, intermediate=9) for s in pair]
-    (line,) = check_students.term_problems(term, *shapes)
+    (line,) = check_entries.term_problems(term, *shapes)
     assert line.endswith(f": objective '{name}': {built}")
 
 

@@ -71,7 +71,7 @@ def test_lists_of_columns_that_cannot_be_read_are_one_mistake(study: Path) -> No
 def test_files_that_nothing_reads(study: Path) -> None:
     hints = {
         "fact.yaml": "; did you mean 'facts.yaml'?",
-        "papers/pocket/old/table7.yaml": "",
+        "papers/pocket/old/table7.yaml": "; did you mean a name such as 'papers/*/table*.yaml'?",
         "papers/pocket/tabel7.yaml": "; did you mean a name such as 'papers/*/table*.yaml'?",
         "papers/pocket/table7.yml": "; did you mean a name such as 'papers/*/table*.yaml'?",
         "tasks/new.yml": "; did you mean a name such as 'tasks/*.yaml'?",

@@ -128,6 +128,14 @@ def expand(pattern: str, entry: Any, shared: Mapping[str, Axis], fields: Collect
 
 
 def _values(where: str, values: Any) -> Axis:
+    """Return the values of an axis, each with the keys that it sets; a list names values that set none."""
+    if isinstance(values, list):
+        for number, value in enumerate(values):
+            if value in values[:number]:
+                raise RetortError(f"{where}: '{value}' is listed twice", "name each value once")
+            if not isinstance(value, str | int) or isinstance(value, bool):
+                raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
+        return {value: {} for value in values}
     if not isinstance(values, dict) or not all(isinstance(keys, dict | None) for keys in values.values()):
         raise RetortError(f"{where}: not a mapping of values", "write {value: {key: ...}}")
     return {name: keys or {} for name, keys in values.items()}
@@ -136,24 +144,16 @@ def _values(where: str, values: Any) -> Axis:
 def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
     """Return an axis of a family: its own, or all or some values of an axis of the file."""
     where = f"{FOR_EACH}.{name}"
-    if values == ALL or (isinstance(values, list) and name in shared):
-        if name not in shared:
+    if name not in shared:
+        if values == ALL:
             raise RetortError(f"{where}: {unknown('axis', name, shared)}")
-        _check_values(where, values if values != ALL else [], shared[name])
-        return shared[name] if values == ALL else {value: shared[name][value] for value in values}
-    if name in shared:
+        return _values(where, values)
+    if values == ALL:
+        return shared[name]
+    if not isinstance(values, list):
         raise RetortError(f"{where}: '{AXES}' has an axis of this name", f"write '{ALL}' or a list, or rename one")
-    return _values(where, _list_axis(where, values) if isinstance(values, list) else values)
-
-
-def _list_axis(where: str, values: list[Any]) -> dict[str | int, None]:
-    """Return the axis that a list of value names stands for: its values set no keys."""
-    for number, value in enumerate(values):
-        if value in values[:number]:
-            raise RetortError(f"{where}: '{value}' is listed twice", "name each value once")
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
-    return dict.fromkeys(values)
+    _check_values(where, values, shared[name])
+    return {value: shared[name][value] for value in values}
 
 
 def _combinations(axes: Mapping[str, Axis], left_out: Any) -> Iterator[Combination]:

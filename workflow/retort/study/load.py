@@ -9,9 +9,8 @@ from retort.errors import StudyError
 from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
-from retort.study.check_data import check_data, check_sources
+from retort.study.check_entries import check_data, check_scaled, check_sources, check_students
 from retort.study.check_exhibits import check_across, check_exhibits, check_statements
-from retort.study.check_students import check_scaled, check_students
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 from retort.study.yaml_files import read_yaml_files
