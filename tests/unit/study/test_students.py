@@ -95,12 +95,9 @@ def test_printed_shapes_are_the_students(study: Study) -> None:
     ("name", "data", "objective", "heads", "pairs"),
     [
         ("minilmv2-6x384-bert-base", ENGLISH, "relations", 48, [(6, 12)]),
-        ("minilmv2-6x768-bert-large", ENGLISH, "relations", 64, [(6, 21)]),
         ("minilmv2-12x384-bert-large-wwm", ENGLISH, "relations", 64, [(12, 21)]),
-        ("minilmv2-12x768-roberta-large", ENGLISH, "relations", 64, [(12, 19)]),
         ("minilmv2-6x384-roberta-base-24-heads", ENGLISH, "relations", 24, [(6, 12)]),
         ("minilmv2-12x384-xlm-r-base", MULTILINGUAL, "relations", 48, [(12, 12)]),
-        ("minilmv2-6x384-xlm-r-large", MULTILINGUAL, "relations", 64, [(6, 19)]),
         ("minilmv2-6x384-xlm-r-large-layer-3", MULTILINGUAL, "relations", 64, [(6, 3)]),
         *(
             (f"udagawa2023-{name}-{language}", None, objective, heads, pairs)
