@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import at_floor, order_of
-from retort.report.outcome import Files, openings, tally
-from retort.report.summary import summary_of
+from retort.report.outcome import Files, Shown
 from retort.results import tidy
 from retort.specs.config import read_config
 from retort.specs.paper import Facts, Recording
@@ -110,15 +109,13 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
     assert (found.published.word, found.ours.word) == ("borne out", "not run")
     text = markdown("A paper", [found])
     assert "By its own numbers: 1 borne out. On ours: 1 not run. Beside it, in our recorded run at 4 steps" in text
-    files = files_of(study)
-    own, beside = openings(study, "tiny", files)
-    counted = tally(study, "tiny", [own, beside], files)
+    shown = Shown(study, "tiny", files_of(study))
+    own, beside = shown.openings
     assert (own.counts, beside.counts) == ({Kind.WITHOUT: 1}, {Kind.TURNS: 1})
-    said = summary_of(study, "tiny", [own, beside], counted)
+    said = shown.summary
     assert said.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
     assert "Claims by its own numbers: 1 borne out." in said.details
     assert "The smaller models: at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02)." in said.details
-    assert said.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 
 def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:
@@ -126,7 +123,7 @@ def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:
     assert as_recorded(study, "tiny", "table1").config.scale == "reduced-360"  # the only one
     recorded(study, reduced=BELOW)
     assert as_recorded(study, "tiny", "table1").config.scale == "reduced"
-    _, beside = openings(study, "tiny", files_of(study))
+    _, beside = Shown(study, "tiny", files_of(study)).openings
     short, _, long = beside.orders["table1"].partition(", at 12 steps a stage: ")
     assert short.startswith("rows lean to the printed order (rho 0.50 ")
     assert long.startswith("rows nearly in the printed order (rho 1.00 [1.00, 1.00] over 3 rows; mood: 1 of 2 tasks")
@@ -155,5 +152,5 @@ def test_a_task_on_which_students_stay_at_a_constant_answer_decides_nothing(stud
     assert at_floor(study, "tiny", "table1", run) == {"Acc. %": reason}
     assert order_of(study, "tiny", "table1", run) is None
     assert judged(study).recorded == {}  # its only column has no number that counts
-    _, beside = openings(study, "tiny", files_of(study))
+    _, beside = Shown(study, "tiny", files_of(study)).openings
     assert (beside.stuck, beside.orders) == ([reason], {})

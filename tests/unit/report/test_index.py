@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from retort.report.index import ENTRIES, entry_of, lines_of_run, make_index
-from retort.report.outcome import Files, openings, tally
-from retort.results.tidy import write as write_tidy
+from retort.report.outcome import Shown, cells_of
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -47,16 +46,14 @@ def test_an_index_with_entries_that_older_code_wrote_and_with_an_audit(config: d
 
 def test_a_paper_that_is_only_shown_has_the_entry_of_one_that_is_run(config: dict[str, Any]) -> None:
     study = opened(config)
-    Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(study, "tiny", openings(study, "tiny"))}))
+    Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(Shown(study, "tiny"))}))
     for papers in ([], ["printed.json"]):
         assert again(config, papers).count("Claims: 1 open.</strong>") == 1 + len(papers)
 
 
 @pytest.mark.parametrize(("paper", "name"), [("mlkd2024", "table9"), ("wang2023", "table5")])
-def test_settings_that_are_as_printed_are_no_cells_that_agree(tmp_path: Path, paper: str, name: str) -> None:
-    study, files = opened({"papers": [paper], "scale": "paper"}), Files(tmp_path)
-    write_tidy(files.tidy(paper, name), collected(study, name, paper=paper)[1])
-    counted = tally(study, paper, [], files)
+def test_settings_that_are_as_printed_are_no_cells_that_agree(paper: str, name: str) -> None:
+    counted = cells_of(*collected(opened({"papers": [paper], "scale": "paper"}), name, paper=paper))
     assert (counted.cells, counted.judged) == (0, 0)
     assert counted.counted >= counted.as_printed > 0
 

@@ -15,7 +15,7 @@ from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.rehearsal.rehearse import distinct_trainings, family
-from retort.report.outcome import ClaimCounts, Files, openings, tally
+from retort.report.outcome import ClaimCounts, Files, Shown
 from retort.results.collect import Scores
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
 from retort.settings.trainings import ProfileSettings
@@ -135,10 +135,10 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
     for name in names:
         lines = table_of(study, "wang2023", name).collect(Inputs(study, "wang2023", name, {}, {}))
         write(files.tidy("wang2023", name), [replace(line, mean=50.0, status=Status.OK) for line in lines])
-    (found,) = openings(replace(study, recordings={}), "wang2023", files)
-    counted = tally(study, "wang2023", [found], files)
-    assert found.counts + found.computed == ClaimCounts({Kind.WITHOUT: counted.claims})
-    assert 0 < counted.published[Kind.HOLDS] < counted.claims  # print decides most, and some are false
+    shown = Shown(replace(study, recordings={}), "wang2023", files)
+    (found,), published = shown.openings, shown.tally.published
+    assert found.counts + found.computed == ClaimCounts({Kind.WITHOUT: published.total()})
+    assert 0 < published[Kind.HOLDS] < published.total()  # print decides most, and some are false
 
 
 def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature: Plan) -> None:

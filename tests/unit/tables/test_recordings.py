@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
-from retort.report.outcome import Files, openings
+from retort.report.outcome import Files, Shown
 from retort.results.collect import read_scores
 from retort.results.tidy import Line
 from retort.specs.config import read_config
@@ -112,9 +112,9 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
 def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = ours(config)
-    assert not any(opening.shown for opening in openings(study, "tiny", Files(Path("elsewhere"))))
+    assert not any(opening.shown for opening in Shown(study, "tiny", Files(Path("elsewhere"))).openings)
     keep(record(study, "tiny"))
-    (shown,) = (one for one in openings(ours(config), "tiny", Files(Path("elsewhere"))) if one.shown)
+    (shown,) = (one for one in Shown(ours(config), "tiny", Files(Path("elsewhere"))).openings if one.shown)
     assert shown.source.startswith("cpu: <any>, 2026-01-02, commit abc1234; 3 runs of each student; tasks: mood")
 
 

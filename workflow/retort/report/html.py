@@ -14,9 +14,9 @@ from markupsafe import Markup
 from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.figures.style import empty_figure_text
-from retort.report.outcome import RUN, Files
-from retort.report.ranking import Plot, ranking
-from retort.results.tidy import Line, Status, read
+from retort.report.outcome import Shown
+from retort.report.ranking import ranking
+from retort.results.tidy import Line, Status
 from retort.results.verification import VERIFIED
 from retort.study.study import Study
 from retort.tables import render
@@ -97,15 +97,15 @@ def heading(study: Study, paper: str, name: str) -> PageExhibit:
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
-def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
+def exhibit(shown: Shown, name: str) -> PageExhibit:
     """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
-    spec, top = study.exhibits[paper, name], heading(study, paper, name)
-    printed, drawn = files.printed(paper, name), files.drawn(paper, name)
+    study, paper = shown.study, shown.paper
+    spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
     if name.startswith("table"):
-        return replace(top, body=_with_plot(study, paper, name, files) if printed.is_file() else NOT_MADE)
+        return replace(top, body=_with_plot(shown, name) if shown.files.printed(paper, name).is_file() else NOT_MADE)
     if not drawn.is_file():
         return replace(top, body=NOT_MADE)
-    lines, caption = read(files.tidy(paper, name)), spec.caption
+    lines, caption = shown.lines[name], spec.caption
     text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
     if recorded and all(line.mean is None for line in lines):
         drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
@@ -113,23 +113,20 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
-def _with_plot(study: Study, paper: str, name: str, files: Files) -> Markup:
+def _with_plot(shown: Shown, name: str) -> Markup:
     """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
-    lines = read(files.tidy(paper, name)) if files.tidy(paper, name).is_file() else []
-    shown = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
-    recording, record = recording_of(shown, paper), study.record_of(paper)
+    study, paper, lines = shown.study, shown.paper, shown.lines.get(name, [])
+    recorded = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
+    recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
         "print": f"the record of {record.run['date']}" if record else "as printed",
-        "recorded": f"recorded at scale {shown.config.scale}",
+        "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
     plot = ranking(study.exhibits[paper, name], lines, titles, recording.runs if recording else 0)
-    return Markup(str(article(files.printed(paper, name))).replace("<!--plot-->", _drawn(plot) if plot else "", 1))
-
-
-def _drawn(plot: Plot) -> str:
     macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
-    return str(macros.rank(plot))
+    drawn = str(macros.rank(plot)) if plot else ""
+    return Markup(str(article(shown.files.printed(paper, name))).replace("<!--plot-->", drawn, 1))
 
 
 def write_page(to: str, template: str, **values: object) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,9 @@ from retort.engine.job import Job
 from retort.plan.exhibits import unrun_papers
 from retort.report.across import Question, questions
 from retort.report.html import PageExhibit, article, heading, write_page
-from retort.report.outcome import RUN, Files, Opening, Tally, openings, tally
+from retort.report.outcome import RUN, Shown, Summary, Tally
 from retort.report.page import place_of
-from retort.report.summary import Summary, summary_of
-from retort.results.environments import Run, collect_runs, environments_of
+from retort.results.environments import collect_runs, environments_of
 from retort.results.tidy import read
 from retort.specs.config import read_config
 from retort.study.load import open_study, open_whole
@@ -27,7 +26,7 @@ from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
-from retort.tables.recordings import compared_with_record, has_scores
+from retort.tables.recordings import has_scores
 from retort.tables.render import aligned
 
 
@@ -54,28 +53,21 @@ class Entry:
 ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
 
 
-def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, runs: Sequence[Run] = ()) -> Entry:
-    """Return the entry of a paper.
-
-    Args:
-        study: the study.
-        paper: the paper.
-        found: the outcomes of its claims.
-        files: where its tables and figures lie.
-        runs: the results behind them.
-    """
+def entry_of(shown: Shown) -> Entry:
+    """Return the entry of a paper."""
+    study, paper = shown.study, shown.paper
     spec, names = study.papers[paper], study.exhibits_of(paper)
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    table, counted = files.printed(paper, first), tally(study, paper, found, files)
-    compared = compared_with_record(study, paper, files.of_tables(study, paper), environments_of(runs).devices)
+    table = shown.files.printed(paper, first)
+    there = first and shown.tally.measured and table.is_file()
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        tally=counted,
-        summary=summary_of(study, paper, found, counted, compared),
+        tally=shown.tally,
+        summary=shown.summary,
         contents=[heading(study, paper, name) for name in names],
-        headline=_link_from_index(article(table), paper) if first and counted.measured and table.is_file() else None,
+        headline=_link_from_index(article(table), paper) if there else None,
         claims=bool(study.claims.get(paper)),
     )
 
@@ -117,10 +109,8 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
     """
     study = open_study(read_config(config))
     runs = collect_runs(study)
-    entries = [
-        entry_of(study, paper, openings(study, paper), runs=[run for run in runs if run.paper == paper])
-        for paper in study.papers
-    ]
+    devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
+    entries = [entry_of(Shown(study, paper, devices=of_paper)) for paper, of_paper in devices.items()]
     entries += [entry for path in printed for entry in _read_printed(Path(path))]
     shown = [*study.papers, *unrun_papers(study)]
     size = _write(study, entries, audit, to, questions(open_whole(study.config), shown))

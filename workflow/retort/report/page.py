@@ -12,15 +12,13 @@ from retort.engine.job import Job
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.html import article, exhibit, picture, write_page
-from retort.report.outcome import RUN, Files, Opening, openings, tally
-from retort.report.summary import summary_of
+from retort.report.outcome import Shown
 from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
 from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.layout import label_of
-from retort.tables.recordings import compared_with_record
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
@@ -67,37 +65,33 @@ class Planned:
 
 
 def write_paper(
-    study: Study, paper: str, found: list[Opening], to: str, *, files: Files = RUN, settings: list[Settings],
-    runs: Sequence[Run] = (), cost: Sequence[Spent] = (), planned: Sequence[Planned] = (), assumption: str = "",
+    shown: Shown, to: str, *, settings: list[Settings], runs: Sequence[Run] = (), cost: Sequence[Spent] = (),
+    planned: Sequence[Planned] = (), assumption: str = "",
 ) -> int:  # fmt: skip
     """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
 
     Args:
-        study: the study.
-        paper: the paper.
-        found: the outcomes of its claims.
+        shown: the paper.
         to: the path of the page.
-        files: where its tables and figures lie.
         settings: the settings of students and teachers.
         runs: the results behind tables and figures.
         cost: the measured cost of tables and figures.
         planned: the predicted cost, if nothing is run.
         assumption: what `planned` assumes.
     """
-    spec, counted, origin = study.papers[paper], tally(study, paper, found, files), environments_of(runs)
-    compared = compared_with_record(study, paper, files.of_tables(study, paper), origin.devices)
+    study, paper, spec = shown.study, shown.paper, shown.study.papers[shown.paper]
     curve = study.folder / "papers" / paper / "budget.svg"
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale, record=study.record_of(paper),
-        summary=summary_of(study, paper, found, counted, compared), tally=counted,
-        openings=[one for one in found if one.shown],
-        exhibits=[exhibit(study, paper, name, files) for name in study.exhibits_of(paper)],
-        claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
+        summary=shown.summary, tally=shown.tally,
+        openings=[one for one in shown.openings if one.shown],
+        exhibits=[exhibit(shown, name) for name in study.exhibits_of(paper)],
+        claims=article(shown.files.printed(paper, "claims")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students),
         settings=settings, cost=cost, planned=planned, assumption=assumption,
-        budget=picture(curve) if curve.is_file() else "", origin=origin,
+        budget=picture(curve) if curve.is_file() else "", origin=environments_of(runs),
     )  # fmt: skip
 
 
@@ -105,10 +99,9 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
-    size = write_paper(
-        study, paper, openings(study, paper), to,
-        settings=settings_of(study, paper), runs=runs, cost=costs_of(study, paper, runs),
-    )  # fmt: skip
+    shown = Shown(study, paper, devices=environments_of(runs).devices)
+    settings, cost = settings_of(study, paper), costs_of(study, paper, runs)
+    size = write_paper(shown, to, settings=settings, runs=runs, cost=cost)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
 
 

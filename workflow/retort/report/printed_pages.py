@@ -20,14 +20,14 @@ from retort.figures.base import figure_of
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of
-from retort.report.outcome import Files, openings
+from retort.report.outcome import Files, Shown
 from retort.report.page import Planned, settings_of, write_paper
-from retort.results.tidy import Line, for_claims, read, write
+from retort.results.tidy import Line, read, write
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
-from retort.tables.claims import judge_all, print_claims
+from retort.tables.claims import print_claims
 from retort.tables.layout import published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
@@ -53,27 +53,24 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
         files = Files(Path(folder))
         for path in to:
             paper = Path(path).parent.name
-            _print_exhibits(study, paper, files)
-            tables = files.of_claims(study, paper)
-            judged = judge_all(study, paper, for_claims(study, tables))
-            if judged:
-                print_claims(study, paper, judged, tables, {"html": str(files.printed(paper, "claims"))})
-            found = openings(study, paper, files, judged)
-            size = write_paper(
-                study, paper, found, path, files=files,
-                settings=settings_of(plan.study, paper), **_plan_and_cost(plan, jobs, paper),
-            )  # fmt: skip
-            kept[paper] = entry_of(study, paper, found, files)
+            _print_exhibits(study, paper, files, plan.study)
+            shown = Shown(study, paper, files)
+            if shown.judged:
+                claims = {"html": str(files.printed(paper, "claims"))}
+                print_claims(study, paper, shown.judged, shown.of_claims, claims)
+            settings = settings_of(plan.study, paper)
+            size = write_paper(shown, path, settings=settings, **_plan_and_cost(plan, jobs, paper))
+            kept[paper] = entry_of(shown)
             job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")
     write_text(entries, ENTRIES.dump_json(kept, indent=1).decode())
 
 
-def _print_exhibits(study: Study, paper: str, files: Files) -> None:
+def _print_exhibits(study: Study, paper: str, files: Files, written: Study) -> None:
     """Write the tidy CSV of each table and figure of a paper, and its HTML or SVG."""
     tables: dict[str, list[Line]] = {}
     names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].drawn_tables()), name))
     for name in names:
-        inputs = Inputs(study, paper, name, tables=tables)
+        inputs = Inputs(study, paper, name, tables=tables, as_written=written)
         make = _print_table if name.startswith("table") else _draw
         tables[name] = make(inputs, files)
 

@@ -12,6 +12,7 @@ from retort.results.score_files import Record
 from retort.results.tidy import Line
 from retort.results.trials import BestTrials
 from retort.specs.exhibit import Exhibit
+from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.layout import Sheet
 
@@ -29,6 +30,7 @@ class Inputs:
         tables: the tidy lines of the tables that it reads.
         trials: the best trials of grids, which verdicts compare with published ones.
         remark: a sentence for readers on the runs behind its numbers; may be empty.
+        as_written: the study without the changes of a scale, if it is open already.
     """
 
     study: Study
@@ -39,6 +41,12 @@ class Inputs:
     tables: Mapping[str, list[Line]] = field(default_factory=dict)
     trials: BestTrials = field(default_factory=dict)
     remark: str = ""
+    as_written: Study | None = None
+
+    @property
+    def written(self) -> Study:
+        """The study as its files describe it, without the changes that a scale makes."""
+        return self.as_written or open_written(self.study.config)
 
 
 Recorded = tuple[str, str, Line]  # the two keys under which `published` holds a number, and the line that has it

@@ -285,7 +285,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     own, recorded, assumed = ours(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
-    replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper, tables)
+    replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper)
     conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
     return [
         Judged(
@@ -300,9 +300,10 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     ]
 
 
-def judge_print(study: Study, paper: str, tables: Iterable[str]) -> Callable[[Statement], Judgement]:
+def judge_print(study: Study, paper: str) -> Callable[[Statement], Judgement]:
     """Return a function that judges a claim on published numbers; those of a study of ours are of runs, by seed."""
-    exhibits = {name: study.exhibits[paper, name] for name in tables}
+    names = {name for claim in study.claims.get(paper, {}).values() for name in claim.tables}
+    exhibits = {name: study.exhibits[paper, name] for name in names}
     printed, assumed = published(exhibits), assumed_by(study, paper)
     if study.papers[paper].ours:
         return lambda claim: judge_runs(claim, printed, assumed)

@@ -17,7 +17,6 @@ from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
-from retort.study.load import open_written
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
 from retort.tables.lines import published_fields
@@ -111,7 +110,7 @@ class TrainingCostTable(Table):
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
-        written, lines = open_written(inputs.study.config), []
+        written, lines = inputs.written, []
         stated = {(cell.row, cell.column): published_fields(cell) for cell in self.published_cells()}
         for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
             unit, cost_of = COSTS[column.of]

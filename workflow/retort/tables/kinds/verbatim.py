@@ -16,7 +16,6 @@ from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
 from retort.specs.table import TextTable
-from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, sheet, verdict_remark
@@ -43,13 +42,13 @@ class VerbatimTable(TextTable, Table):
         self.check_cells()
         return self
 
-    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+    def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
         """Return (row, column) -> the fields of the line of a cell that has a value of ours."""
         raise TypeError(f"{type(self).__name__} has no values of ours")
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line for each cell; one without a value of ours has the status AS_PRINTED."""
-        values = self.values(inputs.study, inputs.paper)
+        values = self.values(inputs)
         text: dict[str, Any] = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED}
         return [
             Line(
@@ -153,12 +152,12 @@ class SettingsTable(VerbatimTable):
                     cells.append(SettingsCell(name, column.name, student, task, reads, formatter, printed_as))
         return cells
 
-    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+    def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the fields of each cell that shows a setting; `text` is our setting at scale `paper`."""
-        written, fields = open_written(study.config), dict[tuple[str, str], dict[str, Any]]()
+        written, fields = inputs.written, dict[tuple[str, str], dict[str, Any]]()
         for cell in self.settings_cells():
             of = {"student": cell.student, "task": cell.task, "metric": cell.reads}
-            fields[cell.row, cell.column] = {**of, "text": our_text(written, paper, cell), "status": Status.OK}
+            fields[cell.row, cell.column] = {**of, "text": our_text(written, inputs.paper, cell), "status": Status.OK}
         return fields
 
 
@@ -213,11 +212,11 @@ class CountsTable(VerbatimTable):
         facts = [name for folder, name in study.files if folder == "facts"]
         yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
 
-    def values(self, study: Study, paper: str) -> dict[tuple[str, str], dict[str, Any]]:
+    def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the fields of each cell that shows the number of rows of a split of ours."""
-        sizes = {key: (task, split, rows_of(study, task, split)) for key, (task, split) in self.counted().items()}
+        shared = {"unit": "rows", "n": 1, "status": Status.OK}
         return {
-            key: {"task": task, "metric": split, "unit": "rows", "mean": float(size), "n": 1, "status": Status.OK}
-            for key, (task, split, size) in sizes.items()
-            if size
+            key: {"task": task, "metric": split, "mean": float(size), **shared}
+            for key, (task, split) in self.counted().items()
+            if (size := rows_of(inputs.study, task, split))
         }
