@@ -67,7 +67,6 @@ LAYERS = {
     **_base(f"{PAPER_FOLDER}/figure1"),
     **SCORED,
     "points": {1: "tiny-kd", 2: "tiny-attention"},
-    "references": POINTS[:1],
 }
 PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": POINTS[::2]}
 EFFECTS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from retort.specs.config import read_config
 from retort.specs.paper import Facts, Recording
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.claims import Judged, judge_all, markdown
+from retort.tables.claims import Judged, counts, judge_all
 from retort.tables.recordings import as_recorded, replacements_of
 
 from tests.tiny.edit import write
@@ -107,15 +107,16 @@ def test_an_undecided_claim_has_no_second_length(study: Study) -> None:
 def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> None:
     found = judged(recorded(study, reduced=BELOW, reduced_360=ABOVE))
     assert (found.published.word, found.ours.word) == ("borne out", "not run")
-    text = markdown("A paper", [found])
-    assert "By its own numbers: 1 borne out. On ours: 1 not run. Beside it, in our recorded run at 4 steps" in text
+    assert "By its own numbers: 1 borne out. On ours: 1 not run. Beside it, in our recorded run at 4 steps" in counts(
+        [found]
+    )
     shown = Shown(study, "tiny", files_of(study))
     own, beside = shown.openings
     assert (own.counts, beside.counts) == ({Kind.WITHOUT: 1}, {Kind.TURNS: 1})
-    said = shown.summary
-    assert said.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
-    assert "Claims by its own numbers: 1 borne out." in said.details
-    assert "The smaller models: at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02)." in said.details
+    summary = shown.summary
+    assert summary.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
+    assert "Claims by its own numbers: 1 borne out." in summary.details
+    assert "The smaller models: at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02)." in summary.details
 
 
 def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:

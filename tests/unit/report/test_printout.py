@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
-from retort.tables.render import formats, is_wide
+from retort.tables.render import formats
 
 from tests.printout import SIZES, needs_printing, printed
 
@@ -21,7 +21,7 @@ def sheet(columns: int) -> Sheet:
 
 
 def test_a_wide_table_is_turned() -> None:
-    assert [is_wide(sheet(columns)) for columns in (4, 12)] == [False, True]
+    assert [sheet(columns).wide for columns in (4, 12)] == [False, True]
     narrow, wide = (formats["html"](sheet(columns)) for columns in (4, 12))
     assert 'class="exhibit" id' in narrow
     assert 'class="exhibit wide" id' in wide

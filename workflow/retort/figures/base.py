@@ -35,19 +35,10 @@ class Point(Spec):
     label: Label = Field(description="as printed")
 
 
-def point_cell(label: str, student: str, column: Column, planned: str = "") -> CellSpec:
-    """Return the cell of one point of a figure.
-
-    Args:
-        label: the name of the point.
-        student: the student or teacher that it shows; empty for a planned student.
-        column: what it measures.
-        planned: the name that a planned student will have.
-    """
-    return CellSpec(
-        row=label, column=column.name, student=student, task=column.task, metric=column.metric, spec=column,
-        identity=student or planned,
-    )  # fmt: skip
+def point_cell(label: str, student: str, column: Column) -> CellSpec:
+    """Return the cell of one point of a figure: its name, the student or teacher that it shows, what it measures."""
+    of = {"student": student, "identity": student, "task": column.task, "metric": column.metric}
+    return CellSpec(row=label, column=column.name, spec=column, **of)
 
 
 class Figure(Exhibit):

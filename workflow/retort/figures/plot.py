@@ -10,7 +10,7 @@ from retort.engine.job import Job
 from retort.figures.base import figure_of
 from retort.results.collect import read_profiles, read_scores
 from retort.results.environments import mixed_warning
-from retort.results.tidy import read, withhold_verdicts, write
+from retort.results.tidy import Line, read, withhold_verdicts, write
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs
@@ -42,8 +42,13 @@ def plot_figure(
         {Path(path).stem: read(path) for path in tables},
         remark=mixed_warning(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
-    spec = figure_of(study, paper, figure)
-    write(csv, withhold_verdicts(study, paper, spec.collect(inputs)))
+    job.say(f"{len(draw_figure(inputs, csv, renders))} values")
+
+
+def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> list[Line]:
+    """Write the tidy CSV of a figure, read it back, and draw it in each file format; return the lines."""
+    spec = figure_of(inputs.study, inputs.paper, inputs.name)
+    write(csv, withhold_verdicts(inputs.study, inputs.paper, spec.collect(inputs)))
     lines = read(csv)
     spec.render(inputs, lines, renders)
-    job.say(f"{len(lines)} values")
+    return lines

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,20 @@ from retort.cost.jobs import Jobs
 from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
 from retort.engine.job import Job
-from retort.figures.base import figure_of
+from retort.figures.plot import draw_figure
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of
 from retort.report.outcome import Files, Shown
 from retort.report.page import Planned, settings_of, write_paper
-from retort.results.tidy import Line, read, write
+from retort.results.tidy import Line
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.base import Inputs, table_of
+from retort.tables.base import Inputs
 from retort.tables.claims import print_claims
-from retort.tables.layout import published_alone, recorded_apart
-from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
-from retort.tables.render import formats
+from retort.tables.make import print_table
+from retort.tables.recordings import as_recorded
 
 ASSUMED = "One device at {flops:.3g} FLOP/s: {origin}. `retort cost --scale paper {paper}` says what else is assumed."
 
@@ -70,28 +68,12 @@ def _print_exhibits(study: Study, paper: str, files: Files, written: Study) -> N
     tables: dict[str, list[Line]] = {}
     names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].drawn_tables()), name))
     for name in names:
-        inputs = Inputs(study, paper, name, tables=tables, as_written=written)
-        make = _print_table if name.startswith("table") else _draw
-        tables[name] = make(inputs, files)
-
-
-def _print_table(inputs: Inputs, files: Files) -> list[Line]:
-    spec, path = table_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
-    recorded = as_recorded(inputs.study, inputs.paper, inputs.name)
-    write(path, with_recorded(recorded, spec.collect(inputs)))
-    lines = read(path)
-    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
-    sheet = replace(sheet, remarks=[*sheet.remarks, *remark_on_recording(recorded, inputs.paper, inputs.name)])
-    write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
-    return lines
-
-
-def _draw(inputs: Inputs, files: Files) -> list[Line]:
-    spec, path = figure_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
-    write(path, spec.collect(inputs))
-    lines = read(path)
-    spec.render(inputs, lines, {"svg": str(files.drawn(inputs.paper, inputs.name))})
-    return lines
+        inputs, csv = Inputs(study, paper, name, tables=tables, as_written=written), files.tidy(paper, name)
+        if name.startswith("table"):
+            html = {"html": files.printed(paper, name)}
+            tables[name] = print_table(inputs, csv, html, as_recorded(study, paper, name))
+        else:
+            draw_figure(inputs, csv, {"svg": str(files.drawn(paper, name))})
 
 
 def _plan_and_cost(plan: Plan, jobs: Jobs, paper: str) -> dict[str, Any]:

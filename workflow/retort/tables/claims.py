@@ -24,9 +24,8 @@ from retort.specs.config import read_config
 from retort.specs.paper import Recording, Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replaced_in, replacements_of
-from retort.tables.render import html_document, markdown_escape
+from retort.tables.render import document
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
@@ -346,31 +345,6 @@ def counts(claims: list[Judged]) -> str:
     return " ".join([f"Claims: {len(claims)}.", *sides])
 
 
-def _markdown_of(side: Judgement) -> str:
-    remark = f", {side.remark}" if side.remark else ""
-    parts = [f"**{side.word}**{remark}", *map(markdown_escape, (side.numbers, *side.further))]
-    under = f"{markdown_escape(side.conditions)}: " if side.conditions else ""
-    computed = "computed, without a run: " if side.computed else ""
-    return under + computed + "<br>".join(filter(None, parts))
-
-
-def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
-    """Return the judged claims as a Markdown table, with the rule of judging below."""
-    lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
-    lines += ["| claim | published | ours |", "| --- | --- | --- |"]
-    for item in claims:
-        says, tables = item.claim, ", ".join(map(label_of, item.claim.tables))
-        where = f"{'; '.join(filter(None, [says.where, tables]))}. {item.test}"
-        notes = [f"{name}: {text}." for name, text in (("Reading", says.reading), ("Why", says.why)) if text]
-        claim = "<br>".join([markdown_escape(says.says), f"*{markdown_escape(where)}*", *map(markdown_escape, notes)])
-        recorded = [f"*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
-        ours = "<br>".join([_markdown_of(item.ours), *recorded])
-        read_as = [f"*read as: {markdown_escape(text)}:* {_markdown_of(one)}" for text, one in item.otherwise.items()]
-        published = "<br>".join([_markdown_of(item.published), *read_as])
-        lines.append(f"| {claim} | {published} | {ours} |")
-    return "\n".join([*lines, "", rule, ""])
-
-
 def print_claims(
     study: Study, paper: str, claims: list[Judged], tables: Iterable[str], renders: Mapping[str, str]
 ) -> str:
@@ -387,7 +361,7 @@ def print_claims(
     values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
               "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
     for ending, path in renders.items():
-        write_text(path, markdown(title, claims, rule) if ending == "md" else html_document("claims.html", **values))
+        write_text(path, document(f"claims.{ending}", **values))
     return counts(claims)
 
 

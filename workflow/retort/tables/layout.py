@@ -19,6 +19,7 @@ STATES = {
     Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
     Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
 }
+UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
 
 
@@ -160,6 +161,21 @@ class Sheet:
     def entries(self) -> list[Entry]:
         """The entries of all grids."""
         return [entry for grid in self.grids for entry in grid.entries]
+
+    @property
+    def published(self) -> bool:
+        """Whether any cell has a published value."""
+        return any(entry.published for entry in self.entries)
+
+    @property
+    def compared(self) -> bool:
+        """Whether any cell shows how ours differs from the published value."""
+        return any(entry.difference or entry.judgement for entry in self.entries)
+
+    @property
+    def wide(self) -> bool:
+        """Whether a grid is too wide for a portrait page: paper cannot scroll, so it is printed in landscape."""
+        return any(len(grid.head) > UPRIGHT for grid in self.grids)
 
     def changed(self, change: Callable[[Entry], Entry]) -> Sheet:
         """Return the sheet with each entry changed."""

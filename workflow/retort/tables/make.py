@@ -22,6 +22,7 @@ from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded, profile_address, score_address
 from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import remark_on_recording, with_recorded
@@ -45,21 +46,36 @@ def make_table(
     """
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
-    trials = read_best(study, gridded(study, spec))
-    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles), trials=trials)
-    write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
-    lines = read(csv)
-    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
-    origin = origin_in(spec, inputs)
-    sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
-    mixed = mixed_warning(study, paper, spec.compares() or [table])
-    sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark_on_recording(study, paper, table)])
-    for ending, path in renders.items():
-        write_text(path, formats[ending](sheet))
+    trials, mixed = read_best(study, gridded(study, spec)), mixed_warning(study, paper, spec.compares() or [table])
+    found = read_scores(study, scores), read_profiles(study, profiles)
+    lines = print_table(Inputs(study, paper, table, *found, trials=trials, remark=mixed), csv, renders)
     without = sum(line.status not in HAS_VALUE for line in lines)
     differs = sum(line.differs != "" for line in lines)
     counts = {"without a value": without, **counts_of(spec.verdicts(lines).values()), "not as printed": differs}
     job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
+
+
+def print_table(
+    inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str], recorded: Study | None = None
+) -> list[Line]:
+    """Write the tidy CSV of a table, read it back, and write each rendering of it; return the lines.
+
+    Args:
+        inputs: the inputs of the table.
+        csv: the path of the tidy CSV.
+        renders: format ('md', 'tex', 'html') -> path.
+        recorded: the study at the scale whose recorded run stands beside the numbers; by default that of the inputs.
+    """
+    study, paper, name = recorded or inputs.study, inputs.paper, inputs.name
+    spec = table_of(study, paper, name)
+    write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
+    lines, origin = read(csv), origin_in(spec, inputs)
+    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
+    sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
+    remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
+    for ending, path in renders.items():
+        write_text(path, formats[ending](replace(sheet, remarks=remarks)))
+    return lines
 
 
 # --- the runs behind the cells

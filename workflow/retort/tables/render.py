@@ -1,13 +1,8 @@
-"""Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped.
-
-Paper cannot scroll: a table with many columns is printed in landscape, in smaller letters.
-"""
+"""Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped."""
 
 from __future__ import annotations
 
-import csv as csv_module
 import functools
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,22 +12,9 @@ from markupsafe import Markup
 
 from retort.formatters import in_words
 from retort.registry import Registry
-from retort.results.tidy import escape_formula
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 
 LINE = 120  # characters of a terminal's line
-UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
-
-
-def unbroken(text: str) -> str:
-    """Replace the spaces around '±' by non-breaking ones, so that mean and deviation stay on one line."""
-    return text.replace(" ± ", "\u00a0±\u00a0")
-
-
-def is_wide(sheet: Sheet) -> bool:
-    """Return whether a grid of a sheet is too wide for a portrait page."""
-    return any(len(grid.head) > UPRIGHT for grid in sheet.grids)
-
 
 TEMPLATES = Path(__file__).parent / "templates"
 Render = Callable[[Sheet], str]
@@ -69,17 +51,23 @@ def markdown_escape(text: str) -> str:
     return re.sub(r"([\\`*_|<>\[\]~$]|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
 
 
+def unbroken(text: str) -> str:
+    """Replace the spaces around '±' by non-breaking ones, so that mean and deviation stay on one line."""
+    return text.replace(" ± ", "\u00a0±\u00a0")
+
+
 @functools.cache
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
-    """Return the Jinja environment of a folder of templates; autoescape is on, an undefined name is an error."""
+    """Return the Jinja environment of a folder of templates; HTML is escaped, an undefined name is an error."""
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
+        autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    jinja.filters |= {"label": label_of, "unbroken": unbroken, "in_words": in_words}
+    jinja.filters |= {"label": label_of, "md": markdown_escape, "unbroken": unbroken, "in_words": in_words}
     jinja.globals["style"], jinja.globals["script"] = style(), script()
     return jinja
 
@@ -94,46 +82,22 @@ def script() -> Markup:
     return Markup((TEMPLATES / "table.js").read_text(encoding="utf-8"))
 
 
-def html_document(template: str, **values: object) -> str:
-    """Render a template as an HTML document with one `<article>`."""
+def document(template: str, **values: object) -> str:
+    """Render a template as a document: in HTML one with one `<article>`, which the report embeds."""
     return environment().get_template(template).render(**values)
 
 
 @formats.register("html")
 def html(sheet: Sheet) -> str:
-    """Return the sheet as an HTML document of its own; the report embeds its `<article>`."""
-    copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet), "CSV": csv(sheet)}
-    return html_document(
-        "table.html",
-        sheet=sheet,
-        title=sheet.title,
-        published=has_published(sheet),
-        compared=is_compared(sheet),
-        wide=is_wide(sheet),
-        copies=copies,
-    )
+    """Return the sheet as an HTML document of its own."""
+    copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet)}
+    return document("table.html", sheet=sheet, title=sheet.title, copies=copies)
 
 
-# --- Markdown
-
-
-def _markdown_entry(entry: Entry) -> str:
-    text = markdown_escape(entry.text)
-    text = f"**{text}**" if entry.bold else text
-    text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
-    published = f"*{markdown_escape(entry.published)}*" if entry.published else ""
-    below = (entry.beside, published, entry.difference, markdown_escape(entry.judgement))
-    return "<br>".join(filter(None, (text, *below)))
-
-
-def markdown_grid(grid: Grid) -> list[str]:
-    """Return the lines of a grid as a Markdown table."""
-    lines = [f"**{markdown_escape(grid.title)}**", ""] if grid.title else []
-    lines.append("| " + " | ".join(["", *map(markdown_escape, grid.head)]) + " |")
-    lines.append("| --- |" + " ---: |" * len(grid.head))
-    for row in grid.rows:
-        lines.append("| " + " | ".join([markdown_escape(row.label), *map(_markdown_entry, row.entries)]) + " |")
-    return [*lines, ""]
+@formats.register("md")
+def markdown(sheet: Sheet) -> str:
+    """Return the sheet as GitHub Markdown."""
+    return document("table.md", sheet=sheet)
 
 
 def aligned(grid: Grid) -> list[str]:
@@ -158,22 +122,6 @@ def aligned(grid: Grid) -> list[str]:
         rows.insert(1, ["-" * widths[0], *("-" * (widths[at] - 1) + ":" for at in block)])
         lines += [*(f"| {' | '.join(cells)} |" for cells in rows), ""]
     return lines
-
-
-@formats.register("md")
-def markdown(sheet: Sheet) -> str:
-    """Return the sheet as GitHub Markdown."""
-    title, question = markdown_escape(sheet.title), markdown_escape(sheet.question)
-    lines = [f"## {label_of(sheet.name)}. {title}", "", f"*{question}*", ""]
-    lines += [f"**{markdown_escape(sheet.state)}**", ""] if sheet.state else []
-    for grid in sheet.grids:
-        lines += markdown_grid(grid)
-    if has_published(sheet):
-        below = "; below it the difference and the verdict" if is_compared(sheet) else ""
-        lines += [f"First line of a cell: ours. In italics: published{below}.", ""]
-    lines += [line for mark, text in sheet.notes for line in (f"<sup>{mark}</sup> {markdown_escape(text)}", "")]
-    closing = filter(None, [sheet.caption, f"Scale: {sheet.scale}.", *sheet.remarks])
-    return "\n".join([*lines, " ".join(map(markdown_escape, closing)), ""])
 
 
 # --- LaTeX
@@ -230,32 +178,3 @@ def tex(sheet: Sheet) -> str:
         r"\end{table}", "",
     ]  # fmt: skip
     return "\n".join(lines)
-
-
-# --- CSV: the values alone, for a spreadsheet
-
-
-def csv(sheet: Sheet) -> str:
-    """Return the values of the table as CSV: a column of published values follows each column of ours."""
-    stream = io.StringIO()
-    writer = csv_module.writer(stream, lineterminator="\n")
-    for grid in sheet.grids:
-        published = [any(row.entries[at].published for row in grid.rows) for at in range(len(grid.head))]
-        pairs = zip(grid.head, published, strict=True)
-        heads = [name for head, two in pairs for name in [head, f"{head}, published"][: 1 + two]]
-        writer.writerow(map(escape_formula, [grid.title, *heads]))
-        for row in grid.rows:
-            cells = zip(row.entries, published, strict=True)
-            texts = [text for e, two in cells for text in [e.text, e.published][: 1 + two]]
-            writer.writerow(map(escape_formula, [row.label, *texts]))
-    return stream.getvalue()
-
-
-def has_published(sheet: Sheet) -> bool:
-    """Return whether any cell has a published value."""
-    return any(entry.published for entry in sheet.entries)
-
-
-def is_compared(sheet: Sheet) -> bool:
-    """Return whether any cell shows how ours differs from the published value."""
-    return any(entry.difference or entry.judgement for entry in sheet.entries)
