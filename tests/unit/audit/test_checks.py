@@ -222,7 +222,7 @@ def test_slips_of_the_text_are_findings() -> None:
     ("reading", "expected"),
     [
         ({"compare": "above"}, [("A beats B; read as: strictly", "Avg: 75.0 (a) against 75.0 (b)")]),
-        ({"compare": "mostly-not-below"}, []),
+        ({"compare": "best-mostly-not-below"}, []),
         ({"cells": above("b", "a")["cells"], "than": above("b", "a")["than"]}, []),
     ],
 )

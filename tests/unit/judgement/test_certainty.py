@@ -181,15 +181,6 @@ def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: floa
     assert shares.shows_true is shown
 
 
-def test_luck_alone_lifts_the_best_of_six_rows_above_an_equal_seventh_in_a_fifth_of_tables() -> None:
-    draw = np.random.default_rng(1)
-    scores = draw.standard_normal((1000, 7, 4))
-    errors = scores.std(axis=2, ddof=1)[..., None] / 2 * draw.standard_t(3, (1000, 7, 1000))
-    drawn = scores.mean(axis=2)[..., None] + errors  # [tables, rows, draws]
-    above = (drawn[:, :6].max(axis=1) > drawn[:, 6]).mean(axis=1)
-    assert (above >= 1 - LEVEL / 2).mean() == pytest.approx(0.2, abs=0.03)
-
-
 def test_rows_that_are_equally_good_do_not_show_that_none_is_best_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certainty, "TRIED", ())
     statement = claim("none-dominates", "abc", columns="vwxyz")
@@ -228,23 +219,15 @@ def apart(numbers: Side) -> Side:
 
 
 def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
-    paired = outcome(ABOVE, by_seed(**SAME_LUCK))
-    assert paired.kind is HOLDS
-    assert paired.removed == pytest.approx(1 - 0.0567 / (11.67 + 12.10), abs=1e-3)
-    alone = outcome(ABOVE, apart(by_seed(**SAME_LUCK)))
-    assert (alone.kind, alone.removed) == (OPEN, None)
-    turned = by_seed(a=SAME_LUCK["a"], b=SAME_LUCK["b"][::-1])
-    removed = outcome(ABOVE, turned).removed
-    assert removed is not None
-    assert removed < 0.5
+    assert outcome(ABOVE, by_seed(**SAME_LUCK)).kind is HOLDS
+    assert outcome(ABOVE, apart(by_seed(**SAME_LUCK))).kind is OPEN
 
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
     numbers = by_seed(**SAME_LUCK)
     later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
              for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
-    one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
-    assert (one.kind, one.removed) == (OPEN, None)
+    assert outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later})).kind is OPEN
 
 
 @pytest.mark.parametrize("statement", [ABOVE, claim("mean-above", "ac", "bd")], ids=["one pair", "means"])

@@ -186,7 +186,7 @@ def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
 
 def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    other = {"other_readings": {"far": {"says": "by <far>", "compare": "above-by", "number": "11"}}}
+    other = {"other_readings": {"far": {"says": "by <far>", "compare": "mostly-above"}}}
     claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>", **other}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)

@@ -277,12 +277,6 @@ def above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     return every(pairs_of(cells, against), lambda pair: gap(pair) > 0)
 
 
-@comparisons.register("above-by")
-def above_by(cells: list[NumberedCell], *, stated: Stated, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column each of the cells is above each of the others by at least the number."""
-    return every(pairs_of(cells, against), lambda pair: gap(pair) >= stated.number.value - stated.within - TINY)
-
-
 @comparisons.register("not-below")
 def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is at least each of the others."""
@@ -319,12 +313,6 @@ def pairs_by_column(cells: list[NumberedCell], against: list[NumberedCell]) -> l
 def mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns each of the cells is above each of the others."""
     return most(pairs_by_column(cells, against), lambda apart: apart > 0)
-
-
-@comparisons.register("mostly-not-below")
-def mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in more than half of the columns each of the cells is at least each of the others."""
-    return most(pairs_by_column(cells, against), lambda apart: apart >= 0)
 
 
 def all_near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:

@@ -40,7 +40,7 @@ SHOWN = 3  # name at most so many rows without a number
 UNPRINTED = "nothing is printed"
 NOT_AS_PRINTED = "ours is not what the row prints: {}"
 # unit -> printed decimals, for values that are not scores
-DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
+DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0, "p": 3}
 
 
 class Kind(StrEnum):

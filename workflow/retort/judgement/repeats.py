@@ -8,8 +8,6 @@ formed under each seed. Its spread is that of rounding on another machine, and n
   p >= 0.05 after Holm's correction over all cells of the table that have such a test. With one seed, or with equal
   differences under all seeds, there is no test, and the margin decides alone.
 - Else it has the verdict of any other cell (`verdicts.py`).
-
-A run that was recorded without scores by seed can only be repeated: with the same digits of mean and deviation.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from retort.judgement.verdicts import MARGIN, REPEATS, REPRODUCES, TINY, is_comp
 from retort.results.tidy import Line, read_by_seed
 
 DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
-COARSE = 0.001  # points: means without scores by seed may be recorded with three decimals
 SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
 
 
@@ -41,17 +38,6 @@ def _test(apart: list[float]) -> Difference | None:
     return welch(statistics.mean(apart), [Part(statistics.variance(apart) / len(apart), len(apart) - 1)])
 
 
-def _repeats(line: Line, apart: list[float]) -> bool:
-    """Return whether a line has the digits of the recorded run."""
-    if apart:
-        return max(map(abs, apart)) < DIGIT / 2
-    recorded = line.published_half is not None and line.published_half <= COARSE / 2
-    if line.published_by_seed or not recorded or line.n != line.published_n or not is_comparable(line):
-        return False
-    pairs = [(line.mean, line.published), (line.std, line.published_std)]
-    return all(abs((ours or 0.0) - other) <= COARSE / 2 + TINY for ours, other in pairs if other is not None)
-
-
 def judge_repeats(lines: list[Line]) -> list[Line]:
     """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
     apart = list(map(differences, lines))
@@ -59,7 +45,7 @@ def judge_repeats(lines: list[Line]) -> list[Line]:
     shifts = holm([float(test.p()) if test else None for test in tests])
 
     def decide(line: Line, values: list[float], test: Difference | None, p: float | None) -> Line:
-        if _repeats(line, values):
+        if values and max(map(abs, values)) < DIGIT / 2:
             zero = (line.mean or 0.0) - (line.published or 0.0)
             return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
         within = values and abs(statistics.mean(values)) <= MARGIN + TINY

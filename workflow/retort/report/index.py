@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from retort.audit import audit, condition_of
 from retort.engine.job import Job
 from retort.plan.exhibits import unrun_papers
-from retort.report.across import Question, questions
+from retort.report.across import questions
 from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Shown, Summary, Tally
 from retort.report.page import place_of
@@ -87,16 +87,6 @@ def _read_printed(path: Path) -> list[Entry]:
     return []
 
 
-def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str, across: Iterable[Question] = ()) -> int:
-    run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
-    return write_page(
-        to, "index.html", entries=entries, across=list(across), total=sum(run, Tally()),
-        origin=environments_of(collect_runs(study)), scale=study.config.scale,
-        audit=[Path(page).name for page in audit],
-        missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
-    )  # fmt: skip
-
-
 def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, printed: Iterable[str] = ()) -> None:
     """Write the index to `to`; the papers' pages are in folders beside it.
 
@@ -108,12 +98,16 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
         printed: the file with the entries of papers that are shown but not run; empty if there is none.
     """
     study = open_study(read_config(config))
-    runs = collect_runs(study)
-    devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
-    entries = [entry_of(Shown(study, paper, devices=of_paper)) for paper, of_paper in devices.items()]
+    entries = [entry_of(Shown(study, paper)) for paper in study.papers]
     entries += [entry for path in printed for entry in _read_printed(Path(path))]
+    run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
     shown = [*study.papers, *unrun_papers(study)]
-    size = _write(study, entries, audit, to, questions(open_whole(study.config), shown))
+    size = write_page(
+        to, "index.html", entries=entries, across=questions(open_whole(study.config), shown), total=sum(run, Tally()),
+        origin=environments_of(collect_runs(study)), scale=study.config.scale,
+        audit=[Path(page).name for page in audit],
+        missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
+    )  # fmt: skip
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
 

@@ -99,9 +99,8 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
-    shown = Shown(study, paper, devices=environments_of(runs).devices)
     settings, cost = settings_of(study, paper), costs_of(study, paper, runs)
-    size = write_paper(shown, to, settings=settings, runs=runs, cost=cost)
+    size = write_paper(Shown(study, paper), to, settings=settings, runs=runs, cost=cost)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
 
 

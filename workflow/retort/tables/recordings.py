@@ -166,14 +166,13 @@ def _with_sample(task: str, recording: Recording) -> str:
     return f"{task} (a sample: {rows})" if rows else task
 
 
-def compared_with_record(study: Study, paper: str, lines: Iterable[Line], devices: Iterable[str]) -> str:
+def compared_with_record(study: Study, paper: str, lines: Iterable[Line]) -> str:
     """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
 
     Args:
         study: the study.
         paper: the study of ours.
         lines: the lines of its tables.
-        devices: the devices of the run.
     """
     record, precision = study.record_of(paper), study.config.resolved_precision()
     if record is None:
@@ -184,38 +183,22 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
             f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
             "judged as those of other runs."
         )
-    if not record.by_seed:
-        return f"{of.capitalize()} has no scores by seed: its numbers are judged as those of other runs."
     measured = [line for line in lines if line.published_by_seed and line.column != AVERAGE and line.mean is not None]
     paired = [line for line in measured if differences(line)]
     if not paired:
         return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
-    machines = {*devices, record.run.get("machine", "")}
-    if len(machines) > 1:
-        of += f" on another {'CPU' if all(machine.startswith('cpu') for machine in machines) else 'machine'}"
-    return _compared(paired, of, sum(len(row) for rows in record.by_seed.values() for row in rows.values()))
-
-
-def _compared(paired: list[Line], of: str, recorded: int) -> str:
-    """Return how the cells that pair with a record, whose name is `of` and which has so many scores, differ from it."""
-
-    def apart(line: Line) -> float:
-        return abs((line.mean or 0.0) - (line.published or 0.0))
-
     verdicts = Counter(line.verdict for line in paired)
-    others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
+    recorded = sum(len(row) for rows in record.by_seed.values() for row in rows.values())
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
     if verdicts[REPEATS] == len(paired):
         return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
-    largest = max(paired, key=apart)
-    size = number(apart(largest), 1) if apart(largest) >= 0.05 else "below 0.05"
-    counts = [
-        f"largest difference {size} ({largest.column}, {largest.row})",
-        f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}",
-        f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else "",
-    ]
+    others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
+    apart = {(line.column, line.row): abs((line.mean or 0.0) - (line.published or 0.0)) for line in paired}
+    place = max(apart, key=lambda key: apart[key])
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
-    return f"{does} {of}: {', '.join(filter(None, counts))}.{few}"
+    differ = f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}"
+    same = f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits"
+    return f"{does} {of}: largest difference {number(apart[place], 1)} ({', '.join(place)}), {differ}, {same}.{few}"
 
 
 # --- record a run

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retort.formatters import p_value
-from retort.judgement.difference import PAIRS, TESTS, Comparison, PairedTest, holm
+from retort.judgement.difference import LEVEL, PAIRS, TESTS, PairedTest, holm
+from retort.judgement.judge import DECIMALS
 from retort.judgement.paired_rows import left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.results.tidy import Line, Status
 from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.rows import Row
-from retort.specs.table import Decimals
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
@@ -45,16 +45,9 @@ class PairedTestsTable(Table):
 
     kind: Literal["paired-tests"] = Field(description="which kind of table this is")
     of: Distinct[Name] = Field(min_length=1, description="tables of scores")
-    alpha: Real = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
-    decimals: Decimals = 3
     reported: dict[Name, ReportedTests] = Field(
         default={}, description="table -> what the paper reports of its own tests of it"
     )
-
-    @property
-    def digits(self) -> int:
-        """The decimals of our values in print."""
-        return self.decimals
 
     def compares(self) -> list[str]:
         """Return the tables whose scores it compares."""
@@ -93,21 +86,20 @@ class PairedTestsTable(Table):
             where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
             differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
-            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), None)
+            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), {})
 
             shared = {"scale": inputs.study.config.scale, "note": note, "differs": differs}
-
-            def state(result: Comparison, unrun: Any = unrun, shared: dict[str, str] = shared) -> dict[str, Any]:
-                own = {"status": result.status, "reason": result.reason}
-                return {"n": result.n, **shared, **(unrun or own)}
-
+            states: dict[PairedTest, dict[str, Any]] = {
+                test: {"n": of[at].n, "status": of[at].status, "reason": of[at].reason, **shared, **unrun}
+                for test, of in results.items()
+            }
             every = results[PAIRS][at]
-            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **state(every))
-            for test in TESTS:
-                result = results[test][at]
-                verdict = self._verdict(name, (a, b), result.p) if test is PAIRS and not differs else ""
-                yield Line(*where, test.metric, "p", mean=result.p, verdict=verdict, **state(result))
-                yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state(result))
+            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **states[PAIRS])
+            for test, state in states.items():
+                p = results[test][at].p
+                verdict = self._verdict(name, (a, b), p) if test is PAIRS and not differs else ""
+                yield Line(*where, test.metric, "p", mean=p, verdict=verdict, **state)
+                yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state)
 
     def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
         """Return whether our test of two rows agrees with the one that the paper reports; empty without either test."""
@@ -129,7 +121,7 @@ class PairedTestsTable(Table):
                     for i in size
                 ]
                 grids.append(Grid([str(j + 1) for j in size], rows, f"{title}, {test.title}"))
-        remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
+        remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {LEVEL:g}."]
         remarks += [test.explanation for test in shown]
         if self.reported:
             remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
@@ -160,7 +152,7 @@ class PairedTestsTable(Table):
             reason = "all differences are equal" if equal else line.state
             return Entry("-", published, mark=notes.mark(reason))
         mark = notes.mark(line.note) if line.note else ""
-        return Entry(p_value(line.mean, self.decimals), published, line.verdict, bold=line.mean < self.alpha, mark=mark)
+        return Entry(p_value(line.mean, DECIMALS["p"]), published, line.verdict, bold=line.mean < LEVEL, mark=mark)
 
 
 def _sizes(lines: list[Line]) -> list[str]:
@@ -181,7 +173,7 @@ def _tested_rows(table: Exhibit) -> dict[str, Row]:
 def _status_of_unrun(study: Study, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
     if not row.student:
-        return {"status": Status.PLANNED}
+        return {"status": Status.PLANNED, "reason": ""}
     return {"status": Status.NOT_RUN, "reason": study.not_run.get(row.student, "")}
 
 
