@@ -47,8 +47,8 @@ TABLE: dict[str, Any] = {
     "title": "Two | students",
     "question": "Which <i>one</i>?",
     "columns": [
-        {"task": "mood", "metric": "accuracy", "label": "Acc. %", "average": True},
-        {"task": "rating", "metric": "pearson", "label": "Pearson", "average": True},
+        {"task": "mood", "metric": "accuracy", "label": "Acc. %"},
+        {"task": "rating", "metric": "pearson", "label": "Pearson"},
     ],
     "rows": ROWS,
     "runs": 3,

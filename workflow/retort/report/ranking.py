@@ -14,7 +14,7 @@ from typing import Any
 
 from retort.formatters import number
 from retort.judgement.difference import Part, welch
-from retort.results.tidy import AVERAGE, HAS_VALUE, Line
+from retort.results.tidy import HAS_VALUE, Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
 
@@ -160,10 +160,8 @@ def _sides(lines: list[Line], runs: int) -> dict[str, Cells]:
 def _averaged(exhibit: Exhibit) -> tuple[str, list[str]]:
     """Return the name of the column of means, and the columns behind it; no name and no columns if there is not one."""
     specs = [cell.spec for cell in exhibit.cells()]
-    counted = list(dict.fromkeys(spec.name for spec in specs if spec.average))
-    means = dict.fromkeys((spec.name, *spec.mean_of) for spec in specs if spec.mean_of) or {(AVERAGE, *counted): None}
-    mean, *behind = next(iter(means))
-    return (mean, behind) if len(means) == 1 and behind else ("", [])
+    means = list(dict.fromkeys((spec.name, *spec.mean_of) for spec in specs if spec.mean_of))
+    return (means[0][0], list(means[0][1:])) if len(means) == 1 else ("", [])
 
 
 def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict[str, Score]]:

@@ -17,7 +17,6 @@ from retort.study.study import Study
 
 AGAIN = checksums.REMEDY
 PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure
-AVERAGE = "Average"  # column that a table of ours may add
 INCOMPLETE = "the row is incomplete"  # reason of a mean or change without a value because one of its cells has none
 
 

@@ -57,13 +57,11 @@ class Column(Judging, Measure, Heading):
     """A column: one task and one metric, or a number computed from other columns; the metric is always explicit.
 
     Args:
-        average: counts in the row's average.
         mean_of: the columns of this table whose mean the paper prints.
         change_from: the column from which the column before it is a change, in %.
         variant: joined by a dash to the name of the row's student.
     """
 
-    average: Flag = False
     mean_of: Distinct[Text] = []
     change_from: str = ""
     variant: Name = ""

@@ -24,7 +24,7 @@ from retort.specs.config import read_config
 from retort.specs.paper import Recording, Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replaced_in, replacements_of
+from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import document
 
 WITHIN = "within the spread"
@@ -73,7 +73,7 @@ class Judgement:
         words: the words of this side for outcomes.
         computed: whether it needs no run: all its numbers follow from settings.
         conditions: for smaller models: at which length and on which teacher.
-        further: for a recorded run: sentences on another length, on what was replaced, and the known cause.
+        further: for a recorded run: sentences on another length, and the known cause.
         leans: whether the means of our runs, by themselves, say that the claim is true; None if they do not tell.
     """
 
@@ -223,7 +223,6 @@ class Smaller:
         recording: the run.
         scale: its scale, with a remark if that has other settings now.
         conditions: at which length and on which teacher it is.
-        replaced: what it has in place of what the paper prints, as a sentence.
         side: its numbers.
         longer: a recorded run with more steps; None if there is none.
     """
@@ -231,7 +230,6 @@ class Smaller:
     recording: Recording
     scale: str
     conditions: str
-    replaced: str
     side: Side
     longer: Longer | None
 
@@ -241,7 +239,7 @@ class Smaller:
         if found.verdict in (Kind.HOLDS, Kind.FAILS):
             found, length = self._at_both_lengths(found, claim, assumed)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
-        return replace(found, further=tuple(filter(None, (length, self.replaced, cause))))
+        return replace(found, further=tuple(filter(None, (length, cause))))
 
     def _at_both_lengths(self, found: Judgement, claim: Statement, assumed: Assumed) -> tuple[Judgement, str]:
         """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
@@ -263,7 +261,7 @@ def smaller_runs(study: Study, paper: str) -> list[Smaller]:
         Smaller(
             one,
             f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale,
-            conditions_of(study, paper, one.replacements, one.tables), replaced_in(study, paper, one),
+            conditions_of(study, paper, one.replacements, one.tables),
             side_of_recording(study, paper, one), _longer(study, paper, one, more) if more else None,
         )
         for scale, (one, more) in recordings_of(study, paper).items()

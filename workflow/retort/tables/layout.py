@@ -216,21 +216,15 @@ def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
     return {verdict: given.count(verdict) for verdict in VERDICTS}
 
 
-def verdict_remark(verdicts: Mapping[tuple[str, str], str], lines: Iterable[Line] = ()) -> list[str]:
-    """Return remarks with the number of cells that have each verdict, and of those that cannot have one.
+def verdict_remark(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
+    """Return a remark with the number of cells that have each verdict; empty if none has one.
 
     Args:
         verdicts: (row, column) -> the verdict on the cell; empty if it has none.
-        lines: the lines of the table; those with a value whose model is not what the row prints are counted by row.
     """
-    counts, rows = counts_of(verdicts.values()), dict[str, list[str]]()
-    for line in lines:
-        if line.differs and line.mean is not None and line.published is not None:
-            rows.setdefault(line.row, []).append(line.differs)
+    counts = counts_of(verdicts.values())
     given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
-    remarks = [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
-    differ = "; ".join(f"{row} ({texts[0]}): {len(texts)}" for row, texts in rows.items())
-    return [*remarks, *([f"Cells without a verdict, as ours is not what the row prints: {differ}."] if differ else [])]
+    return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
 
 
 def _difference(line: Line, decimals: int) -> str:

@@ -226,10 +226,7 @@ def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
     return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
-Rows = Mapping[str, Mapping[str, Measured]]  # row -> column -> what was measured
-
-
-def measure(inputs: Inputs, exhibit: Exhibit) -> Rows:
+def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
     """Return what was measured for each cell of a table or figure, by row and column."""
     rows: dict[str, dict[str, Measured]] = {}
     first, specs = exhibit.first, exhibit.cells()
@@ -241,15 +238,9 @@ def measure(inputs: Inputs, exhibit: Exhibit) -> Rows:
     return rows
 
 
-def cell_lines(inputs: Inputs, exhibit: Exhibit, measured: Rows | None = None) -> list[Line]:
-    """Return a line per cell of a table or figure, row by row.
-
-    Args:
-        inputs: the study, and the scores and profiles that have been run.
-        exhibit: the table or figure.
-        measured: what `measure` returned; None to call it here.
-    """
-    rows = measured or measure(inputs, exhibit)
+def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
+    """Return a line per cell of a table or figure, row by row."""
+    rows = _measure(inputs, exhibit)
     published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
     lines = []
     for cell in exhibit.cells():

@@ -16,7 +16,7 @@ from retort.formatters import DASH, number
 from retort.results.collect import read_profiles, read_scores, value_of
 from retort.results.environments import mixed_warning
 from retort.results.score_files import Record
-from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, withhold_verdicts, write
+from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
 from retort.results.trials import read_best
 from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
@@ -99,8 +99,6 @@ def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> 
 def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
     """Return the (task, metric) pairs behind a line; for a mean or a change in %, those of the cells behind it."""
     row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
-    if line.column == AVERAGE:
-        return [pair for cell in row.values() if cell.spec.average for pair in cell.scored]
     own = row.get(line.column)
     if own is None:
         return []

@@ -16,16 +16,10 @@ from retort.tables.render import aligned
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
 
-def natural(name: str) -> tuple[str, int, str]:
-    """Return a sort key that puts table2 before table10 and table5 before table5-acl."""
-    digits = "".join(letter for letter in name.partition("-")[0] if letter.isdigit())
-    return name.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789"), int(digits or 0), name
-
-
 def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
-    keys = sorted(study.exhibits, key=lambda key: (key[0], natural(key[1])))
-    tables = {key: study.exhibits[key] for key in keys if not study.papers[key[0]].ours}
+    papers = sorted(paper for paper, spec in study.papers.items() if not spec.ours)
+    tables = {(paper, name): study.exhibits[paper, name] for paper in papers for name in study.exhibits_of(paper)}
     return {key: table for key, table in tables.items() if table.headings() and any(table.texts)}
 
 

@@ -16,11 +16,10 @@ import yaml
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.recorded import at_floor, order_of
 from retort.judgement.repeats import differences
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
-from retort.results.tidy import AVERAGE, HAS_VALUE, Line, read, read_by_seed
+from retort.results.tidy import HAS_VALUE, Line, read, read_by_seed
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
@@ -93,7 +92,6 @@ def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
     return [
         f"Recorded: a run of ours at scale {study.config.scale} ({source_of(recording)}; {recording.runs} runs of each "
         f"student{teacher}; tasks: {tasks}, over which means are), not judged."
-        f"{order_text(study, paper, table, recording)}"
     ]
 
 
@@ -109,21 +107,6 @@ def as_recorded(study: Study, paper: str, table: str) -> Study:
     shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
     config = study.config.model_copy(update={"scale": shown})
     return replace(study, config=config, scale=study.scales[shown])
-
-
-def replaced_in(study: Study, paper: str, recording: Recording) -> str:
-    """Return what a recorded run has in place of what the paper prints, as a sentence; empty if that is not known."""
-    replaced, tasks = recording.replacements, recorded_tasks(study, paper, recording)
-    if not replaced.get("model"):
-        return ""
-    return f"In place of what is printed: teacher {replaced['model']}, {recording.runs} runs, tasks {', '.join(tasks)}."
-
-
-def order_text(study: Study, paper: str, table: str, recording: Recording) -> str:
-    """Return how the order of a table's rows in a recorded run agrees with print, and what decides nothing, as text."""
-    order, stuck = order_of(study, paper, table, recording), at_floor(study, paper, table, recording)
-    told = f"Against print: {order.words} ({order})" if order else ""
-    return "".join(f" {text}." for text in (told, *stuck.values()) if text)
 
 
 def source_of(recording: Recording) -> str:
@@ -183,7 +166,7 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line]) -> str
             f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
             "judged as those of other runs."
         )
-    measured = [line for line in lines if line.published_by_seed and line.column != AVERAGE and line.mean is not None]
+    measured = [line for line in lines if line.published_by_seed and line.mean is not None]
     paired = [line for line in measured if differences(line)]
     if not paired:
         return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
