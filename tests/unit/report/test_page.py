@@ -59,7 +59,7 @@ def test_the_cost_of_a_result_counts_once(page: str) -> None:
     took = {label: re.findall(r"<td>([^<]*)</td>", cells) for label, cells in rows}
     assert took["Table 1"] == ["14", "14", "–", "28 s"]  # (1 teacher + 2 students x 3 seeds) x 2 tasks, 2 s each
     assert took["Table 2"] == ["2", "2", "–", "4 s"]
-    assert took["Figure 1"] == ["0", "0", "7", "–"]
+    assert took["Figure 1"] == ["0", "0", "6", "–"]
 
 
 def test_escaped_everywhere(index: str, page: str) -> None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -127,15 +127,15 @@ def drawn_means(
     return drawn
 
 
-def _draws(
-    cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, draws: int
-) -> Iterator[dict[Key, NumberedCell]]:
-    """Yield copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
+def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, draws: int) -> Iterator[None]:
+    """Give the cells newly drawn means, as often as it is asked; a mean without an error stays as it is."""
     generator = np.random.default_rng(SEED)
     for count in (FIRST, draws - FIRST):
         drawn = drawn_means(cells, assumed, runs, count, generator)
         for values in zip(*(means.tolist() for means in drawn.values()), strict=True) if drawn else [()] * count:
-            yield {**cells, **{key: cells[key].with_mean(mean) for key, mean in zip(drawn, values, strict=True)}}
+            for key, value in zip(drawn, values, strict=True):
+                cells[key].value = value
+            yield
 
 
 @dataclass(frozen=True)
@@ -178,11 +178,11 @@ def shares_of(
     statement: Statement, side: Side, assumed: Assumed, runs: int = 0, level: float = LEVEL, draws: int = DRAWS
 ) -> Shares:
     """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
-    side = with_dev(statement, side)
-    cells, compared = _cells(statement, side), comparison_of(statement, side)
+    cells = {key: replace(cell) for key, cell in _cells(statement, with_dev(statement, side)).items()}
+    compared = comparison_of(statement, replace(side, cells=cells))
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), Shares(0.0, {}, {})
-    for number, drawn in enumerate(_draws(cells, assumed, runs, draws), start=1):
-        verdict = compared(drawn)
+    for number, _ in enumerate(_draws(cells, assumed, runs, draws), start=1):
+        verdict = compared()
         holding += verdict.holds is True
         for part in verdict.wrong or ["the claim"] * (verdict.holds is False):
             wrong[part] += 1

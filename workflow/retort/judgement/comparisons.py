@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from retort.registry import Registry
 from retort.specs.printed import Number
@@ -24,9 +24,11 @@ from retort.specs.printed import Number
 TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
 
 
-@dataclass(frozen=True)
+@dataclass
 class NumberedCell:
     """One cell with a number: its table, row and column, its number, and the runs averaged in that number.
+
+    Comparisons read its `value`: that of its number, or one that is drawn in its place.
 
     Args:
         n: number of runs; 0 if unknown.
@@ -45,21 +47,21 @@ class NumberedCell:
     std: float | None = None
     diverged: bool = False
     by_seed: tuple[tuple[int, float], ...] = ()
+    value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the value of the number."""
+        self.value = self.number.value
 
     @property
     def known(self) -> bool:
         """Whether the cell has a number; else its value is NaN, so that `<`, `>` and `==` with it are False."""
-        return not math.isnan(self.number.value)
+        return self.number is not ABSENT
 
     @property
     def text(self) -> str:
         """The number as printed, with its standard deviation if there is one."""
         return self.number.text + (f" ± {self.number.std_text}" if self.number.std_text else "")
-
-    def with_mean(self, mean: float) -> NumberedCell:
-        """Return the cell with another mean; `dataclasses.replace` would be too slow for the many draws of a claim."""
-        number = Number(self.number.text, mean, self.number.std_text, self.number.error)
-        return NumberedCell(self.table, self.row, self.column, number, self.n, self.unit, self.std, self.diverged)
 
 
 Pair = tuple[NumberedCell, NumberedCell]
@@ -165,14 +167,14 @@ def describe(first: NumberedCell, other: NumberedCell) -> str:
 
 def gap(pair: Pair) -> float:
     """Return the first cell's number minus the second's."""
-    return pair[0].number.value - pair[1].number.value
+    return pair[0].value - pair[1].value
 
 
-def _ratio(first: Number, other: Number) -> tuple[float, float]:
-    """Return the ratio of two printed numbers, and the largest error of it that rounding can cause."""
+def _ratio(first: NumberedCell, other: NumberedCell) -> tuple[float, float]:
+    """Return the ratio of two cells, and the largest error of it that rounding can cause."""
     ratio = first.value / other.value
     # First-order error of r = a / b: |dr| <= r (da / a + db / b), with da and db half a unit of the last digit.
-    return ratio, ratio * (first.half / first.value + other.half / other.value)
+    return ratio, ratio * (first.number.half / first.value + other.number.half / other.value)
 
 
 # --- one cell, or one cell and one other
@@ -182,7 +184,7 @@ def _ratio(first: Number, other: Number) -> tuple[float, float]:
 def value(cells: list[NumberedCell], *, stated: Stated) -> Verdict:
     """Check that the cell is the number."""
     (cell,) = cells
-    return Verdict(stated.is_met(cell.number.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
+    return Verdict(stated.is_met(cell.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
 
 
 @comparisons.register("difference")
@@ -202,28 +204,28 @@ def exceeds(cells: list[NumberedCell], *, than: list[NumberedCell]) -> Verdict:
 @comparisons.register("percent")
 def percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number in per cent of the other."""
-    ratio, slack = _ratio(cells[0].number, than[0].number)
+    ratio, slack = _ratio(cells[0], than[0])
     return stated.decide(100 * ratio, describe(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
 def times(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number times the other."""
-    ratio, slack = _ratio(cells[0].number, than[0].number)
+    ratio, slack = _ratio(cells[0], than[0])
     return stated.decide(ratio, describe(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
 def at_least_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is more than the number in per cent of the other."""
-    ratio = 100 * cells[0].number.value / than[0].number.value
+    ratio = 100 * cells[0].value / than[0].value
     return Verdict(ratio > stated.number.value, describe(cells[0], than[0]), f"{ratio:.1f}")
 
 
 @comparisons.register("at-most-percent")
 def at_most_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is at most the number in per cent of the other."""
-    ratio = 100 * cells[0].number.value / than[0].number.value
+    ratio = 100 * cells[0].value / than[0].value
     return Verdict(ratio <= stated.number.value + stated.within, describe(cells[0], than[0]), f"{ratio:.1f}")
 
 
@@ -339,7 +341,7 @@ def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> 
     known = [cell for cell in cells if cell.known]
     if len(known) < 2:
         return OPEN
-    bad = [(a, b) for a, b in itertools.pairwise(known) if wrong(a.number.value, b.number.value)]
+    bad = [(a, b) for a, b in itertools.pairwise(known) if wrong(a.value, b.value)]
     steps = few(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})" for a, b in bad)
     names = frozenset(f"{a.row}, {a.column}; {b.row}, {b.column}" for a, b in bad)
     return unless_wrong(names, len(known) == len(cells), steps or ", ".join(cell.text for cell in known))

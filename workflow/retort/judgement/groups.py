@@ -19,7 +19,7 @@ def _rows(cells: list[NumberedCell]) -> str:
 
 
 def _values(cells: list[NumberedCell]) -> list[float]:
-    return [cell.number.value for cell in cells if cell.known]
+    return [cell.value for cell in cells if cell.known]
 
 
 def _all_known(*sides: list[NumberedCell]) -> bool:
@@ -31,7 +31,7 @@ def _all_known(*sides: list[NumberedCell]) -> bool:
 
 def _means(cells: list[NumberedCell], against: list[NumberedCell]) -> tuple[float, str]:
     """Return the mean of the cells minus the mean of the others, and both means as text."""
-    sides = [(statistics.mean(_values(side)), _rows(side)) for side in (cells, against)]
+    sides = [(statistics.fmean(_values(side)), _rows(side)) for side in (cells, against)]
     text = " against ".join(f"{formatted(mean, 2)} ({rows})" for mean, rows in sides)
     return sides[0][0] - sides[1][0], f"means: {text}"
 
@@ -107,7 +107,7 @@ def none_dominates(cells: list[NumberedCell]) -> Verdict:
 def _unbeaten(column: list[NumberedCell]) -> frozenset[str]:
     """Return the rows of a column that no other row is above; rows without a number count as unbeaten."""
     best = max(_values(column), default=math.nan)
-    return frozenset(cell.row for cell in column if not cell.number.value < best)
+    return frozenset(cell.row for cell in column if not cell.value < best)
 
 
 @comparisons.register("columns-fall-at-each-step")
@@ -117,7 +117,7 @@ def columns_fall_at_each_step(cells: list[NumberedCell]) -> Verdict:
     steps = [step for column in columns for step in itertools.pairwise(column)]
     if not steps:
         return OPEN
-    bad = [(a, b) for a, b in steps if b.number.value >= a.number.value]
+    bad = [(a, b) for a, b in steps if b.value >= a.value]
     text = "; ".join(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row})" for a, b in bad)
     wrong = frozenset(map(tools.rows_of, bad))
     return tools.unless_wrong(wrong, _all_known(cells), text or f"{len(steps)} steps, all of them down")
@@ -132,7 +132,7 @@ def columns_fall_at_each_step(cells: list[NumberedCell]) -> Verdict:
 def best(cells: list[NumberedCell]) -> list[NumberedCell]:
     """Return the best cell of each column; for a column with a missing number, the cell without a number."""
     return [
-        next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.number.value))
+        next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.value))
         for column in tools.by_column(cells).values()
     ]
 
@@ -294,7 +294,9 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
 def last_column_gains_most(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that the mean gain of the cells over their counterparts is larger in the last column than in any other."""
     columns = _counterparts(cells, counterparts)
-    means = {pairs[0][0].column: statistics.mean(map(gap, pairs)) for pairs in columns if _all_known(*map(list, pairs))}
+    means = {
+        pairs[0][0].column: statistics.fmean(map(gap, pairs)) for pairs in columns if _all_known(*map(list, pairs))
+    }
     last = cells[-1].column
     if last not in means or len(means) < 2:
         return OPEN
@@ -314,6 +316,6 @@ def mostly_above_counterparts(cells: list[NumberedCell], *, counterparts: list[N
 def mean_percent(cells: list[NumberedCell], *, stated: Stated, partners: list[NumberedCell]) -> Verdict:
     """Check that the cells are on average at least the number in per cent of the cells beside them."""
     pairs = list(zip(cells, partners, strict=True))
-    mean = statistics.mean(100 * cell.number.value / other.number.value for cell, other in pairs)
+    mean = statistics.fmean(100 * cell.value / other.value for cell, other in pairs)
     text = "; ".join(tools.describe(*pair) for pair in pairs)
     return Verdict(mean >= stated.number.value - stated.within, text, f"{mean:.1f}")

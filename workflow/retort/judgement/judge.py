@@ -22,6 +22,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
 from retort.formatters import number as formatted
 from retort.judgement import groups
@@ -155,30 +156,24 @@ def with_dev(statement: Statement, side: Side) -> Side:
     return side if statement.test_alone else replace(side, cells={**side.dev, **side.cells})
 
 
-def comparison_of(statement: Statement, side: Side) -> Callable[[Mapping[Key, NumberedCell]], Verdict]:
-    """Return the comparison of a statement as a function from its cells that have a number to the verdict.
+def comparison_of(statement: Statement, side: Side) -> Callable[[], Verdict]:
+    """Return a function that compares the cells of a statement by the values that they have when it is called.
 
     Args:
         statement: the statement.
-        side: the side; it gives the rule for a number in the text, and the cells without a number.
+        side: the side; it gives the rule for a number in the text, and the cells.
     """
-    own, others = ([key for group in groups for key in group.keys] for groups in (statement.cells, statement.than))
+    cells = {key: side.numbers(key) for key in statement.keys}
+    own, others = (
+        [cells[key] for group in groups for key in group.keys] for groups in (statement.cells, statement.than)
+    )
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
-    rule = Stated if all(side.numbers(key).unit == "M" for key in own) else side.rule
-    absent = {key: side.numbers(key) for key in side.missing(statement.keys)}
-    needs = catalogue.comparisons()[statement.compare].options
+    rule = Stated if all(cell.unit == "M" for cell in own) else side.rule
     texts = {"stated": rule(number, within) if number else None, "both": (statement.number, statement.other)}
-    fixed = {name: value for name, value in {**texts, "allowed": statement.within}.items() if name in needs}
-    groups = [name for name in needs if name in GROUPS]
-    compare = comparisons[statement.compare]
-
-    def verdict(cells: Mapping[Key, NumberedCell]) -> Verdict:
-        known = {**absent, **cells}
-        other_cells = [known[key] for key in others]
-        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, other_cells))
-
-    return verdict
+    given = {**texts, "allowed": statement.within, **dict.fromkeys(GROUPS, others)}
+    needs = catalogue.comparisons()[statement.compare].options
+    return partial(comparisons[statement.compare], own, **{name: given[name] for name in needs})
 
 
 def allows_missing(statement: Statement) -> bool:
@@ -222,6 +217,6 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
     compared = comparison_of(statement, side)
     missing = side.missing(statement.keys)
     if not missing:
-        return compared(side.cells)
-    verdict = compared(side.cells) if allows_missing(statement) else OPEN
+        return compared()
+    verdict = compared() if allows_missing(statement) else OPEN
     return replace(verdict, missing=side.why(missing)) if verdict.numbers else side.why(missing)
