@@ -33,19 +33,6 @@ def test_drawn_tasks_count_once_each():
     assert test.t == pytest.approx(12**0.5)
 
 
-def test_a_drawn_task_with_fewer_seeds_counts_less():
-    # Sizes 2, 1, 3 and means 2, 4, 6; within: 2 / 3. Grand mean 26 / 6; between: (2 (7/3)^2 + (1/3)^2 + 3 (5/3)^2) / 2
-    # = 29 / 3; seeds a task: (6 - 14 / 6) / 2 = 11 / 6; so b = (29 / 3 - 2 / 3) / (11 / 6) = 54 / 11.
-    precisions = [1 / (54 / 11 + 2 / 3 / n) for n in (2, 1, 3)]
-    shares = [precision / sum(precisions) for precision in precisions]
-    mean = sum(share * value for share, value in zip(shares, (2, 4, 6), strict=True))
-    variance = sum(share * (value - mean) ** 2 for share, value in zip(shares, (2, 4, 6), strict=True)) / 2
-    test = difference.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0], THIRD: [6.0, 6.0, 6.0]})
-    assert (test.mean, test.freedom) == (pytest.approx(mean), 2.0)
-    assert test.t == pytest.approx(mean / variance**0.5)
-    assert shares[1] < shares[0] < shares[2]
-
-
 def test_equal_differences_have_no_p():
     same = {MOOD: [0.3 * 100 - 0.2 * 100, 0.7 * 100 - 0.6 * 100]}
     for test in (difference.pairs(same), difference.tasks_fixed(same)):

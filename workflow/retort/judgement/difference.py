@@ -6,8 +6,7 @@ Two rows are compared by paired tests over tasks and seeds. The tests differ in 
 what would be drawn anew if the experiment were repeated:
 
 - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds. If runs
-  are missing, a mixed model weights these numbers (`mean_and_variance`).
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds.
 - `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
   for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
 """
@@ -195,13 +194,8 @@ def tasks_fixed(differences: Differences) -> Comparison:
 
 
 def tasks_drawn(differences: Differences) -> Comparison:
-    """Return the t-test over the mean differences of tasks; if runs are missing, a mixed model weights the tasks."""
-    tasks = list(differences.values())
-    means = _one_sample([statistics.mean(values) for values in tasks], "tasks")
-    if means.status is not Status.OK or len({len(values) for values in tasks}) == 1:
-        return means  # the mixed model gives the same: all weights are equal
-    mean, variance = mean_and_variance(tasks)
-    return _comparison(None, len(tasks), welch(mean, [Part(variance, len(tasks) - 1)]))
+    """Return the t-test over the mean differences of tasks."""
+    return _one_sample([statistics.mean(values) for values in differences.values()], "tasks")
 
 
 @dataclass(frozen=True)
@@ -227,10 +221,7 @@ class PairedTest:
 
 
 OF_SEEDS = "Tasks fixed: would other seeds give the same sign of the mean over these tasks?"
-OF_TASKS = (
-    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left "
-    "out, a task with fewer seeds counts less (mixed model)."
-)
+OF_TASKS = "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds."
 OF_PAIRS = (
     "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn."
 )
@@ -238,53 +229,3 @@ FIXED = PairedTest("tasks fixed", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
 DRAWN = PairedTest("tasks drawn", OF_TASKS, tasks_drawn, "p-tasks-drawn")
 PAIRS = PairedTest("pairs", OF_PAIRS, pairs, "p")
 TESTS = (FIXED, DRAWN, PAIRS)
-
-
-# --- the mixed model of drawn tasks
-#
-# The difference of two rows on task t under seed s is d_ts = m + u_t + e_ts. The random intercept u_t of the task has
-# the variance b, and the noise e_ts of a run has the variance v. The null hypothesis is m = 0.
-#
-# With n_t seeds on task t, its mean difference d_t has the variance b + v / n_t. So m is estimated by a weighted mean
-# of all d_t. Its weights w_t are proportional to 1 / (b + v / n_t) and add up to one. For k tasks, its variance is
-# sum_t w_t (d_t - m)^2 / (k - 1), with k - 1 degrees of freedom (Hartung, 1999; Knapp and Hartung, 2003). b and v are
-# estimated only to choose the weights.
-#
-# If all tasks have equally many seeds, all weights are 1 / k, whatever b and v are. The test is then exactly the
-# t-test over the task means. It differs only if runs are missing: a task with fewer seeds counts less.
-
-Tasks = Sequence[Sequence[float]]  # the differences on each task, one per seed
-
-
-def variances(tasks: Tasks) -> tuple[float, float]:
-    """Estimate b, the variance between tasks, and v, that between seeds, by analysis of variance.
-
-    Expected mean squares of a one-way layout (Searle, Casella and McCulloch, 1992): E[within] = v and
-    E[between] = v + n_0 b, where n_0 = (N - sum_t n_t^2 / N) / (k - 1) for N differences in all. A negative estimate of
-    b becomes zero.
-
-    Args:
-        tasks: the differences on two tasks or more; at least one task has two seeds.
-    """
-    sizes, total = [len(values) for values in tasks], sum(map(len, tasks))
-    means = [statistics.mean(values) for values in tasks]
-    grand = statistics.mean(value for values in tasks for value in values)
-    squares = sum((value - mean) ** 2 for values, mean in zip(tasks, means, strict=True) for value in values)
-    within = squares / (total - len(tasks))
-    between = sum(n * (mean - grand) ** 2 for n, mean in zip(sizes, means, strict=True)) / (len(tasks) - 1)
-    seeds = (total - sum(n**2 for n in sizes) / total) / (len(tasks) - 1)
-    return max(0.0, (between - within) / seeds), within
-
-
-def mean_and_variance(tasks: Tasks) -> tuple[float, float]:
-    """Return the weighted mean difference over k tasks, and the variance of this mean (k - 1 degrees of freedom).
-
-    Args:
-        tasks: the differences on two tasks or more; not all differences are equal.
-    """
-    means, (between, within) = [statistics.mean(values) for values in tasks], variances(tasks)
-    precisions = [1 / (between + within / len(values)) for values in tasks]
-    shares = [precision / sum(precisions) for precision in precisions]
-    mean = sum(share * value for share, value in zip(shares, means, strict=True))
-    squares = sum(share * (value - mean) ** 2 for share, value in zip(shares, means, strict=True))
-    return mean, squares / (len(tasks) - 1)

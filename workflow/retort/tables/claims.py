@@ -25,27 +25,11 @@ from retort.specs.paper import Recording, Statement
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
-from retort.tables.render import document
+from retort.tables.render import TEMPLATES, document
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
 LISTED = 6  # up to so many columns are listed by name; more are only counted
-RULE = (
-    "'The cells' are those of the rows that a claim is about, 'the others' those that they are compared with. Print "
-    "bears a claim out when the printed means are as it says, by however little; a number must be met to its last "
-    "digit, or within the distance that the claim allows. "
-    f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding printed cells contains zero "
-    "(Welch, by their deviations and runs). On our numbers a claim 'holds' or 'does not hold' when chance turns it in "
-    "at most 2.5 % of draws of the means from their spread over seeds (with a budget, 0.5 % at two seeds and 1.5 % at "
-    "more); else it is 'open', and 'the means lean' says "
-    "which way. A number then needs its sign and at least its size, less the distance, since another run need not "
-    "repeat it. Each claim is decided by itself, so of many decided ones some may be wrong. "
-    "'Computed, without a run': settings, sizes, counts and hours that follow from them. "
-    f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
-    "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
-    "Runs of smaller models or fewer steps show or do not show a claim under their conditions, and say nothing of the "
-    "paper's own; one that turns with more steps 'depends on length'."
-)
 LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
 Words = dict[Kind, str]  # the words for each outcome
@@ -353,7 +337,8 @@ def print_claims(
         tables: the tables that they read.
         renders: format ('md', 'html') -> path.
     """
-    title, rule = study.papers[paper].title, f"{mixed_warning(study, paper, tables)} {RULE}".lstrip()
+    title, told = study.papers[paper].title, (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
+    rule = " ".join(filter(None, [mixed_warning(study, paper, tables), *told]))
     values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
               "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
     for ending, path in renders.items():
