@@ -44,14 +44,6 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
     assert said == ([] if right else [line])
 
 
-def test_published_check_fails_on_a_name_that_is_neither(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("retort.cli.printed_numbers.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
-    assert main(["published", "check"]) == 1
-    assert "the deviation 'x' names 'y'" in capsys.readouterr().out
-
-
 # --- settings of which nothing is said
 
 

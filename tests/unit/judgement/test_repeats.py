@@ -47,13 +47,6 @@ def test_a_run_with_the_recorded_digits_repeats_it_however_wide_its_spread() -> 
     assert (one_digit.verdict, one_digit.assumes) == ("reproduces", PAIRED)
 
 
-def test_a_record_without_scores_by_seed_can_only_be_repeated() -> None:
-    (same,) = judged(line(68.5171, 68.517, std=37.925, published_half=0.0005))
-    assert (same.verdict, same.assumes) == ("repeats", SAME)
-    for other, half in ((68.519, 0.0005), (68.517, 0.05)):  # another number, and one that is not of a record
-        assert judged(line(other, 68.517, std=37.925, published_half=half))[0].verdict == "inconclusive"
-
-
 def test_rounding_reproduces_and_a_shift_or_a_distance_does_not() -> None:
     near, shift, far, few = judged(
         pair(shifted(0.9, -0.5, 0.2)),  # as wide as the scores, without a direction

@@ -73,19 +73,6 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     assert not any(line.verdict for line in lines.values())
 
 
-def test_nothing_that_was_made_changes_the_numbers(
-    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = open_written(Config(papers=["wang2023"], scale="paper"))
-    before = COSTS["hours"][1](study, "wang2023-kd", "rte")
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "results/encoded/rte/roberta-base"
-    folder.mkdir(parents=True)
-    (folder / "rows.json").write_text('{"rows": {"train": 1}, "tokens": {"train": 2}}')
-    assert COSTS["hours"][1](study, "wang2023-kd", "rte") == before
-    assert COSTS["steps"][1](study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
-
-
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
     [([{"label": "A"}], [HOURS], "row 'A' needs either 'student' or 'quoted'"),

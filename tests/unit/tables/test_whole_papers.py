@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from retort.judgement.judge import Kind
@@ -14,11 +11,9 @@ from retort.results.tidy import Line, Status
 from retort.study.study import Study
 from retort.tables.claims import judge_all
 from retort.tables.layout import as_printed
-from retort.tables.render import formats, style
 
 from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
-from tests.printout import SIZES, needs_printing, printed
 
 pytestmark = pytest.mark.slow
 
@@ -110,19 +105,3 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
     assert counts.total() == 135
     assert sum(counts[verdict] for verdict in left_open) == 18
     assert counts[Kind.HOLDS] == pytest.approx(40, abs=8)  # as drawn, from one run of each; close claims are open
-
-
-@needs_printing
-def test_paper_holds_every_column_of_every_table(study: Study, tables: Tables, tmp_path: Path) -> None:
-    """Each table begins a sheet of paper, on which its number and all its heads must stand: of the size less wide."""
-    articles, heads = [], []
-    for at, (key, lines) in enumerate(tables.items()):
-        laid_out = study.exhibits[key].lay_out(lines)  # type: ignore[attr-defined]
-        text = formats["html"](replace(laid_out, title=f"number{at}"))
-        articles.append(text[text.index("<article") : text.rindex("</article>")])
-        heads.append({f"number{at}", *re.split(r"[\s-]+", " ".join(laid_out.grids[0].head))})
-    alone = ".exhibit { break-before: page; }"
-    html = f"<meta charset='utf-8'><style>{style()}{alone}</style>{'</article>'.join(articles)}</article>"
-    sheets = [set(re.split(r"[\s-]+", text)) for text in printed(html, tmp_path, SIZES[0])]
-    cut = [key for key, words in zip(tables, heads, strict=True) if not any(words <= sheet for sheet in sheets)]
-    assert cut == []
