@@ -159,10 +159,11 @@ def _one_sample(values: list[float], noun: str) -> Comparison:
         return Comparison(**moments, p=None, status=Status.MISSING, reason=f"fewer than two {noun}")
     if max(values) - min(values) < EQUAL:
         return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
-    return _comparison(moments["std"], len(values), welch(moments["mean"], [_part(values)]))
+    return _comparison(moments["std"], len(values), welch(moments["mean"], [part_of(values)]))
 
 
-def _part(values: list[float]) -> Part:
+def part_of(values: list[float]) -> Part:
+    """Return the variance of the mean of some values."""
     return Part(statistics.variance(values) / len(values), len(values) - 1)
 
 
@@ -189,7 +190,7 @@ def tasks_fixed(differences: Differences) -> Comparison:
         return Comparison(mean, None, size, None, Status.MISSING, "fewer than two seeds on a task")
     if all(max(values) - min(values) < EQUAL for values in tasks):
         return Comparison(mean, None, size, None, Status.NO_VARIANCE)
-    shares = [Part(_part(values).variance / len(tasks) ** 2, _part(values).freedom) for values in tasks]
+    shares = [Part(part_of(values).variance / len(tasks) ** 2, len(values) - 1) for values in tasks]
     return _comparison(None, size, welch(mean, shares))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import replace
 
-from retort.judgement.difference import EQUAL, LEVEL, Difference, Part, holm, welch
+from retort.judgement.difference import EQUAL, LEVEL, Difference, holm, part_of, welch
 from retort.judgement.verdicts import MARGIN, REPEATS, REPRODUCES, TINY, is_comparable
 from retort.results.tidy import Line, read_by_seed
 
@@ -35,7 +35,7 @@ def _test(apart: list[float]) -> Difference | None:
     """Return the paired difference over seeds; None if the differences have no spread."""
     if len(apart) < 2 or max(apart) - min(apart) < EQUAL:
         return None
-    return welch(statistics.mean(apart), [Part(statistics.variance(apart) / len(apart), len(apart) - 1)])
+    return welch(statistics.mean(apart), [part_of(apart)])
 
 
 def judge_repeats(lines: list[Line]) -> list[Line]:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from retort.formatters import in_words
 from retort.registry import Registry
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
+from retort.tables.layout import Grid, Sheet, label_of
 
 LINE = 120  # characters of a terminal's line
 
@@ -67,7 +67,13 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    jinja.filters |= {"label": label_of, "md": markdown_escape, "unbroken": unbroken, "in_words": in_words}
+    jinja.filters |= {
+        "label": label_of,
+        "md": markdown_escape,
+        "tex": tex_escape,
+        "unbroken": unbroken,
+        "in_words": in_words,
+    }
     jinja.globals["style"], jinja.globals["script"] = style(), script()
     return jinja
 
@@ -124,57 +130,10 @@ def aligned(grid: Grid) -> list[str]:
     return lines
 
 
-# --- LaTeX
-
-
-def _tex_entry(entry: Entry) -> str:
-    text = tex_escape(entry.text)
-    text = rf"\textbf{{{text}}}" if entry.bold else text
-    text += rf"\textsuperscript{{{entry.mark}}}" if entry.mark else ""
-    return text + (rf" {{\scriptsize {tex_escape(entry.beside)}}}" if entry.beside else "")
-
-
-def _tex_published(entry: Entry) -> str:
-    if not entry.published:
-        return ""
-    beside = " ".join(filter(None, map(tex_escape, (entry.published, entry.difference, entry.judgement))))
-    return rf"{{\scriptsize\color{{gray}} {beside}}}"
-
-
-def _tex_row(row: PrintedRow) -> list[str]:
-    lines = [r"\midrule"] if row.opens else []
-    lines.append(" & ".join([tex_escape(row.label), *map(_tex_entry, row.entries)]) + r" \\")
-    if any(entry.published for entry in row.entries):
-        lines.append(" & ".join([r"{\scriptsize\color{gray} published}", *map(_tex_published, row.entries)]) + r" \\")
-    return lines
-
-
-def _tex_grid(grid: Grid) -> list[str]:
-    head = " & ".join(["", *map(tex_escape, grid.head)]) + r" \\"
-    return [
-        *([rf"\textbf{{{tex_escape(grid.title)}}}\par"] if grid.title else []),
-        rf"\begin{{tabular}}{{l{'r' * len(grid.head)}}}",
-        r"\toprule", head, r"\midrule",
-        *(line for row in grid.rows for line in _tex_row(row)),
-        r"\bottomrule", r"\end{tabular}\par\medskip",
-    ]  # fmt: skip
-
-
 @formats.register("tex")
 def tex(sheet: Sheet) -> str:
-    """Return the sheet as a LaTeX table."""
-    caption = " ".join(
-        filter(None, [f"{sheet.title}.", sheet.question, sheet.state, sheet.caption, f"Scale: {sheet.scale}."])
+    """Return the sheet as a LaTeX table; in its template, `<<` and `<%` stand for Jinja's braces, which TeX uses."""
+    jinja = environment().overlay(
+        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
     )
-    notes = [rf"\textsuperscript{{{mark}}} {tex_escape(text)}." for mark, text in sheet.notes]
-    below = " ".join([*notes, *map(tex_escape, sheet.remarks)])
-    lines = [
-        "% needs booktabs and xcolor",
-        r"\begin{table}", r"\centering",
-        rf"\caption{{{tex_escape(caption)}}}",
-        rf"\label{{tab:{sheet.paper}-{sheet.name}}}",
-        *(line for grid in sheet.grids for line in _tex_grid(grid)),
-        *([rf"\parbox{{\linewidth}}{{\footnotesize {below}}}"] if below else []),
-        r"\end{table}", "",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    return jinja.get_template("table.tex").render(sheet=sheet)
