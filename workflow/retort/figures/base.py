@@ -37,8 +37,7 @@ class Point(Spec):
 
 def point_cell(label: str, student: str, column: Column) -> CellSpec:
     """Return the cell of one point of a figure: its name, the student or teacher that it shows, what it measures."""
-    of = {"student": student, "identity": student, "task": column.task, "metric": column.metric}
-    return CellSpec(row=label, column=column.name, spec=column, **of)
+    return CellSpec(label, column.name, student, column.task, column.metric, spec=column, identity=student)
 
 
 class Figure(Exhibit):
