@@ -195,7 +195,7 @@ def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: 
     first = "Claims: 1. In the recorded run: 1 holds. On ours: 1 open."
     assert text.splitlines()[2] == first
     assert all(each in text for each in (r"A beats B & \<co\>.", r"Why: a \<reason\>.", r"Reading: one of \<two\>."))
-    assert r"*read as: by \<far\>:* **open**" in text
+    assert r"*read as: by \<far\>:* **holds**" in text
     escaped = ("A beats B &amp; &lt;co&gt;.", "Why: a &lt;reason&gt;.", "Reading: one of &lt;two&gt;.",
                "Read as: by &lt;far&gt;.")  # fmt: skip
     # published: 70 against 60; ours: 72 against 70
