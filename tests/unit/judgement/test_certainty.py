@@ -219,15 +219,23 @@ def apart(numbers: Side) -> Side:
 
 
 def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
-    assert outcome(ABOVE, by_seed(**SAME_LUCK)).kind is HOLDS
-    assert outcome(ABOVE, apart(by_seed(**SAME_LUCK))).kind is OPEN
+    paired = outcome(ABOVE, by_seed(**SAME_LUCK))
+    assert paired.kind is HOLDS
+    assert paired.removed == pytest.approx(1 - 0.0567 / (11.67 + 12.10), abs=1e-3)
+    alone = outcome(ABOVE, apart(by_seed(**SAME_LUCK)))
+    assert (alone.kind, alone.removed) == (OPEN, None)
+    turned = by_seed(a=SAME_LUCK["a"], b=SAME_LUCK["b"][::-1])
+    removed = outcome(ABOVE, turned).removed
+    assert removed is not None
+    assert removed < 0.5
 
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
     numbers = by_seed(**SAME_LUCK)
     later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
              for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
-    assert outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later})).kind is OPEN
+    one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
+    assert (one.kind, one.removed) == (OPEN, None)
 
 
 @pytest.mark.parametrize("statement", [ABOVE, claim("mean-above", "ac", "bd")], ids=["one pair", "means"])

@@ -137,6 +137,14 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
     assert "<li>B beats A.</li>" in top_of(page_again(config))
 
 
+def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
+    # the differences under the seeds are 1, 2 and 3: their variance is 1, those of the rows 4 and 1
+    assert "pairs by seed remove 80 % of the variance" in top_of(page_again(config))
+    by_seed = {"A & <b>_1": {"Acc. %": {1: 79.0, 2: 80.0, 3: 81.0}}, "B": {"Acc. %": {1: 71.0, 2: 70.0, 3: 69.0}}}
+    record(tmp_path / "study", by_seed={"table1": by_seed})
+    assert "pairs by seed add 100 % of the variance" in top_of(page_again(config))
+
+
 def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     config: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -149,7 +157,7 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", recording)
     page = report(config)[1]
     top = top_of(page)
-    assert "Repeats the record of 2026-01-02: all 1 means have the recorded digits." in top
+    assert "Repeats the record of 2026-01-02 on another CPU: all 1 means have the recorded digits." in top
     assert "cells repeat (1) or reproduce (0) the recorded run, or agree with" in top
     assert "<dd>cpu: a &lt;box&gt;</dd>" in page
 

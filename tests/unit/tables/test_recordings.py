@@ -35,14 +35,14 @@ def ours(config: dict[str, Any], **more: Any) -> Study:
     return open_study(read_config(config))
 
 
-def compared(config: dict[str, Any], again: bool = True, **scores: Any) -> str:
+def compared(config: dict[str, Any], device: str = "cpu: <any>", again: bool = True, **scores: Any) -> str:
     """Make table 1, from these scores or from those that are there, and return how it compares with the record."""
     study = open_study(read_config(config))
     if again:
         lines, _ = made(config, "table1", **scores)
     else:
         lines = collected(study, "table1", read_scores(study, paths()[0]))[1]
-    return compared_with_record(study, "tiny", lines)
+    return compared_with_record(study, "tiny", lines, [device])
 
 
 def verdicts_of(lines: list[Line]) -> dict[tuple[str, str], str]:
@@ -147,15 +147,17 @@ def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -
     keep(record(ours(config), "tiny"))
     assert compared(config) == "Repeats the record of 2026-01-02: all 6 means have the recorded digits."
     near = {"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": SCORES["tiny-kd"]["rating"]}}
-    assert compared(config, **near) == (
-        "Reproduces the record of 2026-01-02: largest difference 0.3 (Acc. %, A & <b>_1), none differs, "
+    assert compared(config, "cpu: another", **near) == (
+        "Reproduces the record of 2026-01-02 on another CPU: largest difference 0.3 (Acc. %, A & <b>_1), none differs, "
         "5 of 6 means have the recorded digits."
     )
     far = {"tiny-kd": {"mood": [0.10, 0.12, 0.14], "rating": SCORES["tiny-kd"]["rating"]}}
-    assert compared(config, **far).startswith(
-        "Does not reproduce 1 of 6 means of the record of 2026-01-02: largest difference 60.0 "
+    assert compared(config, "NVIDIA H100", **far).startswith(
+        "Does not reproduce 1 of 6 means of the record of 2026-01-02 on another machine: largest difference 60.0 "
         "(Acc. %, A & <b>_1), 1 differs"
     )
+    little = {"tiny-kd": {"mood": SCORES["tiny-kd"]["mood"], "rating": [0.5001, 0.6, 0.7001]}}
+    assert "on another CPU: largest difference below 0.05 (Pearson, A & <b>_1)" in compared(config, "cpu: b", **little)
     made(config, "table1")
     Path("results/scores/tiny-kd/mood/seed-2.json").unlink()
     some = compared(config, again=False)

@@ -28,7 +28,9 @@ are not drawn.
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -63,12 +65,14 @@ class Outcome:
         runs: for an open claim with all its numbers, the runs of each student that would decide it; 0 if more than
             `TRIED`; None if the deviation of a number is not known.
         known: for a claim that is open because cells have no number, how many have one.
+        removed: the share of the variance that pairs of runs with the same seeds remove; None without such pairs.
     """
 
     kind: Kind
     leans: bool | None = None
     runs: int | None = None
     known: Coverage | None = None
+    removed: float | None = None
 
 
 def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[float, int] | None:
@@ -136,6 +140,23 @@ def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, draws
             for key, value in zip(drawn, values, strict=True):
                 cells[key].value = value
             yield
+
+
+def variance_removed(statement: Statement, side: Side) -> float | None:
+    """Return the share of the variance of a claim's differences that pairs of runs with the same seeds remove.
+
+    The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
+    """
+    cells = with_dev(statement, side).cells
+    own, others = (
+        [cells[key] for group in groups for key in group.keys if key in cells]
+        for groups in (statement.cells, statement.than)
+    )
+    every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
+    pairs = [pair for pair in every if pair[0].column == pair[1].column and differences_by_seed(*pair)]
+    apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)
+    paired = sum(statistics.variance(differences_by_seed(*pair)) for pair in pairs)
+    return 1 - paired / apart if apart else None
 
 
 @dataclass(frozen=True)
@@ -219,14 +240,15 @@ def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = L
     cells = _cells(statement, with_dev(statement, side)).values()
     if any(cell.unit in MEASURED and cell.std is None for cell in cells):
         return Outcome(Kind.OPEN, verdict.holds)
+    removed = variance_removed(statement, side)
 
     def decided(runs: int = 0) -> bool:
         shares = shares_of(statement, side, assumed, runs, level)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
-        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, verdict.holds)
-    return Outcome(Kind.OPEN, verdict.holds, next((runs for runs in TRIED if decided(runs)), 0))
+        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, verdict.holds, removed=removed)
+    return Outcome(Kind.OPEN, verdict.holds, next((runs for runs in TRIED if decided(runs)), 0), removed=removed)
 
 
 def assumed_by(study: Study, paper: str) -> Assumed:

@@ -98,13 +98,15 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
         printed: the file with the entries of papers that are shown but not run; empty if there is none.
     """
     study = open_study(read_config(config))
-    entries = [entry_of(Shown(study, paper)) for paper in study.papers]
+    runs = collect_runs(study)
+    devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
+    entries = [entry_of(Shown(study, paper, devices=of_paper)) for paper, of_paper in devices.items()]
     entries += [entry for path in printed for entry in _read_printed(Path(path))]
     run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
     shown = [*study.papers, *unrun_papers(study)]
     size = write_page(
         to, "index.html", entries=entries, across=questions(open_whole(study.config), shown), total=sum(run, Tally()),
-        origin=environments_of(collect_runs(study)), scale=study.config.scale,
+        origin=environments_of(runs), scale=study.config.scale,
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip

@@ -206,11 +206,13 @@ class Shown:
         study: the study.
         paper: the paper.
         files: where its tables and figures lie.
+        devices: the devices of the run.
     """
 
     study: Study
     paper: str
     files: Files = RUN
+    devices: Sequence[str] = ()
 
     @cached_property
     def lines(self) -> dict[str, list[Line]]:
@@ -283,7 +285,7 @@ class Shown:
             learnt = next((one.learnt for one in self.openings if one.learnt), [])
             if counted.measured or not recorded:
                 tables = [line for lines in self.tables.values() for line in lines]
-                compared = compared_with_record(self.study, self.paper, tables)
+                compared = compared_with_record(self.study, self.paper, tables, self.devices)
                 return Summary(f"{compared} {_claims(own)}".strip() or "Not run yet.", learnt=learnt)
             return Summary(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}", learnt=learnt)
         verdict = self._run(own) if counted.measured else "Not run at its own scale."

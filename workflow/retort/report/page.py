@@ -100,7 +100,8 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
     settings, cost = settings_of(study, paper), costs_of(study, paper, runs)
-    size = write_paper(Shown(study, paper), to, settings=settings, runs=runs, cost=cost)
+    shown = Shown(study, paper, devices=environments_of(runs).devices)
+    size = write_paper(shown, to, settings=settings, runs=runs, cost=cost)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
 
 

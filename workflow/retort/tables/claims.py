@@ -151,7 +151,9 @@ def judge_runs(
         return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
     units = {side.cells[key].unit for key in statement.keys if key in side.cells}
     on_dev = ON_DEV if not statement.test_alone and any(key in side.dev for key in statement.keys) else ""
-    remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), on_dev]
+    removed = round(100 * (found.removed or 0.0))
+    paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
+    remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
     said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
     if units and units <= {*COMPUTED} and not on_dev:
         return Judgement(found.kind, *said, computed=True, leans=found.leans)

@@ -149,13 +149,14 @@ def _with_sample(task: str, recording: Recording) -> str:
     return f"{task} (a sample: {rows})" if rows else task
 
 
-def compared_with_record(study: Study, paper: str, lines: Iterable[Line]) -> str:
+def compared_with_record(study: Study, paper: str, lines: Iterable[Line], devices: Iterable[str]) -> str:
     """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
 
     Args:
         study: the study.
         paper: the study of ours.
         lines: the lines of its tables.
+        devices: the devices of the run.
     """
     record, precision = study.record_of(paper), study.config.resolved_precision()
     if record is None:
@@ -170,6 +171,9 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line]) -> str
     paired = [line for line in measured if differences(line)]
     if not paired:
         return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
+    machines = {*devices, record.run.get("machine", "")}
+    if len(machines) > 1:
+        of += f" on another {'CPU' if all(machine.startswith('cpu') for machine in machines) else 'machine'}"
     verdicts = Counter(line.verdict for line in paired)
     recorded = sum(len(row) for rows in record.by_seed.values() for row in rows.values())
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
@@ -178,10 +182,11 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line]) -> str
     others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
     apart = {(line.column, line.row): abs((line.mean or 0.0) - (line.published or 0.0)) for line in paired}
     place = max(apart, key=lambda key: apart[key])
+    size = number(apart[place], 1) if apart[place] >= 0.05 else "below 0.05"
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
     differ = f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}"
-    same = f"{verdicts[REPEATS]} of {len(paired)} means have the recorded digits"
-    return f"{does} {of}: largest difference {number(apart[place], 1)} ({', '.join(place)}), {differ}, {same}.{few}"
+    same = f", {verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else ""
+    return f"{does} {of}: largest difference {size} ({', '.join(place)}), {differ}{same}.{few}"
 
 
 # --- record a run
