@@ -196,6 +196,13 @@ def read(path: Path) -> Checksums | None:
         raise RetortError(f"{place} is damaged{reason}", REMEDY) from None
 
 
+def whole(path: Path) -> Checksums | None:
+    """Return the checksums of a result; None if none were taken, or the file that holds them is damaged."""
+    with contextlib.suppress(RetortError):
+        return read(path)
+    return None
+
+
 def remedy_of_model(folder: Path | str) -> str:
     """Return the hint how to repair the files of a model that were already damaged when they were fetched."""
     if not Path(folder).is_relative_to(RESULTS):

@@ -53,24 +53,6 @@ def test_a_teacher_is_read_through_a_relu_where_its_student_is(encoder: Path) ->
     assert not torch.allclose(logits[1], logits[2])
 
 
-@pytest.mark.parametrize("switched", [False, True])
-@pytest.mark.parametrize("keys", [("stages", 0, "teacher_dropout"), ("pooler_relu",)], ids=str)
-def test_activations_are_recorded_of_a_fixed_teacher_as_it_is(
-    study_folder: Path, keys: tuple[str | int, ...], switched: bool
-) -> None:
-    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
-    name = next(
-        name
-        for name in study.students
-        if study.students[name].distilled_on == "task" and resolve.has_stored_activations(study, name, "mood")
-    )
-    set_value(study_folder, "papers/tiny/students.yaml", name.removeprefix("tiny-"), *keys, to=switched)
-    assert (
-        resolve.has_stored_activations(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood")
-        is not switched
-    )
-
-
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path) -> Path:
     """Build the tiny study's corpus and return its folder."""

@@ -68,7 +68,6 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
     [
         ([{"label": "T", "metric": "latency", "timing": "bach-2"}], {}, "there is no timing 'bach-2'; give 'batch-16'"),
         (SPEEDS, {"against": "tiny-c"}, "no student is called 'tiny-c'"),
-        (SPEEDS, {"length": 0}, "length: Input should be greater than 0"),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[str, Any], said: str) -> None:

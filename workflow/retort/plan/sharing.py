@@ -18,7 +18,6 @@ from typing import Any
 
 from retort import checksums
 from retort.checksums import Checksums
-from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.rule import paths_in
 from retort.settings.inputs import settings_in
@@ -157,21 +156,14 @@ def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable
     recorded = settings_in(folder / "README.md")
     if recorded is not None and recorded != settings.as_json():
         return False
-    recorded_sums = _checksums(folder)
+    recorded_sums = checksums.whole(folder)
     return recorded_sums is None or all(_is_unchanged(recorded_sums, path) for path in inputs)
 
 
 def _is_unchanged(recorded_sums: Checksums, path: str) -> bool:
     """Return whether an input still has the recorded digest; True if one of the two digests is not known."""
-    now = _checksums(Path(path))
+    now = checksums.whole(Path(path))
     return path not in recorded_sums.parents or now is None or recorded_sums.parents[path].sha256 == now.digest
-
-
-def _checksums(path: Path) -> Checksums | None:
-    try:
-        return checksums.read(path)
-    except RetortError:
-        return None
 
 
 def divided_seeds(plan: Plan, hours: Hours = lambda student, task: 0.0) -> dict[str, int]:

@@ -59,11 +59,6 @@ class YamlContent:
     path: Path
     content: Any
 
-    @functools.cached_property
-    def shown_path(self) -> str:
-        """The path as it is printed."""
-        return str(relative_to_here(self.path))
-
     def line(self, *steps: Step) -> str:
         """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
         content, line = self.content, 0
@@ -73,7 +68,7 @@ class YamlContent:
             elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
                 return ""
             content = content[step]
-        return f"{self.shown_path}:{line}"
+        return f"{relative_to_here(self.path)}:{line}"
 
     def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         """Return a value that the file gives under these steps, or that is a default."""
@@ -107,15 +102,13 @@ class WrittenFiles:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._contents: dict[tuple[str, str], YamlContent] = {}
-        self._entries: dict[Path, dict[str, tuple[str, Any]]] = {}
+        self._content = functools.cache(functools.partial(read_yaml, marked=True))
+        self._students = functools.cache(lambda path: student_entries(path, Problems(study.folder), marked=True))
 
     def entry(self, student: str) -> YamlContent:
         """Return a student's entry in its students.yaml, families expanded."""
         path = self.study.files["students", student]
-        if path not in self._entries:
-            self._entries[path] = student_entries(path, Problems(self.study.folder), marked=True)
-        entry = self._entries[path][student.removeprefix(f"{path.parent.name}-")][1]
+        entry = self._students(path)[student.removeprefix(f"{path.parent.name}-")][1]
         return YamlContent(path, {**entry, "architecture": with_sizes(entry["architecture"], self.study.models)})
 
     def file(self, folder: str, name: str) -> YamlContent:
@@ -124,11 +117,8 @@ class WrittenFiles:
         Of a protocol that stands in a paper.yaml, this is its entry there.
         """
         path = self.study.files[folder, name]
-        if (folder, name) not in self._contents:
-            content = read_yaml(path, marked=True)
-            inside = path.name == "paper.yaml" and folder == "protocols"
-            self._contents[folder, name] = YamlContent(path, content[folder][name] if inside else content)
-        return self._contents[folder, name]
+        inside = path.name == "paper.yaml" and folder == "protocols"
+        return YamlContent(path, self._content(path)[folder][name] if inside else self._content(path))
 
 
 class Origins:

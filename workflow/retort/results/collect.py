@@ -12,12 +12,15 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import resolve
+from retort.plan.sharing import grid_parts
 from retort.results.score_files import Record, check_score, read_record
 from retort.results.tidy import AGAIN, INCOMPLETE, Status
 from retort.settings.inputs import difference
+from retort.settings.trainings import points_of
+from retort.settings.trials import best_trial, read_trials
 from retort.study import questions
 from retort.study.cells import score_address
-from retort.study.questions import runs, runs_at_scale, seeds_of
+from retort.study.questions import grid_of, runs, runs_at_scale, seeds_of
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
@@ -270,3 +273,44 @@ def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[
     if first and (len(cells) == 1 or first.status in (Status.NOT_RUN, Status.LEFT_OUT)):
         return first
     return mean_of_those_run(study, cells, "task")
+
+
+# --- the best trials of our grids, which verdicts compare with published numbers that are the best of a grid
+
+
+@dataclass(frozen=True)
+class BestTrial:
+    """The best point of a student's grid on a task.
+
+    Args:
+        score: its metric on dev, times 100.
+        point: its number, its settings and the seed, as text.
+        path: the file that holds the trial.
+    """
+
+    score: float
+    point: str
+    path: str
+
+
+BestTrials = Mapping[tuple[str, str], BestTrial]  # (student, task) -> the best point of its grid
+
+
+def read_best(study: Study, pairs: Iterable[tuple[str, str]]) -> BestTrials:
+    """Return the best trial of each (student, task) whose grid is finished and has a point that did not diverge.
+
+    Raises:
+        RetortError: a file holds other trials than those of the grid's points.
+    """
+    found = {}
+    for student, task in pairs:
+        files, grid = grid_parts(study, student, task), grid_of(study, student, task)
+        if grid is None or not all(Path(path).is_file() for path in files):
+            continue
+        points = points_of(grid)
+        if best := best_trial(read_trials(files, points)):
+            changed = ", ".join(f"{name} {value}" for name, value in best.point.as_json().items())
+            point = f"point {best.number} of {len(points)} ({changed}, seed {grid.seed})"
+            path = files[(best.number - 1) % len(files)]  # as `places_of` divides the points
+            found[student, task] = BestTrial(100 * (best.dev or 0.0), point, path)
+    return found

@@ -141,28 +141,19 @@ def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Differ
     Args:
         results: the results whose files exist, with the checksums of their making.
     """
-    digest = functools.cache(_digest)
+    now = functools.cache(checksums.whole)  # without checksums, another check tells of that
     missing: dict[Path, list[Path]] = {}
     for path, known in results.items():
         for parent, recorded in ((Path(name), each.sha256) for name, each in known.parents.items()):
             if not parent.exists():
                 if not is_temporary(parent):
                     missing.setdefault(parent, []).append(path)
-            elif digest(parent) not in (None, recorded):
+            elif (found := now(parent)) and found.digest != recorded:
                 yield Difference(f"{path} was made from another {parent}; {REMEDY}", (path, parent), (path,))
     for parent, made in missing.items():
         more = f" and {len(made) - 1:,} more" if len(made) > 1 else ""
         line = f"{parent} is missing, from which {made[0]}{more} {'were' if more else 'was'} made; {REMEDY}"
         yield damage(line, parent)
-
-
-def _digest(path: Path) -> str | None:
-    """Return the digest of a result as its checksums say; None without them: another check tells of that."""
-    try:
-        known = checksums.read(path)
-    except RetortError:
-        return None
-    return known.digest if known else None
 
 
 @dataclass

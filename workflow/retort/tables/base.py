@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from retort.results.collect import Scores
+from retort.results.collect import BestTrials, Scores
 from retort.results.score_files import Record
 from retort.results.tidy import Line
-from retort.results.trials import BestTrials
 from retort.specs.exhibit import Exhibit
 from retort.study.load import open_written
 from retort.study.study import Study

@@ -13,11 +13,10 @@ from typing import Any
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.formatters import DASH, number
-from retort.results.collect import read_profiles, read_scores, value_of
+from retort.results.collect import read_best, read_profiles, read_scores, value_of
 from retort.results.environments import mixed_warning
 from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
-from retort.results.trials import read_best
 from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded, profile_address, score_address
