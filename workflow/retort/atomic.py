@@ -80,5 +80,7 @@ def remove_leftovers(folder: Path) -> None:
 def _is_left_behind(part: Path) -> bool:
     *_, system, process = part.name.removesuffix(PART).split(".")
     if system == machine.name() and process.isdecimal():
-        return not machine.is_alive(int(process))
+        import psutil  # late: it is read only where a temporary file is found
+
+        return not psutil.pid_exists(int(process))
     return time.time() - part.stat().st_mtime > OLD

@@ -37,21 +37,6 @@ def default_workers(gpu: bool) -> int:
     return 2 if gpu else 0  # a training on a CPU needs all of its cores itself
 
 
-def is_alive(process: int) -> bool:
-    """Return whether a process of this machine lives, by its process id.
-
-    One that has ended does not live, even if its parent has not asked for its exit status yet.
-    """
-    import psutil  # late: it is read only where a claim or a temporary file is found
-
-    try:
-        return psutil.Process(process).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:  # it lives, but belongs to another user
-        return True
-
-
 def keep_freed_memory() -> None:
     """Make the C library keep the memory that this process frees, for its next allocations.
 
