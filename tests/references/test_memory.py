@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from retort.cost import losses, memory
+from retort.cost import losses
+from retort.cost.memory import Step
+from retort.cost.trainings import Training
+from retort.cost.volume import Rows
+from retort.cost.work import Head
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
@@ -26,6 +30,16 @@ def term(objective: str, *pairs: tuple[int, int], **options: object) -> TermSett
     return TermSettings.model_validate(
         {**settings, "options": {**catalogue.objectives()[objective].options, **options}}
     )
+
+
+def step_of(
+    terms: list[TermSettings], models: tuple[Architecture, Architecture], rows: int, length: int, vocabulary: int,
+    outputs: float,
+) -> Step:  # fmt: skip
+    """Return the predicted memory of a step in bfloat16."""
+    head = Head(lambda _: 0.0, outputs)
+    sizes = schedule(batch_size=rows), Rows(rows, length), length
+    return Training(terms, *sizes, lambda _: head, "bfloat16", vocabulary, *models).step
 
 
 SEVENTEEN = [(1 + number // 3, 1 + number * 11 // 16) for number in range(17)]
@@ -53,7 +67,7 @@ def test_the_papers_largest_steps(name: str) -> None:
     setting = schedule(batch_size=rows)
     metered = peak(terms, setting, sizes, vocabulary, rows, length, head, vocabulary if head != "none" else 1)
     logits = MASKED * length * vocabulary
-    predicted = memory.of_stage(terms, setting, *sizes, vocabulary, length, logits, "bfloat16").bytes(rows)
+    predicted = step_of(terms, sizes, rows, length, vocabulary, logits).bytes(rows)
     assert predicted == pytest.approx(metered, rel=0.1)
 
 
@@ -74,7 +88,7 @@ def test_a_step_with_each_objective(name: str) -> None:
     setting = schedule(batch_size=rows)
     metered = peak(terms, setting, (student, BASE), ENGLISH, rows, length, head, outputs)
     logits = MASKED * length * ENGLISH if name == "masked-lm" else 2
-    step = memory.of_stage(terms, setting, student, BASE, ENGLISH, length, logits, "bfloat16")
+    step = step_of(terms, (student, BASE), rows, length, ENGLISH, logits)
     assert 0.85 < step.bytes(rows) / metered < 1.35  # rather too much than too little
 
 

@@ -173,10 +173,8 @@ def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(here: Pa
     jobs, estimates = companions(plan), Estimates(plan)
     assert 0 < sum(map(len, jobs)) < sum(map(len, jobs_of(plan, plan.task_agnostic)))
     for job in jobs:
-        known = [step for name in job if (step := estimates.step_of(name))]
-        alone = [memory.micro_batch(step, gigabytes) or step.rows for step in known]
+        alone = [memory.micro_batch(step, gigabytes) or step.rows for step in map(estimates.step_of, job)]
         shared = estimates.step_together(job)
-        assert shared is not None
         assert shared.kept > 0
         rows = memory.micro_batch(shared, gigabytes) or shared.rows
         assert rows >= max(alone)

@@ -10,11 +10,12 @@ import torch
 from retort.batch import Batch
 from retort.cost import losses, work
 from retort.cost.speed import Work
+from retort.cost.trainings import Training
 from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.models import build
 from retort.models.recorder import Recorder
-from retort.settings.trainings import StageSettings, TermSettings
+from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from torch.utils.flop_counter import FlopCounterMode
@@ -75,9 +76,10 @@ def term(objective: str, *pairs: tuple[int, int], **options: Any) -> TermSetting
 
 def stage_work(terms: list[TermSettings], kept: int | None = None) -> tuple[Work, Work]:
     """Return the work of a stage of two steps of five rows; a pass of the heads takes 11 and 13 FLOPs."""
-    stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
     head = Head(lambda size: 13.0 if size is TEACHER else 11.0, outputs=2, kept=kept)
-    return work.stage(stage, Rows(100, LENGTH), WIDE, TEACHER, head)
+    stage = schedule(steps=2, batch_size=5), Rows(100, LENGTH), LENGTH
+    training = Training(terms, *stage, lambda _: head, "bfloat16", TOKENS, WIDE, TEACHER)
+    return training.own, training.taught
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from retort.cost import work
-from retort.cost.work import COSTS, TRAINED, forward
+from retort.cost.trainings import COSTS, COUNTED, DEVICE, stages_of, work_of
+from retort.cost.work import TRAINED, forward
 from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
@@ -40,7 +40,8 @@ def inputs() -> Inputs:
 
 def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     study = open_written(inputs.study.config)
-    done = work.training_of(study, "minilmv2-6x384-bert-base", "")[1]
+    stages = stages_of(study, "minilmv2-6x384-bert-base", "")
+    done = work_of(stages)
     student = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
     teacher = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
     rows = 400_000 * 256
@@ -48,8 +49,8 @@ def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
     # each of three relations: 2 x 512 x 512 x (384 + 768) of both models, and twice that of the student for gradients
     relations = rows * 3 * 2 * 512 * 512 * (384 + 768 + 2 * 384)
     assert done.flops == pytest.approx(encoders + relations, rel=1e-4)  # the last batch of an epoch is smaller
-    seconds = done.flops / work.DEVICE.flops + done.traffic / work.DEVICE.bandwidth
-    assert COSTS["hours"][1](study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
+    seconds = done.flops / DEVICE.flops + done.traffic / DEVICE.bandwidth
+    assert COSTS["hours"][1](stages) == pytest.approx(seconds / 3600)
 
 
 def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
@@ -68,7 +69,7 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     sheet = spec.lay_out(list(lines.values()))
     ours, others = ([entry.text for entry in row.entries] for row in sheet.grids[0].rows)
     assert (ours, others) == (["134.2", "256", "400,000"], ["1,720", "-", "-"])
-    assert sheet.remarks == [work.COUNTED]
+    assert sheet.remarks == [COUNTED]
     assert ("a", "as stated: A. et al.") in sheet.notes
     assert not any(line.verdict for line in lines.values())
 

@@ -22,10 +22,11 @@ from safetensors.torch import load_file, save_file
 
 from retort.atomic import write_json
 from retort.bench.calibrate import calibrate
-from retort.bench.steps import SCHEDULE, SUPERVISED, Models, Shape, Training, peak, seconds
-from retort.cost import losses, memory, work
+from retort.bench.steps import NUM_LABELS, SCHEDULE, SUPERVISED, Models, Shape, Training, peak, seconds
+from retort.cost import trainings, work
 from retort.cost.estimates import BENCH
-from retort.cost.speed import GUESSED, STORED, Speed, Work
+from retort.cost.speed import GUESSED, STORED, Speed
+from retort.cost.volume import Rows
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
 from retort.engine.job import Job
@@ -94,18 +95,13 @@ def terms_of(shape: Shape) -> list[TermSettings]:
 
 def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
     """Return what the cost model predicts of a step: seconds, bytes, and FLOPs of matrix products."""
-    student, length, schedule = shape.student, shape.length, SCHEDULE.model_copy(update={"batch_size": shape.rows})
-    own = Work(flops=shape.rows * work.TRAINED * work.forward(student, length))
-    own += work.updates(student, shape.vocabulary, schedule, shape.rows)
-    step, taught = memory.of_labels(student, shape.vocabulary, schedule, length, 3, shape.precision), Work()
-    if shape.teacher:
-        terms = terms_of(shape)
-        own += losses.cost_of(terms, student, shape.teacher, length, outputs=0).work.times(shape.rows)
-        taught = Work(flops=shape.rows * work.forward(shape.teacher, length))
-        sizes = (student, shape.teacher, shape.vocabulary, length, 0)
-        step = memory.of_stage(terms, schedule, *sizes, shape.precision)
-    total = own.times(shape.companions) + taught
-    return 3600 * speed.hours(total), step.bytes(shape.rows), total.flops
+    schedule, rows = SCHEDULE.model_copy(update={"batch_size": shape.rows}), Rows(shape.rows, shape.length)
+    sizes = (shape.vocabulary, shape.student, shape.teacher)
+    step = trainings.Training(
+        terms_of(shape), schedule, rows, shape.length, lambda _: work.classifier(NUM_LABELS), shape.precision, *sizes
+    )
+    total = step.own.times(shape.companions) + step.taught
+    return 3600 * speed.hours(total), step.step.bytes(shape.rows), total.flops
 
 
 def measure(shape: Shape, device: str, speed: Speed) -> dict[str, Any]:

@@ -10,21 +10,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from retort.cost import losses, memory, work
+from retort.cost import losses, memory, trainings, work
 from retort.cost.memory import Step
 from retort.cost.speed import Work
+from retort.cost.trainings import OnTask, Training, work_of
 from retort.cost.volume import Volume
-from retort.cost.work import Distillation, Trained
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.settings.inputs import TaskSettings
-from retort.settings.trainings import GridSettings, PointSettings, TaskDistillationSettings, TeacherSettings
+from retort.settings.trainings import GridSettings, PointSettings
 from retort.settings.trials import places_of
 from retort.specs.model import Architecture
 
 Wildcards = Any
 Given = TypeVar("Given")
-Gridded = GridSettings | TaskDistillationSettings | TeacherSettings
+# the rules that train a student or teacher on a task: the parts of a grid, and the seeds
+ON_TASK = ("run_grid_of_teacher", "run_grid", "run_grid_on_task")
+ON_TASK += ("finetune_teacher", "finetune_student", "distill_on_task")
 
 SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
 BENCH = 600.0  # seconds that `retort bench gpu` takes at most
@@ -71,7 +73,8 @@ class Estimates:
         """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
         if rule.students:
             return self._once(self._together, rule.students)
-        estimate: Callable[..., Estimate] | None = getattr(self, rule.kind, None)
+        name = "on_task" if rule.kind in ON_TASK else rule.kind
+        estimate: Callable[..., Estimate] | None = getattr(self, name, None)
         if estimate is None:
             return Estimate(Work(seconds=SECONDS.get(rule.kind, OTHERS)))
         one = self._once(estimate, *(str(getattr(wildcards, name)) for name in rule.wildcards))
@@ -79,8 +82,7 @@ class Estimates:
 
     def of_seed(self, student: str, task: str) -> Estimate:
         """Return the estimate of a student on a task under one seed."""
-        estimate = self.distill_on_task if student in self.plan.task_specific else self.finetune_student
-        return self._once(estimate, student, task)
+        return self._once(self.on_task, student, task)
 
     def _once(self, give: Callable[..., Given], *arguments: Any) -> Given:
         """Return what a method of this object gives for some arguments; it is computed once."""
@@ -116,137 +118,85 @@ class Estimates:
         tokens = self.volume.tokens(corpus, tokenizer)
         return Estimate(Work(seconds=tokens / PACKED_PER_SECOND), READER_BYTES + tokens)
 
-    # --- fine-tunings
+    # --- trainings
 
-    def run_grid_of_teacher(self, teacher: str, task: str, part: str, parts: str) -> Estimate:
-        """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
-        settings = self.settings.teachers[teacher][task]
-        points, split = places_of(int(part), int(parts)), settings.task.validation_split
-        return self._fine_tuned(teacher, task, settings.model.architecture, settings, split, points)
+    def on_task(self, name: str, task: str, part: str = "", parts: str = "") -> Estimate:
+        """Return the estimate of a part (from 1) of a grid on a task, or without a part that of one seed.
 
-    def finetune_teacher(self, teacher: str, task: str) -> Estimate:
-        """Return the estimate of a teacher on a task: the mean over its grid, as the best point is not known."""
-        settings = self.settings.teachers[teacher][task]
-        size, split = settings.model.architecture, settings.task.evaluation_split
-        return _mean(settings, self._fine_tuned(teacher, task, size, settings, split))
+        Each point of a part is scored on the validation split. A seed is the mean over the grid, as the best point is
+        not known. The memory is that of the largest point.
+        """
+        settings, model = self._settings(name, task), self._model(name)
+        every = [trainings.on_task(settings, point, self.volume, model, task) for point in _points(settings)]
+        chosen = every[places_of(int(part), int(parts))] if part else every
+        split = settings.task.validation_split if part else settings.task.evaluation_split
+        scoring = self._scoring(model, task, settings.task, every[0][0].student, [split])
+        stored = name in self.plan.task_specific and bool(self.plan.activations(name, task))
+        done = sum((work_of(stages, stored) for stages in chosen), scoring.times(len(chosen)))
+        estimate = self._training(done, [each for stages in every for each in stages])
+        return estimate if part else replace(estimate, work=done.times(1 / len(every)))
 
-    def run_grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
-        """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
-        settings = self.settings.grids[student][task]
-        points, split = places_of(int(part), int(parts)), settings.task.validation_split
-        return self._fine_tuned(student, task, settings.student.architecture, settings, split, points)
-
-    def finetune_student(self, student: str, task: str) -> Estimate:
-        """Return the estimate of one seed: the mean over the grid, as the best point is not known."""
-        settings = self.settings.finetunings[student][task]
-        size, split = settings.student.architecture, settings.task.evaluation_split
-        return _mean(settings, self._fine_tuned(student, task, size, settings, split))
-
-    def _fine_tuned(
-        self,
-        name: str,
-        task: str,
-        size: Architecture,
-        settings: TeacherSettings | GridSettings,
-        split: str,
-        points: slice = slice(None),
-    ) -> Estimate:
-        """Estimate fine-tunings at some points of a grid, each scored; the memory is that of the largest point."""
-        schedules = [point.applied_to(settings.schedule) for point in _points(settings)]
-        model, vocabulary, data, done, steps = self._model(name), self._vocabulary(name), settings.task, Work(), []
-        scoring = self._scoring(model, task, data, size, [split])
-        for schedule in schedules[points]:
-            rows = self.volume.batches(task, model, schedule)
-            once = work.head_of(data, rows.length).pass_over(size, rows.length)
-            training = Work(work.TRAINED * work.examples(schedule, rows.count) * once)
-            done += training + scoring + work.updates(size, vocabulary, schedule, rows.count)
-        for schedule in schedules:
-            length = work.longest(data, schedule)
-            outputs = work.head_of(data, length).outputs
-            steps.append(memory.of_labels(size, vocabulary, schedule, length, outputs, settings.precision))
-        return self._training(done, memory.largest(steps), size, vocabulary)
+    def _settings(self, name: str, task: str) -> OnTask:
+        """Return the settings of a student or teacher on a task."""
+        if name in self.study.teachers:
+            return self.settings.teachers[name][task]
+        if name in self.plan.task_specific:
+            return self.settings.distillations[name][task]
+        return self.settings.finetunings[name][task]
 
     def fit_teacher_head(self, teacher: str, corpus: str) -> Estimate:
         """Return the estimate of a masked-LM head that is fitted on top of a frozen teacher."""
         settings = self.settings.teacher_heads[teacher][corpus]
-        size, vocabulary, schedule = settings.model.architecture, settings.model.vocabulary, settings.schedule
-        blocks = self.volume.blocks(corpus, schedule, self._model(teacher))
-        head = work.masked_lm(vocabulary, settings.corpus.masking.probability, settings.corpus.block)
-        once = work.forward(size, blocks.length) + work.TRAINED * head.flops(size)
-        frozen = schedule.model_copy(update={"freeze": ["encoder"]})
-        step = memory.of_labels(size, vocabulary, frozen, settings.corpus.block, head.outputs, settings.precision)
-        return self._training(Work(work.examples(schedule, blocks.count) * once), step, size, vocabulary)
-
-    # --- distillations
-
-    def run_grid_on_task(self, student: str, task: str, part: str, parts: str) -> Estimate:
-        """Return the estimate of one part (from 1) of a grid: each of its points, scored on the validation split."""
-        settings = self.settings.distillations[student][task]
-        return self._on_task(student, task, settings, settings.task.validation_split, places_of(int(part), int(parts)))
-
-    def distill_on_task(self, student: str, task: str) -> Estimate:
-        """Return the estimate of one seed on a task: the mean over the grid, as the best point is not known."""
-        settings = self.settings.distillations[student][task]
-        return _mean(settings, self._on_task(student, task, settings, settings.task.evaluation_split))
-
-    def _on_task(
-        self, student: str, task: str, settings: TaskDistillationSettings, split: str, points: slice = slice(None)
-    ) -> Estimate:
-        """Estimate distillations at some points of a grid, each scored; the memory is that of the largest."""
-        model, done, every = self._model(student), Work(), list[Trained]()
-        scoring = self._scoring(model, task, settings.task, settings.architecture, [split])
-        stored = bool(self.plan.activations(student, task))  # then the teacher does not run
-        for each in map(settings.at, _points(settings)[points]):
-            stages = work.stages_of(each, self.volume, model, task)
-            own, taught = work.distillation(each, stages)
-            done += own + scoring if stored else own + scoring + taught
-            every += stages
-        return self._distilled(done, settings, every)
+        fitted = trainings.of_head(settings, self.volume, self._model(teacher), corpus)
+        return self._training(fitted.own, [fitted])
 
     def distill_student(self, student: str) -> Estimate:
         """Return the estimate of a job that distils one task-agnostic student."""
-        own, taught, stages = self._once(self._apart, student)
-        estimate = self._distilled(own + taught, self.settings.students[student], stages)
+        stages = self._once(self._stages, student)
+        if not stages:  # its first weights are all of it
+            teacher = self.settings.students[student].teacher.model
+            return self._loaded(Work(), teacher.architecture, teacher.vocabulary)
+        estimate = self._training(work_of(stages), stages)
         processes = max(self.workers, 1)  # without workers, the training itself prepares batches
-        blocks = max((each.rows.count for each in stages), default=0)
+        blocks = max(each.rows.count for each in stages)
         return replace(estimate, ram=estimate.ram + BYTES_PER_BLOCK * processes * blocks)
 
-    def _apart(self, student: str) -> tuple[Work, Work, list[Trained]]:
-        """Return the work of a task-agnostic student, that of its teacher, and its stages."""
-        settings = self.settings.students[student]
-        stages = work.stages_of(settings, self.volume, self._model(student))
-        return *work.distillation(settings, stages), stages
+    def _stages(self, student: str) -> list[Training]:
+        """Return the stages of a task-agnostic student."""
+        return trainings.on_corpora(self.settings.students[student], self.volume, self._model(student))
 
-    def step_of(self, student: str) -> Step | None:
+    def step_of(self, student: str) -> Step:
         """Return the memory of the largest step of a task-agnostic student."""
-        return _step_of_stages(self.settings.students[student], self._once(self._apart, student)[2])
+        return memory.largest([each.step for each in self._once(self._stages, student)])
 
-    def step_together(self, students: Sequence[str]) -> Step | None:
+    def step_together(self, students: Sequence[str]) -> Step:
         """Return the memory of the largest step of companions."""
-        steps = [step for student in students if (step := self.step_of(student))]
-        teacher, precision = (first := self.settings.students[students[0]]).teacher.model, first.precision
-        stages, kept = [self._once(self._apart, student)[2] for student in students], 0.0
+        stages, kept = [self._once(self._stages, student) for student in students], 0.0
         for each, *others in zip(*stages, strict=True):  # all have the same corpora and batches
-            terms = [term for one in (each, *others) for term in one.stage.terms]
-            outputs = each.head(each.longest).outputs
-            row = losses.kept_of_teacher(terms, teacher.architecture, each.longest, outputs, precision)
-            kept = max(kept, row * each.stage.schedule.batch_size)
-        return memory.together(steps, kept) if steps else None
+            assert each.teacher
+            terms = [term for one in (each, *others) for term in one.terms]
+            row = losses.kept_of_teacher(terms, each.teacher, each.longest, each.outputs, each.precision)
+            kept = max(kept, row * each.schedule.batch_size)
+        return memory.together([self._once(self.step_of, student) for student in students], kept)
 
     def _together(self, students: Sequence[str]) -> Estimate:
         """Return the estimate of a job that distils companions."""
-        step = self.step_together(students)
-        # the states of students that wait for their turn, and what is kept of the teacher's pass
-        largest = max(alone.state for student in students if (alone := self.step_of(student))) if step else 0.0
-        others = step.state - largest + step.kept * step.rows if step else 0.0
-        ram = max(self.distill_student(student).ram for student in students) + (0.0 if self.gpu else others)
+        step, ram = self.step_together(students), max(self.distill_student(student).ram for student in students)
+        if not self.gpu:  # the states of students that wait for their turn, and what is kept of the teacher's pass
+            ram += step.state - max(self._once(self.step_of, student).state for student in students)
+            ram += step.kept * step.rows
         return Estimate(self.work_together(students), ram, True, step)
 
     def work_together(self, students: Iterable[str]) -> Work:
         """Return the work of companions, with the teacher of the longest of them."""
         apart = [self._once(self._apart, student) for student in students]
-        longest_of_teacher: Work = max((taught for _, taught, _ in apart), key=lambda work: work.flops)
-        return sum((own for own, _, _ in apart), longest_of_teacher)
+        longest_of_teacher: Work = max((taught for _, taught in apart), key=lambda work: work.flops)
+        return sum((own for own, _ in apart), longest_of_teacher)
+
+    def _apart(self, student: str) -> tuple[Work, Work]:
+        """Return the work of a task-agnostic student, and that of its teacher."""
+        stages = self._once(self._stages, student)
+        return work_of(stages, stored=True), sum((each.taught for each in stages), Work())
 
     # --- models that are only run
 
@@ -295,36 +245,17 @@ class Estimates:
         rows = [self.volume.split(task, split, model) for split in splits]
         return Work(sum(each.count * work.head_of(data, each.length).pass_over(size, each.length) for each in rows))
 
-    def _distilled(self, done: Work, settings: Distillation, stages: list[Trained]) -> Estimate:
-        model, step = settings.teacher.model, _step_of_stages(settings, stages)
-        return self._training(done, step, settings.architecture, model.vocabulary, model.architecture)
-
-    def _training(
-        self, done: Work, step: Step | None, size: Architecture, vocabulary: int, teacher: Architecture | None = None
-    ) -> Estimate:
-        own = work.parameters(size, vocabulary)
+    def _training(self, done: Work, every: Sequence[Training]) -> Estimate:
+        """Return the estimate of a job with some trainings of one model."""
+        size, teacher, vocabulary = every[0].student, every[0].teacher, every[0].vocabulary
+        own, step = work.parameters(size, vocabulary), memory.largest([each.step for each in every])
         largest = max(own, work.parameters(teacher, vocabulary) if teacher else 0)
         ram = memory.host(step, largest, self.gpu, self.workers, memory.STATE * own)
         return Estimate(done, ram, True, step)
 
 
-def _points(settings: Gridded) -> list[PointSettings]:
-    """Return the points of a grid; one that changes nothing where there is none."""
+def _points(settings: OnTask) -> list[PointSettings | None]:
+    """Return the points of a grid; None for the settings as they are, where there is no grid."""
     if isinstance(settings, GridSettings):
-        return settings.points
-    return settings.grid.points if settings.grid else [PointSettings()]
-
-
-def _mean(settings: Gridded, estimate: Estimate) -> Estimate:
-    """Return the estimate of the mean point of a grid from that of all points."""
-    return replace(estimate, work=estimate.work.times(1 / len(_points(settings))))
-
-
-def _step_of_stages(settings: Distillation, stages: list[Trained]) -> Step | None:
-    """Return the memory of the largest step of a student."""
-    model, steps = settings.teacher.model, []
-    for each in stages:
-        outputs = each.head(each.longest).outputs
-        sizes = (settings.architecture, model.architecture, model.vocabulary, each.longest, outputs)
-        steps.append(memory.of_stage(each.stage.terms, each.stage.schedule, *sizes, settings.precision))
-    return memory.largest(steps)
+        return [*settings.points]
+    return [*settings.grid.points] if settings.grid else [None]

@@ -86,9 +86,9 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
     return next((rows for rows in sizes if fits(step, rows, gpu_bytes)), 1)
 
 
-def largest(steps: list[Step]) -> Step | None:
-    """Return the step that takes most memory with its whole batch; None without any."""
-    return max(steps, key=lambda step: step.bytes(step.rows), default=None)
+def largest(steps: list[Step]) -> Step:
+    """Return the step that takes most memory with its whole batch."""
+    return max(steps, key=lambda step: step.bytes(step.rows))
 
 
 def together(steps: list[Step], kept: float) -> Step:
@@ -101,12 +101,12 @@ def together(steps: list[Step], kept: float) -> Step:
         steps: the memory of each student's step.
         kept: bytes that are kept of the teacher's pass over a whole batch.
     """
-    largest = max(steps, key=lambda step: step.bytes(step.rows))
+    most = largest(steps)
     state, teacher = sum(step.state for step in steps), max(step.teacher for step in steps)
-    return replace(largest, state=state, teacher=teacher, kept=kept / largest.rows)
+    return replace(most, state=state, teacher=teacher, kept=kept / most.rows)
 
 
-def _row_bytes(architecture: Architecture, layers: float, length: float, precision: str) -> float:
+def row_bytes(architecture: Architecture, layers: float, length: float, precision: str) -> float:
     """Return the bytes that the encoder holds for a row if `layers` of its layers run."""
     own = 26 * architecture.hidden + 4 * architecture.intermediate
     wide = 30 * architecture.hidden + 8 * architecture.intermediate  # without autocast: no copies, wider numbers
@@ -114,7 +114,7 @@ def _row_bytes(architecture: Architecture, layers: float, length: float, precisi
     return length * (layers * layer + EMBEDDED * (architecture.embedding or architecture.hidden))
 
 
-def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
+def trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
     """Return two sizes of a model in training, in bytes: weights with moments and copies, and gradients."""
     every = work.parameters(architecture, vocabulary)
     learned = work.parameters(architecture, vocabulary, schedule.freeze)
@@ -122,50 +122,13 @@ def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedu
     return state, GRADIENT * learned
 
 
-def of_labels(
-    architecture: Architecture, vocabulary: int, schedule: Schedule, length: float, outputs: float, precision: str
-) -> Step:
-    """Return the memory of a step without a teacher: of a fine-tuning, or of a masked-LM head."""
-    state, gradients = _trained_bytes(architecture, vocabulary, schedule)
-    layers = 1 if "encoder" in schedule.freeze else architecture.layers  # frozen layers hold nothing once they ran
-    logits = losses.LossCost(held=losses.HELD["logits"] * outputs)
-    held = _row_bytes(architecture, layers, length, precision)
-    return Step(schedule.batch_size, state, gradients, held, logits)
-
-
-def of_stage(
-    terms: list[TermSettings],
-    schedule: Schedule,
-    student: Architecture,
-    teacher: Architecture,
-    vocabulary: int,
-    length: float,
-    outputs: float,
-    precision: str,
-) -> Step:
-    """Return the memory of a step of distillation, beside a teacher that runs on every batch.
-
-    Args:
-        terms: the terms of the loss.
-        schedule: the schedule, which says how many rows a batch has.
-        student: the student's architecture.
-        teacher: the teacher's architecture.
-        vocabulary: tokens of their vocabulary.
-        length: tokens of the longest row.
-        outputs: logits of a row.
-        precision: 'bfloat16', 'tf32' or 'float32'.
-    """
-    layers, logits = losses.last_layer(terms, 0, student.layers)
-    state, gradients = _trained_bytes(student, vocabulary, schedule)
-    ran = layers if logits else _layers_run(terms, layers)
+def loaded_bytes(teacher: Architecture, vocabulary: int, terms: list[TermSettings]) -> float:
+    """Return the bytes of the weights of a teacher that runs up to the last layer that the terms read."""
     taught, _ = losses.last_layer(terms, 1, teacher.layers)
-    loss = losses.cost_of(terms, student, teacher, length, outputs)
-    held = _row_bytes(student, ran, length, precision)
-    loaded = WEIGHT * work.parameters(teacher, vocabulary) + CAST * work.matmul_parameters(teacher, taught)
-    return Step(schedule.batch_size, state, gradients, held, loss, loaded)
+    return WEIGHT * work.parameters(teacher, vocabulary) + CAST * work.matmul_parameters(teacher, taught)
 
 
-def _layers_run(terms: list[TermSettings], last: int) -> float:
+def layers_run(terms: list[TermSettings], last: int) -> float:
     """Return how many layers a student runs; the last one counts a third if only its projections are read."""
     objectives = catalogue.objectives()
     top = [term for term in terms if any(pair[0] == last for pair in term.pairs)]

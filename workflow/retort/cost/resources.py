@@ -71,10 +71,9 @@ def fits_one_job(plan: Plan, estimates: Estimates | None = None) -> Fits:
         if most is not None and speed.hours(estimates.work_together(names)) > most:
             return False
         together = estimates.step_together(names)
-        assert together is not None  # students without stages have no companions
         if not config.gpus:
             return RAM_MARGIN * (PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
-        rows, steps = at_once(together), [step for name in names if (step := estimates.step_of(name))]
+        rows, steps = at_once(together), map(estimates.step_of, names)
         return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
 
     return fits

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.cost.work import COSTS, COUNTED
+from retort.cost.trainings import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown
 from retort.results.tidy import Line, Status
@@ -115,7 +115,7 @@ class TrainingCostTable(Table):
         for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
             unit, cost_of = COSTS[column.of]
             published = stated.get((name, column.name), {})
-            mean = cost_of(written, row.student, column.task) if row.student else published.get("published")
+            mean = cost_of(stages_of(written, row.student, column.task)) if row.student else published.get("published")
             state = {"status": Status.QUOTED, "reason": f"({row.quoted})"} if mean is None else {"status": Status.OK}
             lines.append(
                 Line(
