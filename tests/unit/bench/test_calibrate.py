@@ -12,7 +12,7 @@ from retort.bench.calibrate import calibrate
 from retort.cli import main
 from retort.cost import work
 from retort.cost.losses import NUMBER, RELATION_MOVES
-from retort.cost.speed import speed_of_device
+from retort.cost.speed import Speed, speed_of_device
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
@@ -28,12 +28,11 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "SHAPES", {"cpu": (SMALL, 2, 4)})
     monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
     monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
-    monkeypatch.setattr(measuring, "LEAST", 1)
     monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
 
 
 def test_a_calibration_is_measured_kept_and_read() -> None:
-    found = calibrate("float32", gpu=False, output=OUTPUT, seconds=0.0)
+    found = calibrate("float32", gpu=False, output=OUTPUT, lasting=0.0)
     kept = json.loads(OUTPUT.read_text())
     assert (kept["threads"], kept["precision"]) == (1, "float32")
     assert found == pytest.approx(2 * 3 * work.forward(SMALL, 4) / kept["seconds"])
@@ -44,12 +43,12 @@ def test_a_calibration_is_measured_kept_and_read() -> None:
 
 
 def test_relations_take_what_is_left_of_the_time_of_their_loss() -> None:
-    counted = 2 * RELATION_MOVES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
+    counted = 2 * RELATION_MOVES * NUMBER * 48 * measuring.RELATION_LENGTH**2 / 1e9  # seconds
     vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
     products = 2 * 2 * 128 * 128 * (48 + 768 + 2 * 48) / 1e12
     taken = 3 * counted + vectors + products
-    assert measuring._relations("cpu", taken, achieved=1e12, bandwidth=1e9) == pytest.approx(3)
-    assert measuring._relations("cpu", counted, achieved=1e6, bandwidth=1e9) == pytest.approx(0.5)  # at least half
+    assert measuring._relations("cpu", taken, Speed(1e12, 1e9, 0, "")) == pytest.approx(3)
+    assert measuring._relations("cpu", counted, Speed(1e6, 1e9, 0, "")) == pytest.approx(0.5)  # at least half
 
 
 def test_a_machine_without_a_gpu_says_nothing_of_a_study_on_gpus(

@@ -47,7 +47,7 @@ def test_parts_that_do_not_fit_the_limit_are_told(tmp_path: Path, monkeypatch: p
                                                    "time": 1, "agrees": True})  # fmt: skip
     said = list(gpu.lines("cpu", tmp_path / "gpu.json", limit=60))
     found = json.loads((tmp_path / "gpu.json").read_text())
-    assert len(found["kernels"]) == 2  # parts begin at 10, 30 and 50 s
+    assert len(found["kernels"]) == 3  # parts begin at 10, 30 and 50 s
     assert "two processes" in found["left_out"]
     assert said[-2].startswith("Not measured, for want of time: heads of")
     assert found["verdict"].endswith("kernels agree.")

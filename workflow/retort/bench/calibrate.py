@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from retort.atomic import write_json
-from retort.bench.steps import SUPERVISED, Models, Shape, Training, wait
+from retort.bench.steps import Models, Shape, Training, seconds, times
 from retort.cost import losses, work
+from retort.cost.speed import Speed
+from retort.cost.trainings import LABELS
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import Problem, form_on
 from retort.provenance import environment
 from retort.settings.trainings import ProfileSettings, TermSettings
-from retort.specs.base import Options
 from retort.specs.model import Architecture
 from retort.specs.printed import Timing
 
@@ -37,17 +40,9 @@ def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[lis
     """
     network.to(device)
     input_ids = torch.randint(5, settings.vocabulary, (settings.batch, settings.length), device=device)
-    attention_mask = torch.ones_like(input_ids)
-    runs = []
-    for _ in range(settings.runs + 1):
-        runs.append(times := list[float]())
-        for _ in range(settings.passes):
-            wait(device)
-            start = time.perf_counter()
-            network(input_ids=input_ids, attention_mask=attention_mask)
-            wait(device)
-            times.append(1000 * (time.perf_counter() - start))
-    return runs[1:]  # the first one warms up
+    once = partial(network, input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
+    times(once, device, settings.passes)  # to warm up
+    return [[1000 * taken for taken in times(once, device, settings.passes)] for _ in range(settings.runs)]
 
 
 def latency(runs: list[list[float]]) -> list[float]:
@@ -57,17 +52,16 @@ def latency(runs: list[list[float]]) -> list[float]:
 
 def further_latencies(network: Any, settings: ProfileSettings, device: str) -> dict[str, list[float]]:
     """Return the further latencies in ms that tables ask for, by name: a value for each run, or for each pass."""
-    times = {}
+    found = {}
     for more in settings.further or []:
         measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
         runs = pass_times(network, measured, more.device or device)
         timing = Timing(more.batch, more.length, more.device or "", more.values or "runs")
-        times[timing.name] = latency(runs) if timing.values == "runs" else [time for times in runs for time in times]
-    return times
+        found[timing.name] = latency(runs) if timing.values == "runs" else list(itertools.chain(*runs))
+    return found
 
 
 SECONDS = 20.0  # for how long steps are measured
-LEAST = 3  # the fewest steps that are measured, however slow they are
 MOVED = {"cuda": 1 << 28, "cpu": 1 << 24}  # elements of a tensor that is larger than any cache
 # what runs on a node before the first step: Snakemake, then the script
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
@@ -79,55 +73,14 @@ SHAPES = {
     "cuda": (Architecture(layers=6, heads=12, hidden=768, intermediate=3072), 32, 128),
     "cpu": (Architecture(layers=2, heads=12, hidden=384, intermediate=1536), 16, 32),
 }
-RELATION_HEADS, RELATION_LENGTH = 48, 128  # the heads of MiniLMv2 (Wang et al., 2021)
+RELATION: dict[str, Any] = {"pairs": ["v-v"], "heads": 48}  # as many heads as in MiniLMv2 (Wang et al., 2021)
+RELATION_LENGTH = 128
 RELATION_ROWS = {"cuda": 64, "cpu": 8}
 # the teacher of the measured relation; its student is that of `SHAPES`
 TAUGHT = Architecture(layers=2, heads=12, hidden=768, intermediate=3072)
 
 
-def _mean_seconds(act: Callable[[], object], device: str, seconds: float) -> float:
-    """Return the mean time of an action in seconds.
-
-    Args:
-        act: the action; it runs twice to warm up.
-        device: the device that it keeps at work.
-        seconds: for how long it is repeated, at least `LEAST` times.
-    """
-    for _ in range(2):
-        act()
-    wait(device)
-    count, start = 0, time.perf_counter()
-    while count < LEAST or time.perf_counter() - start < seconds:
-        act()
-        wait(device)
-        count += 1
-    return (time.perf_counter() - start) / count
-
-
-def _step_seconds(device: str, precision: str, seconds: float) -> float:
-    """Return the seconds of a training step: a forward pass, a backward pass and an update."""
-    architecture, batch, length = SHAPES[device]
-    shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
-    return _mean_seconds(Training(Models(shape, device), [SUPERVISED]).step, device, seconds)
-
-
-def _bandwidth(device: str, seconds: float) -> float:
-    """Return the memory bandwidth in bytes per second, from the sum of two large tensors."""
-    a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))
-    # two tensors read, one written
-    return 3 * a.nbytes / _mean_seconds(lambda: torch.add(a, b, out=total), device, seconds)
-
-
-def _relation_seconds(device: str, precision: str, seconds: float) -> float:
-    """Return the seconds of value and gradient of a loss on one relation, in the form that runs on the device."""
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
-    sizes = (RELATION_ROWS[device], RELATION_LENGTH, SHAPES[device][0].hidden, TAUGHT.hidden, RELATION_HEADS)
-    problem, form = Problem.draw(sizes, dtype, True, torch.device(device)), form_on(torch.device(device))
-    with float32_products(precision):
-        return _mean_seconds(lambda: problem.solve(form), device, seconds)
-
-
-def _relations(device: str, taken: float, achieved: float, bandwidth: float) -> float:
+def _relations(device: str, taken: float, speed: Speed) -> float:
     """Return time of relations / time to move their bytes.
 
     The time of relations is the measured time less that of matrix products and of other memory traffic, but at least
@@ -136,15 +89,13 @@ def _relations(device: str, taken: float, achieved: float, bandwidth: float) -> 
     Args:
         device: the device on which the loss was measured.
         taken: the measured time of the loss, in seconds.
-        achieved: FLOPs per second of encoders.
-        bandwidth: bytes that are moved per second.
+        speed: of encoders, and of the memory.
     """
-    options: Options = {"pairs": ["v-v"], "heads": RELATION_HEADS}
-    term = TermSettings(objective="relations", version=1, pairs=[(1, 1)], weight=1.0, options=options)
-    done = losses.cost_of([term], SHAPES[device][0], TAUGHT, RELATION_LENGTH, outputs=0).work
-    rows = RELATION_ROWS[device]
-    others = rows * (done.flops / achieved + (done.traffic - done.relation_traffic) / bandwidth)
-    return max(taken - others, taken / 2) * bandwidth / (rows * done.relation_traffic)
+    term = TermSettings(objective="relations", version=1, pairs=[(1, 1)], weight=1.0, options=RELATION)
+    one = losses.cost_of([term], SHAPES[device][0], TAUGHT, RELATION_LENGTH, outputs=0).work
+    done = one.times(RELATION_ROWS[device])
+    others = 3600 * replace(speed, relations=0.0).hours(done)
+    return max(taken - others, taken / 2) * speed.bandwidth / done.relation_traffic
 
 
 def _start_seconds(device: str) -> float:
@@ -159,14 +110,14 @@ def _start_seconds(device: str) -> float:
     return time.perf_counter() - start
 
 
-def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:
+def calibrate(precision: str, gpu: bool, output: Path, lasting: float = SECONDS) -> float:
     """Measure this machine, write the measurements to `output`, and return the FLOPs per second.
 
     Args:
         precision: 'bfloat16', 'tf32' or 'float32'.
         gpu: whether jobs run on a GPU.
         output: the JSON file to write.
-        seconds: for how long steps are measured.
+        lasting: for how many seconds steps are measured.
 
     Raises:
         RetortError: jobs run on a GPU, and this machine has none.
@@ -177,17 +128,24 @@ def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS)
             "calibrate on a machine that has one, such as a node of the cluster, or give its speed with --flops",
         )
     device = "cuda" if gpu else "cpu"
+    place = torch.device(device)
     architecture, batch, length = SHAPES[device]
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
-    step = _step_seconds(device, precision, seconds)
+    shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
+    step = seconds(Training(Models(shape, device), [LABELS]).step, device, lasting)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
-    bandwidth = _bandwidth(device, seconds / 10)
-    loss = _relation_seconds(device, precision, seconds / 10)
+    a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))  # two are read, one is written
+    bandwidth = 3 * a.nbytes / seconds(lambda: torch.add(a, b, out=total), device, lasting / 10)
+    sizes = (RELATION_ROWS[device], RELATION_LENGTH, architecture.hidden, TAUGHT.hidden, int(RELATION["heads"]))
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
+    problem, form = Problem.draw(sizes, dtype, True, place), form_on(place)
+    with float32_products(precision):
+        taken = seconds(lambda: problem.solve(form), device, lasting / 10)
     result = {
         "flops": achieved,
         "bandwidth": bandwidth,
-        "relations": _relations(device, loss, achieved, bandwidth),
+        "relations": _relations(device, taken, Speed(achieved, bandwidth, 0.0, "")),
         "start": _start_seconds(device),
         "precision": precision,
         "seconds": step,

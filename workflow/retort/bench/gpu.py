@@ -9,12 +9,11 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
-import timeit
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,10 +21,12 @@ from safetensors.torch import load_file, save_file
 
 from retort.atomic import write_json
 from retort.bench.calibrate import calibrate
-from retort.bench.steps import NUM_LABELS, SCHEDULE, SUPERVISED, Models, Shape, Training, peak, seconds
-from retort.cost import trainings, work
+from retort.bench.steps import NUM_LABELS, SCHEDULE, Models, Shape, Training, peak, seconds, times
+from retort.cost import work
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
+from retort.cost.trainings import LABELS
+from retort.cost.trainings import Training as Predicted
 from retort.cost.volume import Rows
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
@@ -33,7 +34,7 @@ from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import TOLERANCE, Problem, choose_ahead, form_on
-from retort.objectives.relation_forms.in_pytorch import Form, plain
+from retort.objectives.relation_forms.in_pytorch import plain
 from retort.provenance import environment
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
@@ -54,6 +55,11 @@ SMALL = (
 )
 BERT, XLM_R = 30522, 250002  # tokens of their vocabularies
 SAME = 1e-4  # relative difference of gradients of one process and of two, at most
+KERNEL = "heads of {head_sizes}, {type}: error {error:.1e}, plain {error_of_plain:.1e}, time {time:.2f}"
+STEP = (
+    "{shape} ({precision}, students: {companions}): {seconds:.3g} s ({predicted_seconds:.3g} predicted), "
+    "{gigabytes:.2g} GB ({predicted_gigabytes:.2g} predicted), {flops:.2g} FLOP/s"
+)
 MOST_APART = 2.0  # a prediction that is further from the measurement is told in the verdict
 
 
@@ -86,7 +92,7 @@ def shapes_on(device: str) -> list[Shape]:
 def terms_of(shape: Shape) -> list[TermSettings]:
     """Return the loss of a step: three relations of the last layers, or labels."""
     if shape.teacher is None:
-        return [SUPERVISED]
+        return [LABELS]
     heads = 48 if shape.teacher.hidden % 48 == shape.student.hidden % 48 == 0 else shape.teacher.heads
     options = {**catalogue.objectives()["relations"].options, "pairs": ["q-q", "k-k", "v-v"], "heads": heads}
     layers = [(shape.student.layers, shape.teacher.layers)]
@@ -97,32 +103,33 @@ def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
     """Return what the cost model predicts of a step: seconds, bytes, and FLOPs of matrix products."""
     schedule, rows = SCHEDULE.model_copy(update={"batch_size": shape.rows}), Rows(shape.rows, shape.length)
     sizes = (shape.vocabulary, shape.student, shape.teacher)
-    step = trainings.Training(
+    step = Predicted(
         terms_of(shape), schedule, rows, shape.length, lambda _: work.classifier(NUM_LABELS), shape.precision, *sizes
     )
     total = step.own.times(shape.companions) + step.taught
     return 3600 * speed.hours(total), step.step.bytes(shape.rows), total.flops
 
 
-def measure(shape: Shape, device: str, speed: Speed) -> dict[str, Any]:
+def measure(shape: Shape, device: str, flops: float) -> dict[str, Any]:
     """Return what a step takes beside its predictions, which leave out companions' memory.
 
-    The time is the shortest of three, after a step that warms up.
+    Args:
+        shape: the step.
+        device: 'cpu' or 'cuda'.
+        flops: FLOPs a second of the device; 0 for the guess.
     """
     training = Training(Models(shape, device), terms_of(shape))
-    training.step()
-    taken = min(seconds(training.step, device) for _ in range(3))
-    held = peak(training.step, device)
-    expected, size, flops = predicted(shape, replace(speed, start=0.0))
+    taken, held, guess = seconds(training.step, device), peak(training.step, device), GUESSED[device == "cuda"]
+    expected, size, done = predicted(shape, replace(guess, start=0.0, flops=flops or guess.flops))
     return {
         "shape": shape.name,
         "precision": shape.precision,
         "companions": shape.companions,
         "seconds": taken,
         "predicted_seconds": expected,
-        "gigabytes": held and held / 1e9,
+        "gigabytes": held / 1e9,
         "predicted_gigabytes": size / 1e9,
-        "flops": flops / taken,
+        "flops": done / taken,
     }
 
 
@@ -140,20 +147,14 @@ def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str,
             max(float((x - y).norm() / y.norm()) for x, y in zip(problem.solve(each), exact, strict=True))
             for each in (form, plain)
         ]
-    times = [_shortest(problem, each) for each in (form, plain)]
     return {
         "head_sizes": list(sizes),
         "type": str(dtype).removeprefix("torch."),
         "error": errors[0],
         "error_of_plain": errors[1],
-        "time": times[0] / times[1],
+        "time": seconds(lambda: problem.solve(form), device) / seconds(lambda: problem.solve(plain), device),
         "agrees": errors[0] <= max(TOLERANCE[dtype], 2 * errors[1]),
     }
-
-
-def _shortest(problem: Problem, form: Form) -> float:
-    """Return the shortest of three times of a form, forward and backward; to read a number is to wait for it."""
-    return min(timeit.repeat(lambda: float(problem.solve(form)[-1].sum()), number=1, repeat=3))
 
 
 def resumed(device: str) -> float:
@@ -182,7 +183,7 @@ def loaded(device: str) -> float:
         sums = write_blocks(folder, [ids], length, np.uint16)
         CorpusInfo(blocks, 4, 0, [0, 1, 2, 3, 4], BERT, [], sums).write(folder)
         batches = MaskedBatches(folder, 0.15, 32, seed=1)
-        taken = timeit.timeit(lambda: [batches[number] for number in range(blocks // 32)], number=1)
+        (taken,) = times(lambda: [batches[number] for number in range(blocks // 32)], device, 1)
     return blocks * length / taken
 
 
@@ -209,13 +210,6 @@ def apart(device: str) -> float:
     return float((two - one).norm() / one.norm())
 
 
-ONE_NUMBER = {  # what is measured as one number: by which function, and how it is told
-    "resumed": (resumed, "a resumed step differs by {:.1g}"),
-    "two processes": (apart, "gradients of two processes differ from those of one by {:.1g}"),
-    "loaded": (loaded, "{:.2g} tokens a second from one process"),
-}
-
-
 def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[str]:
     """Measure on a device, write it to a file and the calibration of `retort cost`; yield lines of a report.
 
@@ -232,13 +226,21 @@ def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[
     if device == "cpu":
         torch.set_num_threads(1)  # as in a training job of the workflow
     found: dict[str, Any] = {**environment(device, torch.get_num_threads()), "kernels": [], "steps": [], "left_out": []}
+    form = choose_ahead(torch.device(device)) or "cached: a CPU"
+    yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
     end, longest = time.monotonic() + limit, 0.0
-    for name, part in _parts(device, found, output):
+    for part in _parts(device, found, output):
         began = time.monotonic()
         if began + longest > end:
-            found["left_out"].append(name)
+            found["left_out"].append(part.name)
             continue
-        yield from part()
+        measured = part.measure()
+        if part.key in ("kernels", "steps"):
+            found[part.key].append(measured)
+            yield part.said.format(**measured)
+        else:
+            found[part.key] = measured
+            yield part.said.format(measured)
         longest = max(longest, time.monotonic() - began)
     if found["left_out"]:
         yield f"Not measured, for want of time: {', '.join(found['left_out'])}."
@@ -247,53 +249,31 @@ def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[
     yield f"{found['verdict']} Send {output} if you like."
 
 
-def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[tuple[str, Callable[[], Iterable[str]]]]:
-    """Yield what is measured by name: functions that add it to what is found, and return lines for the terminal."""
+class Part(NamedTuple):
+    """A part of the measurement: its name, its key in the file, what measures it, and how it is told."""
+
+    name: str
+    key: str
+    measure: Callable[[], Any]
+    said: str
+
+
+def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[Part]:
+    """Yield what is measured; what is found before a part is there when it is measured."""
     gpu = device == "cuda"
-
-    def chosen() -> Iterator[str]:
-        form = choose_ahead(torch.device(device)) or "cached: a CPU"
-        yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
-
-    def of_kernel(sizes: tuple[int, int], dtype: torch.dtype) -> Iterator[str]:
-        found["kernels"].append(each := kernel(device, sizes, dtype))
-        errors = f"error {each['error']:.1e}, plain {each['error_of_plain']:.1e}"
-        yield f"heads of {sizes}, {each['type']}: {errors}, time {each['time']:.2f}"
-
-    def calibrated() -> Iterator[str]:
-        file, lasting = (STORED, 20.0) if gpu else (output.with_name("calibration.json"), 0.1)
-        found["flops"] = calibrate("bfloat16" if gpu else "float32", gpu, file, lasting)
-        yield f"{found['flops'] / 1e12:.2g} TFLOP/s in training, for `retort cost`"
-
-    def of_step(shape: Shape) -> Iterator[str]:
-        speed = replace(GUESSED[gpu], flops=found.get("flops", GUESSED[gpu].flops))
-        found["steps"].append(step := measure(shape, device, speed))
-        yield in_words(step)
-
-    def of_one(name: str) -> Iterator[str]:
-        measured, said = ONE_NUMBER[name]
-        found[name] = measured(device)
-        yield said.format(found[name])
-
-    yield "the form of relations", chosen
-    yield from (
-        (f"heads of {sizes} in {dtype}", partial(of_kernel, sizes, dtype))
-        for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE)
-    )
-    yield "the speed", calibrated
-    several = not gpu or torch.cuda.device_count() > 1
-    yield from ((name, partial(of_one, name)) for name in ONE_NUMBER if several or name != "two processes")
+    for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE):
+        name = f"heads of {sizes} in {dtype}"
+        yield Part(name, "kernels", partial(kernel, device, sizes, dtype), KERNEL)
+    speed = ("bfloat16", True, STORED, 20.0) if gpu else ("float32", False, output.with_name("calibration.json"), 0.1)
+    yield Part("the speed", "flops", partial(calibrate, *speed), "{:.2g} FLOP/s in training, for `retort cost`")
+    yield Part("resuming", "resumed", partial(resumed, device), "a resumed step differs by {:.1g}")
+    if not gpu or torch.cuda.device_count() > 1:
+        told = "gradients of two processes differ from those of one by {:.1g}"
+        yield Part("two processes", "two processes", partial(apart, device), told)
+    yield Part("loading", "loaded", partial(loaded, device), "{:.2g} tokens a second from one process")
     for shape in shapes_on(device):
-        yield f"{shape.name} ({shape.precision}, {shape.companions})", partial(of_step, shape)
-
-
-def in_words(step: dict[str, Any]) -> str:
-    """Return a line for a step."""
-    many = ", {companions} students" if step["companions"] > 1 else ""
-    said = "{shape}" + many + ", {precision}: {ms:.3g} ms ({predicted_ms:.3g} predicted), "
-    said += "{gigabytes:.2g} GB ({predicted_gigabytes:.2g} predicted), " if step["gigabytes"] else ""
-    in_ms = {"ms": 1e3 * step["seconds"], "predicted_ms": 1e3 * step["predicted_seconds"]}
-    return (said + "{tera:.2g} TFLOP/s").format(**step, **in_ms, tera=step["flops"] / 1e12)
+        name = f"{shape.name} ({shape.precision}, {shape.companions})"
+        yield Part(name, "steps", lambda shape=shape: measure(shape, device, found.get("flops", 0.0)), STEP)
 
 
 def verdict(found: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 
 import torch
@@ -23,14 +22,13 @@ MAPPINGS: dict[str, tuple[str | None, ...]] = {
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
-def cost(models: Models, name: str, mapping: str | None, repeats: int) -> tuple[float, float | None]:
+def cost(models: Models, name: str, mapping: str | None) -> tuple[float, float]:
     """Return time and memory of a step with an objective, with its default options, as ratios to a zero loss.
 
     Args:
         models: the models and the batch.
         name: the objective.
         mapping: of its layers; None for an objective without one.
-        repeats: pairs of steps, one with the objective and one with a zero loss, of which the median is taken.
 
     Raises:
         RetortError: the objective does not fit the models.
@@ -40,12 +38,10 @@ def cost(models: Models, name: str, mapping: str | None, repeats: int) -> tuple[
     pairs = pairs_of(mapping, student.layers, teacher.layers) if mapping else []
     options = catalogue.objectives()[name].options
     term = TermSettings(objective=name, version=1, pairs=pairs, weight=1.0, options=options)
-    distilled, plain, device = Training(models, [term]), Training(models, []), models.device
-    plain.step()
-    distilled.step()
-    held = [peak(each.step, device) for each in (plain, distilled)]
-    ratios = [seconds(distilled.step, device) / seconds(plain.step, device) for _ in range(repeats)]
-    return statistics.median(ratios), held[1] / held[0] if held[0] and held[1] else None
+    steps = [Training(models, terms).step for terms in ([], [term])]
+    plain, distilled = (seconds(step, models.device) for step in steps)
+    least, most = (peak(step, models.device) for step in steps)
+    return distilled / plain, most / least
 
 
 def mappings_of(name: str) -> tuple[str | None, ...]:
@@ -53,7 +49,7 @@ def mappings_of(name: str) -> tuple[str | None, ...]:
     return MAPPINGS[catalogue.objectives()[name].level or "layer"]
 
 
-def lines(shape: Shape, device: str, names: list[str], repeats: int) -> Iterator[str]:
+def lines(shape: Shape, device: str, names: list[str]) -> Iterator[str]:
     """Yield the lines of a Markdown table, each row as soon as its objective is measured."""
     teacher, student = (list(each.model_dump().values()) for each in (shape.teacher, shape.student) if each)
     measured = f"{shape.rows} x {shape.length} tokens, {shape.precision}, {device}; zero loss = 1"
@@ -65,8 +61,7 @@ def lines(shape: Shape, device: str, names: list[str], repeats: int) -> Iterator
         for name, mapping in ((each, mapping) for each in chosen for mapping in mappings_of(each)):
             assert models
             try:
-                time, memory = cost(models, name, mapping, repeats)
-                shown = [f"{time:.2f}", "-" if memory is None else f"{memory:.2f}"]
+                shown = [f"{ratio:.2f}" for ratio in cost(models, name, mapping)]
             except RetortError as error:
                 shown = ["-", str(error)]
             yield f"| {' | '.join([name, mapping or '', *shown])} |"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -22,14 +24,12 @@ from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
+REPEATS = 3  # of what is timed, at least
 NUM_LABELS, MASKED = 3, 0.15
 LANGUAGE = "masked-lm"  # the head whose labels are tokens
 SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
 # the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
-
-
-SUPERVISED = TermSettings(objective="supervised", version=1, pairs=[], weight=1.0, options={})
 
 
 class Shape(NamedTuple):
@@ -141,26 +141,34 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def seconds(run: Callable[[], None], device: str) -> float:
-    """Measure the time of a step in seconds, including the work that it queues on the device."""
-    wait(device)
-    start = time.perf_counter()
-    run()
-    wait(device)
-    return time.perf_counter() - start
+def times(run: Callable[[], object], device: str, count: int) -> list[float]:
+    """Return the time of each of some runs in seconds, including the work that they queue on the device."""
+    taken = []
+    for _ in range(count):
+        wait(device)
+        start = time.perf_counter()
+        run()
+        wait(device)
+        taken.append(time.perf_counter() - start)
+    return taken
 
 
-def peak(run: Callable[[], None], device: str) -> float | None:
-    """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
+def seconds(run: Callable[[], object], device: str, lasting: float = 0.0) -> float:
+    """Return the median time of a run, after one that warms up; it is repeated `REPEATS` times, or as long as given."""
+    taken = times(run, device, 1 + REPEATS)[1:]
+    return statistics.median(taken + times(run, device, int(lasting / max(min(taken), 1e-9)) - REPEATS))
 
-    On a CPU, return None outside Linux, where the peak cannot be reset.
+
+def peak(run: Callable[[], None], device: str) -> float:
+    """Run a step and return its peak memory in bytes: of the GPU, or of this process on a CPU.
+
+    On a CPU outside Linux it is not a number, because the peak cannot be reset there.
     """
     gc.collect()
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         run()
         return float(torch.cuda.max_memory_allocated())
-    if not machine.reset_max_rss():
-        return None
+    known = machine.reset_max_rss()
     run()
-    return machine.max_rss_mb() * 1024**2
+    return machine.max_rss_mb() * 1024**2 if known else math.nan

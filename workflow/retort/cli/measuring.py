@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from tqdm import tqdm
-
 from retort.cli.base import argument, config_of, verb, wrapped
 from retort.cli.needs import lines_of_claims
 from retort.cost import overview
@@ -86,7 +84,6 @@ def _read_sizes(text: str) -> Architecture:
     argument("--teacher", default="12,12,768,3072", help=f"{SIZES} (default: %(default)s)"),
     argument("--student", default="6,12,384,1536", help=f"{SIZES} (default: %(default)s)"),
     argument("--length", type=int, default=128, help="tokens an example (default: %(default)s)"),
-    argument("--repeats", type=int, default=5, help="pairs of steps, of which the median is taken"),
 )
 def bench(arguments: argparse.Namespace) -> int:
     """Print the time and peak memory of a training step with each objective, as ratios to a step with a zero loss."""
@@ -101,11 +98,7 @@ def bench(arguments: argparse.Namespace) -> int:
     from retort.bench.steps import Shape
 
     shape = Shape("", student, teacher, VOCABULARY, BATCH, arguments.length, config_of(arguments).resolved_precision())
-    names = arguments.names or list(known)
     for device in measured.DEVICES:
-        with tqdm(total=sum(map(len, map(measured.mappings_of, names))), leave=False, disable=None) as bar:
-            for line in measured.lines(shape, device, names, arguments.repeats):
-                bar.write(line)
-                bar.update(line.startswith("| "))
-        print(flush=True)
+        for line in measured.lines(shape, device, arguments.names or list(known)):
+            print(line, flush=True)
     return 0
