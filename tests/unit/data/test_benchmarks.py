@@ -83,7 +83,7 @@ def test_the_inventory_tells_rows_and_checksums() -> None:
     lines, _ = inventory(open_study(Config(data_dir=str(DATA), sample=True)), every=True)
     text = "\n".join(lines)
     assert f"cola (cola: folder {DATA / 'CoLA'}), which no table reads" in lines
-    assert "CoLA/train.tsv  8,551 rows  sha256 cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624" in text
-    assert "QNLI/train.tsv  8,000 rows of 104,743 (a sample)  sha256 a47ab67f" in text
-    assert "test-ar.tsv.gz  5,010 rows, no labels" in text
+    assert "  train: 8,551 rows  sha256 cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624" in text
+    assert "  train: 8,000 rows of 104,743 (a sample)  sha256 a47ab67f" in text
+    assert "test-ar: 5,010 rows, no labels" in text
     assert "QQP holds dev.tsv, train.tsv (only a submission needs it)" in text

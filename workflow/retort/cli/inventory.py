@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from retort.checksums import sha256
 from retort.data.encoding import check_labels
-from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
+from retort.data.splits import SplitRows, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
 from retort.errors import RetortError
 from retort.plan import resolve_data
@@ -24,9 +23,6 @@ from retort.study.study import Study
 from retort.tasks import task_type_of
 
 Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
-Check = tuple[str, Callable[[], Iterator[Found]]]  # a source, and what checks files of it
-HEADINGS = {"tasks": "tasks", "models": "models", "corpora": "corpora"}
-TEXT_FILES = (".tsv", ".txt", ".csv", ".jsonl")  # a line of them ends with a line break
 
 
 def folder_of(study: Study, source: str) -> Path:
@@ -94,61 +90,20 @@ class Rows:
         yield from (f"{count:,} rows of {split} stand in {other}, too" for other, count in shared.items())
 
 
-def _odd_file(path: Path) -> Iterator[str]:
-    """Yield what is odd about a file of text: NUL bytes, or an end within a line."""
-    if path.suffix in TEXT_FILES:
-        content = path.read_bytes()
-        if b"\0" in content:
-            yield f"{path.name} holds NUL bytes, the first in line {content[: content.index(0)].count(10) + 1}"
-        if not content.endswith(b"\n"):
-            yield f"{path.name} ends within a line; is it whole?"
-
-
-def _check_split(study: Study, name: str, split: str, every: Rows) -> Iterator[Found]:
-    """Yield a line for each file of a split."""
-    spec = study.tasks[name]
-    needed = split in spec.used
-    try:
-        task = resolve_data.task(study, name, [split])
-    except RetortError as error:
-        yield f"  {split}: {error}", not needed
-        return
-    settings = (task.splits or {})[split]
-    for encoded_split, file in settings.files.items():
-        try:
-            paths = paths_of(folder_of(study, settings.source), file)
-            rows = SplitReader(task, task_type_of(task), settings, paths).read(file.rows)
-            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            yield f"  {encoded_split}: {paths[0]}{more}  {_count_rows(rows)}  sha256 {rows.sha256}", True
-            odd = (line for path in paths for line in _odd_file(path))
-            told = [*rows.notes, *odd, *every.check(task, encoded_split, rows)]
-            yield from ((f"    {note}", True) for note in told)
-        except RetortError as error:
-            yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
-
-
-def _check_drawn_splits(study: Study, name: str, every: Rows) -> Iterator[Found]:
-    """Yield a line for a task whose splits are drawn from one file."""
-    spec = study.tasks[name]
-    assert spec.reader is not None
-    folder, task = folder_of(study, spec.source), resolve_data.task(study, name)
-    try:
-        splits = list(read_task(task, task_type_of(task), {spec.source: folder}))
-        path = folder / str(spec.reader.options["file"])
-        counts = ", ".join(f"{_count_rows(rows)} {split}" for split, rows in splits)
-        yield f"  {path}  drawn: {counts}  sha256 {sha256(path)}", True
-        told = [*_odd_file(path), *(line for split, rows in splits for line in every.check(task, split, rows))]
-        yield from ((f"    {note}", True) for note in told)
-    except RetortError as error:
-        yield f"  {error}", False
-
-
-def _of_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> list[Check]:
+def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> Iterator[Found]:
+    """Yield a line for each split of a task, and for each subset of it, and what is odd about its rows."""
     spec, every = study.tasks[name], Rows(tokenizers.get(name, ()))
-    if not spec.splits:
-        return [(spec.source, partial(_check_drawn_splits, study, name, every))]
-    splits = spec.splits.items()
-    return [(files.source or spec.source, partial(_check_split, study, name, split, every)) for split, files in splits]
+    for splits in [[split] for split in spec.splits] or [None]:  # None: those that are drawn from one file
+        used = splits is None or splits[0] in spec.used
+        try:
+            task = resolve_data.task(study, name, splits)
+            folders = {source: folder_of(study, source) for source in (spec.source, *task.further_sources)}
+            for split, rows in read_task(task, task_type_of(task), folders):
+                yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", True
+                yield from ((f"    {note}", True) for note in [*rows.notes, *every.check(task, split, rows)])
+        except RetortError as error:
+            named = f"{splits[0]}: " if splits else ""
+            yield f"  {named}{error}{'' if used else ' (only a submission needs it)'}", not used
 
 
 def _check_model(study: Study, name: str) -> Iterator[Found]:
@@ -173,12 +128,6 @@ def _check_model(study: Study, name: str) -> Iterator[Found]:
     yield f"  {folder}: {spec.vocabulary:,} tokens, texts of up to {spec.positions}; its weights can be read", True
 
 
-def _of_model(study: Study, name: str) -> list[Check]:
-    sources = [study.models[each].source for each in (study.tokenizer_of(name), name)]
-    *others, last = dict.fromkeys(sources)
-    return [*((source, lambda: iter(())) for source in others), (last, partial(_check_model, study, name))]
-
-
 def _unfetched(study: Study, source: str) -> str | None:
     """Return a line if a run will fetch a source; None for a folder of the user, or if it is fetched already."""
     spec, folder = study.sources[source].in_use(study.config), folder_of(study, source)
@@ -190,43 +139,39 @@ def _unfetched(study: Study, source: str) -> str | None:
     return f"  {folder}: not fetched yet: {what}"
 
 
-def _check(study: Study, checks: list[Check]) -> Iterator[Found]:
-    """Yield a line for each source that is not fetched yet, and the lines of the checks of the others."""
-    unfetched = {source: _unfetched(study, source) for source, _ in checks}
-    yield from ((line, True) for line in unfetched.values() if line)
-    for source, check in checks:
-        if not unfetched[source]:
-            yield from check()
-
-
 def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False) -> tuple[list[str], int]:
     """Return the lines of the inventory, and the number of problems with what this configuration reads.
 
-    There is a line for each task, model and corpus, and one for each file of rows. A source that is not fetched yet
-    counts as present.
+    There is a line for each task, model and corpus, and one for each split. A source that is not fetched yet counts as
+    present.
 
     Args:
         study: the study, at its scale.
         absent: what is known to be missing.
         every: whether what no table reads is listed too.
     """
-    checks: dict[str, Callable[[Study, str], list[Check]]] = {
-        "tasks": partial(_of_task, _tokenizers(study)),
-        "models": _of_model,
+    checks: dict[str, Callable[[Study, str], Iterable[Found]]] = {
+        "tasks": partial(_check_task, _tokenizers(study)),
+        "models": _check_model,
+        "corpora": lambda *_: (),
     }
     read, missing = required(study), {absence.key: absence.line(study) for absence in absent}
     lines, told = [*(["missing:"] if missing else []), *(f"  {line}" for line in missing.values())], set[str]()
-    for folder, heading in HEADINGS.items():
+    for folder, check in checks.items():
         entries: Mapping[str, Any] = getattr(study, folder)
         names = [name for name in entries if every or f"{folder}/{name}" in read]
-        lines += [f"{heading}:"] if names else []
+        lines += [f"{folder}:"] if names else []
         for name in names:
             sources = [entries[name].source] if folder == "models" else sorted(entries[name].sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
             lines.append(f"{name} ({places}){'' if needed else ', which no table reads'}")
-            known = {f"{folder}/{name}", *(f"sources/{source}" for source in sources)} & missing.keys()
-            for line, fine in _check(study, checks[folder](study, name)) if folder in checks and not known else ():
+            if {f"{folder}/{name}", *(f"sources/{source}" for source in sources)} & missing.keys():
+                continue
+            also = [study.models[study.tokenizer_of(name)].source] if folder == "models" else []
+            unfetched = [line for source in dict.fromkeys([*also, *sources]) if (line := _unfetched(study, source))]
+            lines += unfetched
+            for line, fine in () if unfetched else check(study, name):
                 if fine or line not in told:  # several tasks read one tokenizer
                     lines.append(line)
                 if needed and not fine:
