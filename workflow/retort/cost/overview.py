@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guess, speed_of_device
+from retort.cost.speed import BY_KERNELS, Speed, Work, speed_of_device
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
@@ -21,7 +21,6 @@ COUNTED = (
 )
 LARGEST = 5  # jobs that are named
 PAGES = "pages and audit"
-PRECISIONS = ("bfloat16", "float32")  # of a CPU
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
-    yield from _on_gpus(models, speed) if gpu else _on_cpu(models, speed)
+    yield from _on_gpus(models, speed) if gpu else [_between(models, speed, speed)]
     yield COUNTED.format(start=speed.start, within=speed.within)
     if assumed := jobs.estimates.volume.assumed:
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
@@ -138,24 +137,12 @@ def _between(jobs: list[Job], fast: Speed, slow: Speed) -> str:
     return f"All: between {rounded(least)} and {rounded(most)} hours."
 
 
-def _on_cpu(jobs: list[Job], speed: Speed) -> Iterator[str]:
-    """Yield the hours; those of a guess in both precisions, as not every CPU has instructions for bfloat16."""
-    yield _between(jobs, speed, speed)
-    if speed.within == GUESS_WITHIN:
-        both = (rounded(hours_of(jobs, replace(guess(False, each), start=speed.start))) for each in PRECISIONS)
-        yield "In bfloat16 about {} hours, in float32 about {}.".format(*both)
-
-
 def _on_gpus(jobs: list[Job], speed: Speed) -> Iterator[str]:
-    """Yield the hours with and without kernels for relations, here and on an H100, and the share of relations."""
+    """Yield the hours with and without kernels for relations, and the share of relations."""
     plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
     yield _between(jobs, fused, plain)
-    on = [(speed, "here"), *([(H100, "on an H100")] if speed.within == GUESS_WITHIN else [])]
-    hours = [
-        f"{rounded(hours_of(jobs, each.at(fused.relations)))} and {rounded(hours_of(jobs, each.at(1.0)))} {where}"
-        for each, where in on
-    ]
-    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {', '.join(hours)} (GPU hours)."
+    both = f"{rounded(hours_of(jobs, fused))} and {rounded(hours_of(jobs, plain))}"
+    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {both} GPU hours."
     share = 1 - hours_of(jobs, speed.at(0.0)) / hours_of(jobs, plain)
     yield f"In the plain form, {share:.0%} of the hours go to writing and reading relations."
 
