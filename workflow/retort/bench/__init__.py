@@ -1,1 +1,1 @@
-"""Measure this machine: the cost of objectives, the speed of training, the time of a forward pass."""
+"""Measure this machine: kernels, steps and their memory, the speed of training, the time of a forward pass."""

@@ -25,8 +25,7 @@ from retort.specs.protocol import Schedule
 from retort.training import optim
 
 REPEATS = 3  # of what is timed, at least
-NUM_LABELS, MASKED = 3, 0.15
-LANGUAGE = "masked-lm"  # the head whose labels are tokens
+NUM_LABELS = 3
 SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
 # the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
@@ -46,35 +45,25 @@ class Shape(NamedTuple):
 
 
 class Models:
-    """A teacher, its students and a batch, in every second row of which the last tenth is padding.
+    """A teacher, its students and a batch of random tokens, in every second row of which the last tenth is padding.
 
     Args:
         shape: the step.
         device: 'cpu' or 'cuda'.
-        head: 'classification', or `LANGUAGE` for a head that sees the masked positions.
     """
 
-    def __init__(self, shape: Shape, device: str, head: str = "classification") -> None:
+    def __init__(self, shape: Shape, device: str) -> None:
         torch.manual_seed(1)
         self.shape, self.device = shape, device
-        self.num_labels = shape.vocabulary if head == LANGUAGE else NUM_LABELS
         sizes = (shape.teacher or shape.student, *[shape.student] * shape.companions)
-        teacher, *students = (build.bert(each, shape.vocabulary, head, NUM_LABELS) for each in sizes)
+        teacher, *students = (build.bert(each, shape.vocabulary, "classification", NUM_LABELS) for each in sizes)
         self.teacher, self.students = teacher.eval().to(device), [each.train().to(device) for each in students]
-        self.batch = _batch(shape, head).to(device)
-
-
-def _batch(shape: Shape, head: str) -> Batch:
-    """Draw random tokens with labels: one for each masked position, or one for each row."""
-    draw = torch.Generator().manual_seed(1)
-    input_ids = torch.randint(shape.vocabulary // 30, shape.vocabulary, (shape.rows, shape.length), generator=draw)
-    attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
-    attention_mask[::2, shape.length - shape.length // 10 :] = False
-    labels, positions = torch.randint(NUM_LABELS, (shape.rows,), generator=draw), None
-    if head == LANGUAGE:
-        positions = torch.arange(0, input_ids.numel(), round(1 / MASKED))
-        labels = input_ids.flatten()[positions]
-    return Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, torch.arange(shape.rows), positions)
+        input_ids = torch.randint(shape.vocabulary // 30, shape.vocabulary, (shape.rows, shape.length))
+        attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
+        attention_mask[::2, shape.length - shape.length // 10 :] = False
+        labels = torch.randint(NUM_LABELS, (shape.rows,))
+        rows = torch.arange(shape.rows)
+        self.batch = Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, rows).to(device)
 
 
 class Training:
@@ -82,27 +71,20 @@ class Training:
 
     Args:
         models: the models and the batch.
-        terms: the terms of the loss; none for a zero loss of the logits, so that both models run up to their heads.
-
-    Raises:
-        RetortError: the loss does not fit the models.
+        terms: the terms of the loss.
     """
 
     def __init__(self, models: Models, terms: list[TermSettings]) -> None:
-        self.models, self.loss = models, None
-        if terms:
-            student, teacher = (
-                build.shape_of(each, models.num_labels) for each in (models.students[0], models.teacher)
-            )
-            self.loss = loss_of(terms, student, teacher, ROWS).to(models.device)
-        further = [self.loss] if self.loss else []
-        self.parameters = [optim.parameters(student, *further) for student in models.students]
+        self.models = models
+        student, teacher = (build.shape_of(each, NUM_LABELS) for each in (models.students[0], models.teacher))
+        self.loss = loss_of(terms, student, teacher, ROWS).to(models.device)
+        self.parameters = [optim.parameters(student, self.loss) for student in models.students]
         self.optimisers = [optim.adamw(list(each.values()), SCHEDULE) for each in self.parameters]
 
     def backward(self) -> Iterator[int]:
         """Yield the number of each student as soon as it has its gradients, after one pass of the teacher."""
         models, precision = self.models, self.models.shape.precision
-        keys = [self.loss.reads(side) if self.loss else {("logits", None)} for side in ("student", "teacher")]
+        keys = [self.loss.reads(side) for side in ("student", "teacher")]
         autocast = torch.autocast(models.device, torch.bfloat16, enabled=precision == "bfloat16")
         with machine.float32_products(precision), ExitStack() as stack:
             theirs: Any = {}
@@ -114,7 +96,7 @@ class Training:
                 with closing(Recorder(student, keys[0])) as own:
                     with autocast:
                         ours = own(models.batch)
-                        loss = self.loss(ours, theirs, models.batch)[0] if self.loss else 0 * ours["logits", None].sum()
+                        loss = self.loss(ours, theirs, models.batch)[0]
                     loss.backward()
                 yield number
 
