@@ -15,7 +15,7 @@ from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
-from retort.specs.printed import METRIC_NAMES, NOTHING, Heading, TextRow, header, read_number, row_names
+from retort.specs.printed import METRIC_NAMES, Heading, TextRow, header, read_number, row_names
 from retort.specs.schemas import schema_line
 from retort.specs.task import Task
 from retort.study.load import read
@@ -26,7 +26,6 @@ OF_MODELS = {r"#?params?.*|parameters.*|size.*": "parameters", r"speed-?up.*": "
              r"#?layers": "layers", r"hidden( size)?": "hidden"}  # fmt: skip
 AVERAGE = {"avg", "average", "mean"}
 SUBSETS = {"m": "matched", "mm": "mismatched"}  # as papers write them -> subsets of tasks
-SPLITS = {"test": "test", "development": "dev", "dev": "dev", "validation": "dev"}
 
 
 @verb(
@@ -68,49 +67,41 @@ def _table(table: PrintedTable, tasks: Mapping[str, Task]) -> str:
     """Return the file of a table, without its first line; a comment marks what could not be guessed."""
     columns = list(_columns(table, tasks))
     numbers = sum(read_number(cell) is not None for _, _, cells in table.rows for cell in cells)
-    odd = [cell for _, _, cells in table.rows for cell in cells if not read_number(cell) and cell not in NOTHING]
-    caption = table.caption.lower()
-    split = next((split for word, split in SPLITS.items() if word in caption), "")
-    scored = any("task" in column for column, _ in columns)
-    names, labels = _planned([label for _, label, _ in table.rows]), []
-    for (group, label, _), name in zip(table.rows, names, strict=True):
-        labels.append({"label": label, "planned": name} | ({"group": group} if group else {}))
+    scored, labels = any("task" in column for column, _ in columns), dict[str, dict[str, str]]()
+    for number, (group, label, _) in enumerate(table.rows, start=1):
+        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or f"row-{number}"
+        name = f"{name}-{number}" if name in labels else name
+        labels[name] = {"label": label, "planned": name} | ({"group": group} if group else {})
     fields = [
         (f"kind: {'scores' if scored else 'profiles'}", ""),
         (f"title: {_flow(table.caption or 'Table 1')}", "" if table.caption else "what it shows, in one line"),
         ("question: What does it show?", "the question that it answers, in one sentence"),
-        *([(f"split: {split or 'dev'}", "" if split else "dev or test")] if scored else []),
+        *([("split: dev", "dev or test")] if scored else []),
         (f"numbers: {numbers}", "count the numbers of the printed table yourself, without deviations; these were read"),
         (f"stub: {_flow(table.stub)}", ""),
         ("columns:", ""),
         *((f"  - {_flow(column)}", choice) for column, choice in columns),
         ("rows:", "'student: NAME' in place of 'planned' once a student exists; 'quoted: WHOSE' for a quoted row"),
-        *((f"  - {_flow(row)}", "") for row in labels),
+        *((f"  - {_flow(row)}", "") for row in labels.values()),
         ("printed: |", ""),
     ]
-    if odd:
-        fields.insert(-1, ("", f"mend the cells that are no numbers: {', '.join(map(repr, odd))}"))
-    lines = [f"{text}{' ' * bool(text)}{CHOOSE}{choice}" if choice else text for text, choice in fields]
+    lines = [f"{text} {CHOOSE}{choice}" if choice else text for text, choice in fields]
     return "\n".join([*lines, *(f"  {line}" for line in _block(table)), ""])
 
 
 def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each column, and what the author has to choose about it; empty if all of it could be guessed."""
-    scores: dict[str, int] = {}  # name of a column of scores -> its number
-    for number, (heading, label) in enumerate(table.columns):
+    scores: list[str] = []  # the columns of scores so far
+    for heading, label in table.columns:
         column: dict[str, Any] = {"label": label} | ({"heading": heading} if heading else {})
         words = label.lower()
         of_model = [metric for pattern, metric in OF_MODELS.items() if re.fullmatch(pattern, words)]
         if of_model:
             yield {**column, "metric": of_model[0]}, ""
         elif words.rstrip(".") in AVERAGE and scores:
-            fits = all(_is_mean(cells, number, list(scores.values())) for _, _, cells in table.rows)
-            yield (
-                {**column, "mean_of": list(scores)},
-                "" if fits else "the columns whose mean it is; some rows have another",
-            )
+            yield {**column, "mean_of": [*scores]}, ""
         elif task := _task(label, tasks) or _task(f"{heading} {label}", tasks):
-            scores[Heading(label=label, heading=heading).name] = number
+            scores.append(Heading(label=label, heading=heading).name)
             measured, choice = _measured(f"{heading} {label}", label, tasks[task])
             yield {**column, "task": task, **measured}, choice
         else:
@@ -119,13 +110,9 @@ def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[d
 
 def _task(text: str, tasks: Mapping[str, Task]) -> str:
     """Return the task that a heading names ('SST-2', 'SQuAD v2.0', 'STS'); empty if there is none."""
-    name = _letters(re.sub(r"\(.*?\)|v(?=\d)", "", text.lower()))
-    begins = [task for task in sorted(tasks, key=len, reverse=True) if name.startswith(_letters(task))]
+    name = re.sub(r"\(.*?\)|v(?=\d)|[^a-z0-9]", "", text.lower())
+    begins = [task for task in sorted(tasks, key=len, reverse=True) if name.startswith(task.replace("-", ""))]
     return next(iter(begins or [task for task in tasks if len(name) > 2 and task.startswith(name)]), "")
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text)
 
 
 def _measured(text: str, label: str, task: Task) -> tuple[dict[str, str], str]:
@@ -141,24 +128,6 @@ def _measured(text: str, label: str, task: Task) -> tuple[dict[str, str], str]:
         found["subset"] = (subset or task.subsets)[0]
         choices += [] if subset else [f"the subset, one of {', '.join(task.subsets)}"]
     return found, "; ".join(choices)
-
-
-def _is_mean(cells: list[str], number: int, others: list[int]) -> bool:
-    """Return whether a printed number is the mean of others up to rounding, or one of them is not printed."""
-    mean, parts = read_number(cells[number]), [read_number(cells[other]) for other in others]
-    read = [part for part in parts if part]
-    if not mean or len(read) < len(parts):
-        return True
-    return abs(sum(part.value for part in read) / len(read) - mean.value) <= mean.half + max(part.half for part in read)
-
-
-def _planned(labels: list[str]) -> list[str]:
-    """Return a name for the student of each row, each another one."""
-    names: list[str] = []
-    for number, label in enumerate(labels, start=1):
-        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or f"row-{number}"
-        names.append(f"{name}-{number}" if name in names else name)
-    return names
 
 
 def _flow(value: Any) -> str:
