@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from retort.cost.volume import Rows, Volume, mean_padded, padded_length
+from retort.cost.volume import Rows, Volume
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
 from tests.job_settings import schedule
-
-LENGTHS = np.array([2, 10] * 8)
-
-
-def test_rows_are_as_long_as_the_longest_of_their_batch() -> None:
-    assert mean_padded(LENGTHS, schedule(batch_size=16)) == 10
-    assert mean_padded(LENGTHS, schedule(batch_size=16, max_length=5)) == 5
-    assert mean_padded(LENGTHS, schedule(batch_size=1)) == 6
-    # pools of one batch, because an epoch has four pools at least
-    assert 8 < mean_padded(LENGTHS, schedule(batch_size=4, group_by_length=False)) <= 10
-    many = np.tile(LENGTHS, 100)  # in pools of eight batches, sorted by length
-    assert mean_padded(many, schedule(batch_size=4)) < 7
-
-
-def test_a_split_that_cannot_be_read_has_no_length(tmp_path: Path) -> None:
-    assert padded_length(tmp_path, "train", schedule()) is None
 
 
 def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +32,9 @@ def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatc
     after = Volume(study)
     assert after.batches("mood", "encoder", schedule(pad_to_max_length=True)) == Rows(9, 16)
     assert after.batches("mood", "encoder", schedule(pad_to_max_length=True, max_length=8)) == Rows(9, 8)
+    assert after.batches("mood", "encoder", schedule()) == Rows(9, 50 / 9)
+    assert after.batches("mood", "encoder", schedule(max_length=5)) == Rows(9, 5)
+    assert after.batches("mood", "encoder", schedule(group_by_length=False, max_length=8)) == Rows(9, 8)
     assert after.split("mood", "test", "encoder") == Rows(3, 20 / 3)
     assert after.assumed == {}
     assert after.split("mood", "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded

@@ -6,10 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from retort.data.epochs import epoch_batches
-from retort.errors import RetortError
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
 from retort.specs.source import HubSource
@@ -34,13 +30,11 @@ class Volume:
 
     Attributes:
         assumed: task or corpus -> what is assumed of it until it is encoded or packed.
-        padded: (task, model, batch size, grouping, maximum length) -> mean tokens of a padded row, None if unknown.
     """
 
     def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
         self.study, self.results = study, results
         self.assumed: dict[str, str] = {}
-        self.padded: dict[tuple[str, str, int, bool, int | None], float | None] = {}
 
     def split(self, task: str, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
@@ -52,32 +46,26 @@ class Volume:
     def batches(self, task: str, model: str, schedule: Schedule) -> Rows:
         """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
 
+        Rows of similar length need next to none. A batch of any rows is about as long as the longest row may be.
+
         Args:
             task: the name of the task.
             model: the model whose tokenizer encodes it.
             schedule: the schedule, which says how rows are put into batches.
         """
         spec = self.study.tasks[task]
-        rows, file = self.split(task, spec.train_split, model), self._rows_file(task, model)
-        if full := schedule.padded_to(spec.max_length):
-            return Rows(rows.count, full)
-        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
-        if file and key not in self.padded:
-            self.padded[key] = padded_length(file.parent, spec.train_split, schedule)
-        length = min(rows.length, schedule.max_length or rows.length)
-        return Rows(rows.count, self.padded.get(key) or length)
+        rows, most = self.split(task, spec.train_split, model), schedule.max_length or spec.max_length
+        similar = schedule.group_by_length and not schedule.pad_to_max_length
+        return Rows(rows.count, min(rows.length, most) if similar else min(spec.max_length, most))
 
     def _file(self, address: str) -> Path | None:
         """Return the path of a file of results; None if it is not there, or if results are not read."""
         path = self.results / address if self.results else None
         return path if path and path.is_file() else None
 
-    def _rows_file(self, task: str, model: str) -> Path | None:
-        return self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
-
     def _count_encoded(self, task: str, split: str, model: str) -> Rows | None:
         """Return the rows that an encoded task counts for a split or its subsets; None if one is not encoded."""
-        file = self._rows_file(task, model)
+        file = self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
         if file is None:
             return None
         names = [name for name, (of, _) in self.study.tasks[task].encoded_splits.items() if of == split] or [split]
@@ -124,22 +112,3 @@ class Volume:
         source = self.study.sources[component.source]
         size = source.size if isinstance(source, HubSource) else None
         return component.sample * size.words if size else None
-
-
-def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:
-    """Return the mean tokens of a row of an encoded split in the batches of an epoch; None if it cannot be read."""
-    from retort.data.encoded import Encoded  # late: it imports pyarrow, and planning starts without
-
-    try:
-        lengths = Encoded.load(folder, split).lengths
-    except RetortError:  # the job that reads the split reports it
-        return None
-    return mean_padded(lengths, schedule) if len(lengths) else None
-
-
-def mean_padded(lengths: np.ndarray, schedule: Schedule) -> float:
-    """Return the mean tokens of rows of these lengths, (rows,), in the batches of an epoch."""
-    cut = np.minimum(lengths, schedule.max_length or lengths.max())
-    by_length = cut if schedule.group_by_length else None
-    batches = epoch_batches(len(cut), schedule.batch_size, seed=1, epoch=0, lengths=by_length)
-    return sum(len(batch) * int(cut[batch].max()) for batch in batches) / len(cut)
