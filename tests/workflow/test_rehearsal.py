@@ -1,4 +1,4 @@
-"""Test that every distinct training of the four papers runs, in miniature."""
+"""Test that trainings of every sort of the four papers run, in miniature."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 
-def test_one_training_of_each_distinct_combination_runs(tmp_path: Path) -> None:
+def test_trainings_of_every_sort_run(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "retort", "rehearse", "--distinct", "--folder", str(tmp_path)],
         cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert " 0 failed" in done.stdout
-    assert len(list(tmp_path.glob("results/scores/*/*/seed-*.json"))) > 100
+    assert len(list(tmp_path.glob("results/scores/*/*/seed-*.json"))) > 50

@@ -20,7 +20,7 @@ from retort.engine.workflow import mark_scale
 from retort.plan.plan import Plan
 from retort.plan.sharing import jobs_of
 from retort.registry import unknown
-from retort.rehearsal.rehearse import Ran, distinct_trainings, run, summary, with_progress
+from retort.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.specs.config import Config, read_config
 
 FOLDER = "results/rehearsal"
@@ -63,7 +63,11 @@ def _content(plan: Plan) -> dict[str, Any]:
 @verb(
     "rehearse",
     argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
-    argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
+    argument(
+        "--distinct",
+        action="store_true",
+        help="few trainings that meet each objective, mapping, start, family and task, and no table",
+    ),
     argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
 )
 def rehearse(arguments: argparse.Namespace) -> int:
@@ -86,18 +90,17 @@ def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.N
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"  # the attempts at jobs are counted by run
     jobs = Jobs(plan)
     ordered = list(jobs.behind(targets))
-    ran: list[Ran] = []
+    ran: list[bool] = []
     try:
-        for each in with_progress(run(ordered, content), len(ordered)):
-            ran.append(each)
+        for made in with_progress(run(ordered, content), len(ordered)):
+            ran.append(made)
     except KeyboardInterrupt:
         print(f"stopped after {len(ran)} jobs; run it again to go on", file=sys.stderr)
         return 1
-    print(*summary(ran), sep="\n")
     where = ""
     if not arguments.distinct:
         print_what_there_is(jobs, content, targets)
         where = f"; the pages are in {Path('reports').absolute()}"
-    failed = sum(each.failed for each in ran)
+    failed = ran.count(False)
     print(f"{len(ran)} jobs, {failed} failed{where}")
     return min(failed, 1)
