@@ -55,7 +55,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (pair.partition("=") for pair in text.split(", ") if pair)]
 
 
-@pytest.mark.parametrize("scale", ["paper", "pocket", "reduced", "rehearsal"])
+@pytest.mark.parametrize("scale", ["paper", "pocket", "rehearsal"])
 def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = planned(tmp_path, scale)
     monkeypatch.chdir(tmp_path)

@@ -38,16 +38,6 @@ axes:
 """
 
 
-LIKE = """
-like:
-  title: Of the sizes of a model
-  teacher: teacher
-  protocol: short
-  architecture: {}
-  initialisation: {{random: true}}
-"""
-
-
 def rows(config: Config, name: str, task: str = "") -> dict[str, tuple[str, str]]:
     """Return key -> (value, origin) of a student's settings."""
     shown = [line.split("  ") for line in itertools.dropwhile(lambda line: line, lines(config, name, task)) if line]
@@ -60,32 +50,6 @@ def tiny(study_folder: Path) -> Config:
     """Return the configuration of the tiny study, with a family of one student."""
     add(study_folder, "papers/tiny/students.yaml", FAMILY)
     return read_config({"papers": ["tiny"], "study": str(study_folder)})
-
-
-@pytest.mark.parametrize("given", ["encoder", "{like: encoder, layers: 2}"])
-def test_sizes_of_a_model_stand_where_it_is_named(study_folder: Path, given: str) -> None:
-    add(study_folder, "papers/tiny/students.yaml", LIKE.format(given))
-    file = study_folder / "papers/tiny/students.yaml"
-    found = rows(read_config({"papers": ["tiny"], "study": str(study_folder)}), "like")
-    line = file.read_text().splitlines().index(f"  architecture: {given}") + 1
-    shown = {key: value for key, value in found.items() if key.startswith("architecture.")}
-    assert {origin.rpartition("/")[2] for _, origin in shown.values()} == {f"students.yaml:{line}"}
-    layers = "4" if given == "encoder" else "2"
-    assert [value for value, _ in shown.values()] == [layers, "3", "24", "48"]
-
-
-def test_a_protocol_may_stand_in_the_file_of_its_paper(study_folder: Path) -> None:
-    schedule = "{steps: 6, batch_size: 8, learning_rate: 0.003}"
-    add(
-        study_folder,
-        "papers/tiny/paper.yaml",
-        f"protocols:\n  long:\n    title: L\n    seeds: [1]\n    schedule: {schedule}\n",
-    )
-    add(study_folder, "papers/tiny/students.yaml", LIKE.format("encoder").replace("short", "long"))
-    found = rows(read_config({"papers": ["tiny"], "study": str(study_folder)}), "like", "mood")
-    line = (study_folder / "papers/tiny/paper.yaml").read_text().splitlines().index(f"    schedule: {schedule}") + 1
-    value, origin = found["finetuning.learning_rate"]
-    assert (value, origin.rpartition("/")[2]) == ("0.003", f"paper.yaml:{line}")
 
 
 def test_each_value_has_its_line(tiny: Config) -> None:

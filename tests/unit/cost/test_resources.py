@@ -179,10 +179,6 @@ def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(here: Pa
         rows = memory.micro_batch(shared, gigabytes) or shared.rows
         assert rows >= max(alone)
         assert memory.fits(shared, rows, gigabytes)
-    held = [max(map(len, companions(plan_for(cluster=cluster(here, {"gpu_memory_gb": gb}))))) for gb in (80, 24, 16)]
-    assert held[0] == 8
-    assert held == sorted(held, reverse=True)
-    assert held[0] > held[-1]
     everywhere = plan_for()  # without a cluster, nothing sets a limit
     assert companions(everywhere) == jobs_of(everywhere, everywhere.task_agnostic)
 

@@ -87,10 +87,6 @@ def test_snakemake_reads_each_command_of_a_document_as_it_is_meant(name: str) ->
         ), command
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 120
-
-
 def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"\bmake (\w+)`", README)) | set(re.findall(r"^make (\w+)", README, re.MULTILINE))
     assert {"run", "test"} <= targets
@@ -130,19 +126,6 @@ def test_what_jobs_ask_for_is_told_as_it_is(name: str) -> None:
     text = " ".join((ROOT / name).read_text().replace("\n#", "\n").split())
     time = f"{resources.MARGIN} times the time that `retort cost` predicts and {resources.SPARE_MINUTES} minutes more"
     assert f"Jobs ask for {time}, and for {memory.RAM_MARGIN} times the memory" in text
-
-
-def test_the_guide_to_reports_lists_every_file_at_their_top() -> None:
-    makers = [ROOT / "Makefile", ROOT / "workflow/retort/plan/exhibits.py"]
-    made = {name for path in makers for name in re.findall(r"reports/([\w-]+\.\w+)", path.read_text())}
-    assert {"index.html", "snakemake.zip"} <= made
-    listed = re.findall(r"^\| `([\w.-]+)` \|", (ROOT / "reports/README.md").read_text(), re.MULTILINE)
-    assert set(listed) == made
-
-
-def test_the_guide_to_results_names_every_key_that_keeps_files() -> None:
-    keys = {key for key in Config.model_fields if key.startswith("keep_")}
-    assert keys == set(re.findall(r"`(keep_\w+)`", (ROOT / "results/README.md").read_text()))
 
 
 def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:

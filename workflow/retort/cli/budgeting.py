@@ -15,13 +15,11 @@ from retort.cli.base import argument, verb, wrapped
 from retort.cli.measuring import config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
 from retort.cost.budget import Prices, Runs, choose, decided_by, includes, steps_of, together
-from retort.cost.jobs import Jobs
-from retort.cost.overview import align, bills_of, hours_of, rounded, selected_exhibits, targets_of, with_models
+from retort.cost.overview import align, rounded
 from retort.errors import RetortError
 from retort.figures.budget import draw_curves
 from retort.judgement.certainty import FIRST_RUNS
-from retort.plan.plan import Plan
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 
 FILE = "budget.yaml"
 CURVES = "budget.svg"
@@ -53,16 +51,20 @@ def budget(arguments: argparse.Namespace) -> int:
     demands = [claim.runs for claim in claims if claim.runs]
     runs = choose(demands, lambda more: prices.hours(together(more, begun)), arguments.hours - spent)
     runs = prices.with_what_is_free(together(runs, begun))
-    now = {name: (tasks, _first(seeds, begun.get(name))) for name, (tasks, seeds) in runs.items()}
-    content = _content(config, prices, arguments.hours, now)
-    write_text(arguments.output, HEADING.format(hours=arguments.hours, file=arguments.output) + _yaml(content))
+    # the first two seeds of a student without scores
+    now = {name: (tasks, seeds if name in begun else min(seeds, FIRST_RUNS)) for name, (tasks, seeds) in runs.items()}
+    heading = HEADING.format(hours=arguments.hours, file=arguments.output)
+    content = yaml.safe_dump(
+        _content(config, prices, arguments.hours, now),
+        sort_keys=False, allow_unicode=True, width=118, default_flow_style=None,
+    )  # fmt: skip
+    write_text(arguments.output, heading + content)
     print(*align(_rows(claims, runs)), "", sep="\n")
-    planned, asked = prices.hours(runs), _hours(content, prices)
     trainings = sum(len(tasks) for tasks, _ in now.values())
     summary = (
-        f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; {rounded(asked)} "
-        f"hours as their jobs are cut now. All seeds of the choice take {rounded(planned)} of {arguments.hours:g} "
-        f"hours, and finished runs took {rounded(spent)}."
+        f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; "
+        f"{rounded(prices.hours(now))} hours. All seeds of the choice take {rounded(prices.hours(runs))} of "
+        f"{arguments.hours:g} hours, and finished runs took {rounded(spent)}."
     )
     first = f"It holds the first {FIRST_RUNS} seeds of what is new; {AGAIN}." if now != runs else ""
     print(*map(wrapped, filter(None, [summary, first, EXPECTED])), sep="\n")
@@ -88,11 +90,6 @@ def _draw(folder: Path, curves: Mapping[str, Sequence[Sequence[float]]]) -> None
         draw_curves({paper: curve}, {"svg": str(folder / paper / CURVES)})
 
 
-def _first(seeds: int, known: tuple[frozenset[str], int] | None) -> int:
-    """Return the seeds that are run next: the first two of a student without scores."""
-    return seeds if known else min(seeds, FIRST_RUNS)
-
-
 def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, Any]:
     """Return the content of a configuration that makes some runs and no others."""
     handed = {"run_sources", "companions", "seeds_divided", "budget"}
@@ -106,17 +103,6 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
     kept = config.model_dump(mode="json", exclude_defaults=True, exclude=handed)
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
-
-
-def _yaml(content: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=118, default_flow_style=None)
-
-
-def _hours(content: Mapping[str, Any], prices: Prices) -> float:
-    """Return the hours of the jobs that a configuration asks for, with companions."""
-    plan = Plan(read_config(dict(content)))
-    targets = targets_of(plan, selected_exhibits(plan.study, []), whole=True)
-    return hours_of(with_models(bills_of(Jobs(plan), targets)[-1].left), prices.speed)
 
 
 def _rows(claims: Iterable[Claim], runs: Runs) -> list[list[str]]:

@@ -19,7 +19,7 @@ from retort.results import tidy
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
-from retort.study.cells import sent_tasks, served
+from retort.study.cells import sent_tasks
 from retort.study.questions import missing_for, runs_at_scale
 from retort.study.study import Study
 
@@ -54,11 +54,6 @@ class Claim:
     state: str
     runs: Runs
     tables: tuple[str, ...] = ()
-
-
-def most_seeds(runs: Runs) -> int:
-    """Return the seeds of the student that has most; 0 if nothing is trained."""
-    return max((seeds for _, seeds in runs.values()), default=0)
 
 
 def claims_of(study: Study) -> Iterator[Claim]:
@@ -155,7 +150,7 @@ def prices_of(config: Config, flops: float | None) -> Prices:
 
 
 def lines_of_claims(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """Yield the lines of `cost --claims`: seeds and hours of each claim, and hours of each table.
+    """Yield the lines of `cost --claims`: the seeds and hours of each claim, alone and beside the others.
 
     Args:
         config: the checked configuration.
@@ -163,27 +158,15 @@ def lines_of_claims(config: Config, names: list[str], flops: float | None) -> It
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
     """
     prices = prices_of(config, flops)
-    plan, device = prices.plan, "GPU" if config.gpus else "CPU"
-    shown, study = selected_exhibits(plan.study, names), plan.study
-    tables = {f"{paper}/{name}": NONE for paper, name in sorted(shown)}
-    for cell in plan.cells:
-        if (name := f"{cell.paper}/{cell.table}") in tables:
-            tables[name] = together(tables[name], prices.whole(cell.student, [cell.task]))
-    for key in shown:  # a server scores one run of each of these
-        for student, task in served(study, study.exhibits[key]):
-            tables["/".join(key)] = together(tables["/".join(key)], {student: (frozenset([task]), 1)})
-    claims = [
-        claim for claim in claims_of(study) if tables.keys() & {f"{claim.paper}/{table}" for table in claim.tables}
-    ]
-    for heading, runs_of, state_of in (
-        ("claim", {f"{claim.paper}/{claim.name}": claim.runs for claim in claims}, [claim.state for claim in claims]),
-        ("table", tables, ["" if runs else WITHOUT for runs in tables.values()]),
-    ):
-        rows = [[heading, "seeds", f"{device} hours", "beside the others", ""]]
-        every = prices.hours(reduce(together, runs_of.values(), NONE))
-        for (name, runs), state in zip(runs_of.items(), state_of, strict=True):
-            others = reduce(together, (other for key, other in runs_of.items() if key != name), NONE)
-            hours = [rounded(prices.hours(runs)), rounded(every - prices.hours(others))] if runs else ["-", "-"]
-            rows.append([name, str(most_seeds(runs) or "-"), *hours, state])
-        yield from (*align(rows), "")
+    study = prices.plan.study
+    shown = set(selected_exhibits(study, names))
+    claims = [claim for claim in claims_of(study) if shown & {(claim.paper, table) for table in claim.tables}]
+    rows = [["claim", "seeds", f"{'GPU' if config.gpus else 'CPU'} hours", "beside the others", ""]]
+    every = prices.hours(reduce(together, (claim.runs for claim in claims), NONE))
+    for claim in claims:
+        others = reduce(together, (other.runs for other in claims if other is not claim), NONE)
+        hours = prices.hours(claim.runs), every - prices.hours(others)
+        cells = [str(max(seeds for _, seeds in claim.runs.values())), *map(rounded, hours)] if claim.runs else ["-"] * 3
+        rows.append([f"{claim.paper}/{claim.name}", *cells, claim.state])
+    yield from (*align(rows), "")
     yield f"Hours of what is still to run, each student trained alone. {EXPECTED}"

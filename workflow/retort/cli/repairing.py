@@ -91,18 +91,12 @@ def delete(path: Path) -> bool:
 
     Nothing outside of results/ and reports/ is deleted.
     """
-    folder = path.parent.resolve()
-    if not any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
-        return False
-    was_there = _delete(path)  # with the checksums of a folder, which lie in it
-    return _delete(place_of(path)) or was_there
-
-
-def _delete(path: Path) -> bool:
-    is_link = path.is_symlink()
-    if is_there := is_link or path.exists():
-        if path.is_dir() and not is_link:
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    return is_there
+    folder, was_there = path.parent.resolve(), False
+    if any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
+        for each in (path, place_of(path)):  # the checksums of a folder lie in it
+            was_there |= each.is_symlink() or each.exists()
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            else:
+                each.unlink(missing_ok=True)
+    return was_there

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from retort.cost.jobs import Job, Jobs
+from retort.cost.jobs import Jobs
 from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
@@ -166,14 +166,10 @@ class Prices:
         job = self.jobs.at(score)
         assert job is not None  # a rule makes each score
         sent = plan.sends and task in plan.settings.predictions and (student, seed) in plan.sent
-        paths = [*job.inputs, *([f"results/answers/{student}/seed-{seed}/{task}.json"] if sent else [])]
         of_seeds = student not in plan.study.teachers
-        before = self._hours([] if of_seeds else [score], left) | self._hours(paths, left)
-        before.pop(job.key if of_seeds else "", None)
+        paths = [*(job.inputs if of_seeds else [score])]
+        paths += [f"results/answers/{student}/seed-{seed}/{task}.json"] if sent else []
+        behind = with_models(self.jobs.behind(paths, stop_at_done=left))
+        before = {one.key: hours_of([one], self.speed) for one in behind if one is not job or not of_seeds}
         each = self.speed.hours(self.jobs.estimates.of_seed(student, task).work) if of_seeds else 0.0
         return before, each, self._made(student, task) if left else 0
-
-    def _hours(self, paths: Sequence[str], left: bool) -> dict[str, float]:
-        """Return key -> hours of each job with a model behind some files."""
-        jobs: list[Job] = with_models(self.jobs.behind(paths, stop_at_done=left))
-        return {job.key: hours_of([job], self.speed) for job in jobs}

@@ -97,7 +97,8 @@ class Jobs:
     """
 
     def __init__(self, plan: Plan, rules: Rules | None = None) -> None:
-        self.rules, self.estimates = rules or rules_of(plan), Estimates(plan)
+        self.estimates = Estimates(plan)
+        self.rules = rules or rules_of(plan, self.estimates)
         self.known: dict[str, Job | None] = {}
         self.by_key: dict[str, Job] = {}
         self._done: dict[str, bool] = {}

@@ -120,7 +120,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
-    yield from _on_gpus(models, speed) if gpu else [_between(models, speed, speed)]
+    yield from _in_all(models, speed, gpu)
     yield COUNTED.format(start=speed.start, within=speed.within)
     if assumed := jobs.estimates.volume.assumed:
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
@@ -131,20 +131,14 @@ def rounded(hours: float) -> str:
     return f"{float(f'{hours:.2g}'):,.10g}"
 
 
-def _between(jobs: list[Job], fast: Speed, slow: Speed) -> str:
-    """Return a sentence: between which hours the jobs take."""
-    least, most = hours_of(jobs, fast) / fast.within, hours_of(jobs, slow) * slow.within
-    return f"All: between {rounded(least)} and {rounded(most)} hours."
-
-
-def _on_gpus(jobs: list[Job], speed: Speed) -> Iterator[str]:
-    """Yield the hours with and without kernels for relations, and the share of relations."""
-    plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
-    yield _between(jobs, fused, plain)
-    both = f"{rounded(hours_of(jobs, fused))} and {rounded(hours_of(jobs, plain))}"
-    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {both} GPU hours."
-    share = 1 - hours_of(jobs, speed.at(0.0)) / hours_of(jobs, plain)
-    yield f"In the plain form, {share:.0%} of the hours go to writing and reading relations."
+def _in_all(jobs: list[Job], speed: Speed, gpu: bool) -> Iterator[str]:
+    """Yield between which hours the jobs take; on a GPU, also those with and without kernels for relations."""
+    by_kernels = BY_KERNELS if gpu and speed.relations == 1 else speed.relations
+    fused, plain = (hours_of(jobs, speed.at(relations)) for relations in (by_kernels, 1.0 if gpu else by_kernels))
+    yield f"All: between {rounded(fused / speed.within)} and {rounded(plain * speed.within)} hours."
+    if gpu:
+        both = f"{rounded(fused)} and {rounded(plain)}"
+        yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {both} GPU hours."
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
