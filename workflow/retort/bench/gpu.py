@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -110,17 +110,17 @@ def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
     return 3600 * speed.hours(total), step.step.bytes(shape.rows), total.flops
 
 
-def measure(shape: Shape, device: str, flops: float) -> dict[str, Any]:
+def measure(shape: Shape, device: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a step takes beside its predictions, which leave out companions' memory.
 
     Args:
         shape: the step.
         device: 'cpu' or 'cuda'.
-        flops: FLOPs a second of the device; 0 for the guess.
+        found: what is measured already; `flops` of it, FLOPs a second, stand in for the guess.
     """
     training = Training(Models(shape, device), terms_of(shape))
     taken, held, guess = seconds(training.step, device), peak(training.step, device), GUESSED[device == "cuda"]
-    expected, size, done = predicted(shape, replace(guess, start=0.0, flops=flops or guess.flops))
+    expected, size, done = predicted(shape, replace(guess, start=0.0, flops=found.get("flops", guess.flops)))
     return {
         "shape": shape.name,
         "precision": shape.precision,
@@ -273,7 +273,7 @@ def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[Part]:
     yield Part("loading", "loaded", partial(loaded, device), "{:.2g} tokens a second from one process")
     for shape in shapes_on(device):
         name = f"{shape.name} ({shape.precision}, {shape.companions})"
-        yield Part(name, "steps", lambda shape=shape: measure(shape, device, found.get("flops", 0.0)), STEP)
+        yield Part(name, "steps", partial(measure, shape, device, found), STEP)
 
 
 def verdict(found: dict[str, Any]) -> str:

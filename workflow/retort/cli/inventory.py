@@ -93,7 +93,8 @@ class Rows:
 def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> Iterator[Found]:
     """Yield a line for each split of a task, and for each subset of it, and what is odd about its rows."""
     spec, every = study.tasks[name], Rows(tokenizers.get(name, ()))
-    for splits in [[split] for split in spec.splits] or [None]:  # None: those that are drawn from one file
+    every_split: list[list[str] | None] = [[split] for split in spec.splits]
+    for splits in every_split or [None]:  # None: those that are drawn from one file
         used = splits is None or splits[0] in spec.used
         try:
             task = resolve_data.task(study, name, splits)

@@ -25,8 +25,8 @@ from retort.specs.model import Architecture
 Wildcards = Any
 Given = TypeVar("Given")
 # the rules that train a student or teacher on a task: the parts of a grid, and the seeds
-ON_TASK = ("run_grid_of_teacher", "run_grid", "run_grid_on_task")
-ON_TASK += ("finetune_teacher", "finetune_student", "distill_on_task")
+ON_TASK = {"run_grid_of_teacher", "run_grid", "run_grid_on_task"}
+ON_TASK |= {"finetune_teacher", "finetune_student", "distill_on_task"}
 
 SECONDS = {"fetch_source": 120.0, "save_student": 1.0}  # guesses, for rules without a model
 BENCH = 600.0  # seconds that `retort bench gpu` takes at most
