@@ -92,7 +92,6 @@ def leaves(content: Any) -> list[str]:
     [
         ("pocket", "pocket-att-kl-low", "tweets"),
         ("paper", "wang2023-att-kl-1-8-12", "rte"),
-        ("paper", "minilmv2-6x384-bert-large-layer-3", "mnli"),
     ],
 )
 def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> None:

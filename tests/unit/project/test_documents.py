@@ -12,7 +12,6 @@ from statistics import fmean
 import pytest
 import yaml
 from retort.cli.base import verbs
-from retort.cost import memory, resources
 from retort.judgement.certainty import assumed_by, outcome
 from retort.judgement.recorded import side_of_recording
 from retort.specs.config import Config, read_config
@@ -119,13 +118,6 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
         apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
         told = [cell.strip() for cell in line.split("|")]
         assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", outcome(claim, side, assumed).kind), name
-
-
-@pytest.mark.parametrize("name", ["slurm/README.md", "slurm/study.yaml"])
-def test_what_jobs_ask_for_is_told_as_it_is(name: str) -> None:
-    text = " ".join((ROOT / name).read_text().replace("\n#", "\n").split())
-    time = f"{resources.MARGIN} times the time that `retort cost` predicts and {resources.SPARE_MINUTES} minutes more"
-    assert f"Jobs ask for {time}, and for {memory.RAM_MARGIN} times the memory" in text
 
 
 def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from retort.atomic import write_json
-from retort.bench.steps import Models, Shape, Training, seconds, times
+from retort.bench.steps import Models, Shape, Steps, seconds, times
 from retort.cost import losses, work
 from retort.cost.speed import Speed
 from retort.cost.trainings import LABELS
@@ -133,7 +133,7 @@ def calibrate(precision: str, gpu: bool, output: Path, lasting: float = SECONDS)
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
     shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
-    step = seconds(Training(Models(shape, device), [LABELS]).step, device, lasting)
+    step = seconds(Steps(Models(shape, device), [LABELS]).step, device, lasting)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
     a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))  # two are read, one is written
     bandwidth = 3 * a.nbytes / seconds(lambda: torch.add(a, b, out=total), device, lasting / 10)

@@ -21,12 +21,11 @@ from safetensors.torch import load_file, save_file
 
 from retort.atomic import write_json
 from retort.bench.calibrate import calibrate
-from retort.bench.steps import NUM_LABELS, SCHEDULE, Models, Shape, Training, peak, seconds, times
+from retort.bench.steps import NUM_LABELS, SCHEDULE, Models, Shape, Steps, peak, seconds, times
 from retort.cost import work
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
-from retort.cost.trainings import LABELS
-from retort.cost.trainings import Training as Predicted
+from retort.cost.trainings import LABELS, Training
 from retort.cost.volume import Rows
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
@@ -103,7 +102,7 @@ def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
     """Return what the cost model predicts of a step: seconds, bytes, and FLOPs of matrix products."""
     schedule, rows = SCHEDULE.model_copy(update={"batch_size": shape.rows}), Rows(shape.rows, shape.length)
     sizes = (shape.vocabulary, shape.student, shape.teacher)
-    step = Predicted(
+    step = Training(
         terms_of(shape), schedule, rows, shape.length, lambda _: work.classifier(NUM_LABELS), shape.precision, *sizes
     )
     total = step.own.times(shape.companions) + step.taught
@@ -118,7 +117,7 @@ def measure(shape: Shape, device: str, found: Mapping[str, Any]) -> dict[str, An
         device: 'cpu' or 'cuda'.
         found: what is measured already; `flops` of it, FLOPs a second, stand in for the guess.
     """
-    training = Training(Models(shape, device), terms_of(shape))
+    training = Steps(Models(shape, device), terms_of(shape))
     taken, held, guess = seconds(training.step, device), peak(training.step, device), GUESSED[device == "cuda"]
     expected, size, done = predicted(shape, replace(guess, start=0.0, flops=found.get("flops", guess.flops)))
     return {
@@ -160,7 +159,7 @@ def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str,
 def resumed(device: str) -> float:
     """Return how far weights of a resumed step are from those of the step that was not interrupted: 0 if equal."""
     shape = shapes_on(device)[0]
-    training = Training(Models(shape, device), terms_of(shape))
+    training = Steps(Models(shape, device), terms_of(shape))
     training.step()
     own, optimiser = training.parameters[0], training.optimisers[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -193,7 +192,7 @@ def gradients(job: Job, shape: Shape, file: str) -> None:
     models, rows = Models(shape, job.device), shape.rows // job.processes
     models.students[0].eval()
     models.batch = models.batch.part(job.rank * rows, (job.rank + 1) * rows).to(job.device)
-    own = Training(models, terms_of(shape)).gradients() / job.processes
+    own = Steps(models, terms_of(shape)).gradients() / job.processes
     if processes.are_several():
         processes.add_up([own])
     if job.writes:

@@ -66,7 +66,7 @@ class Models:
         self.batch = Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, rows).to(device)
 
 
-class Training:
+class Steps:
     """Students of one teacher on one batch, as the workflow trains companions.
 
     Args:
