@@ -83,6 +83,14 @@ def test_the_first_look_is_at_two_seeds_of_what_fits(study: dict[str, Any], caps
     assert counted(capsys.readouterr().out)["not in the budget"] == "2"
 
 
+@pytest.mark.parametrize(("weight", "task"), [("tiny=3", "rating"), ("abstract=0.1", "mood")])
+def test_a_weight_decides_which_claim_fits(
+    study: dict[str, Any], weight: str, task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = {task: 2}
+    assert seeds_of(ask(study, for_one(study, capsys), "--weight", weight)) == {"tiny-attention": one, "tiny-kd": one}
+
+
 def test_what_is_left_out_says_so_with_its_price(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     written = ask(study, for_one(study, capsys))
     lines, texts = made(written)
@@ -141,7 +149,17 @@ def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any], monk
     assert [count for _, count in drawn[0]["tiny"]] == [0, 1, 2]
 
 
-def test_hours_must_be_given(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "no hours are given"),
+        (["5", "--weight", "tinny=2"], "no paper is called 'tinny'; did you mean 'tiny'?"),
+        (["5", "--weight", "tiny=0"], "no number above 0"),
+    ],
+)
+def test_a_wrong_call_is_told(
+    study: dict[str, Any], arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("config.yaml").write_text(json.dumps(study))
-    assert main(["budget", "--config", "config.yaml"]) == 2
-    assert "no hours are given" in capsys.readouterr().err
+    assert main(["budget", *arguments, "--config", "config.yaml"]) == 2
+    assert line in capsys.readouterr().err

@@ -1,8 +1,10 @@
-"""Tests that `retort record` tells what it writes."""
+"""Tests that `retort record` shows what it would change and asks before it writes."""
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,29 @@ from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 KEPT = "study/papers/tiny/recorded/float32.yaml"
 
 
-def test_it_tells_what_it_writes(config: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("typed", "options", "writes"),
+    [
+        ("y\n", [], True),
+        (" YES\n", [], True),
+        ("n\n", [], False),
+        ("\n", [], False),
+        ("", [], False),
+        ("", ["--yes"], True),
+    ],
+)
+def test_it_writes_only_after_a_yes(
+    typed: str, options: list[str], writes: bool, config: dict[str, Any], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     made(config, "table1")
     table = {key: value for key, value in TABLE.items() if key != "published"}
     write_one_table(Path(config["study"]), table, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
     Path("config.yaml").write_text(json.dumps(config))
-    for told in ("new", "as before"):
-        assert main(["record", "tiny", "--config", "config.yaml"]) == 0
-        assert f"{KEPT}: {told}\n" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert main(["record", "tiny", "--config", "config.yaml", *options]) == int(not writes)
+    said = capsys.readouterr().out
+    assert "+runs: 3\n" in said  # of the file that would be new
+    assert ("write this? [y/N] " in said) == (not options)
+    assert ("nothing was written; --yes writes without asking\n" in said) != writes
+    assert Path(KEPT).exists() == writes

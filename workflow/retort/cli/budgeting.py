@@ -14,17 +14,35 @@ from retort.atomic import write_text
 from retort.cli.base import argument, verb, wrapped
 from retort.cli.measuring import config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
-from retort.cost.budget import Prices, Runs, choose, decided_by, includes, steps_of, together
+from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
 from retort.cost.overview import align, rounded
 from retort.errors import RetortError
 from retort.figures.budget import draw_curves
 from retort.judgement.certainty import FIRST_RUNS
+from retort.registry import unknown
 from retort.specs.config import Config
 
 FILE = "budget.yaml"
+ABSTRACT = "abstract"
 CURVES = "budget.svg"
 HEADING = "# Written by `retort budget {hours:g}`; run it with: snakemake --profile slurm --configfile {file}\n"
 AGAIN = "the claims that are open after these seeds get the hours that are left: ask again then"
+
+
+def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
+    """Return paper or 'abstract' -> weight, from texts such as 'wang2023=2'.
+
+    Raises:
+        RetortError: there is no such paper, or the weight is no number above 0.
+    """
+    weights = {}
+    for name, _, number in (text.partition("=") for text in given):
+        if name not in (known := [*papers, ABSTRACT]):
+            raise unknown("paper", name, known)
+        if not number.replace(".", "", 1).isdecimal() or not float(number):
+            raise RetortError(f"--weight {name}={number}: no number above 0", f"write {name}=2, for twice")
+        weights[name] = float(number)
+    return weights
 
 
 @verb(
@@ -33,6 +51,9 @@ AGAIN = "the claims that are open after these seeds get the hours that are left:
     argument("what", nargs="*", metavar="paper", help="only these (default: the papers of the configuration)"),
     argument("--scale", help="instead of the configuration's"),
     argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
+    argument(
+        "--weight", action="append", default=[], metavar="NAME=2", help="claims of a paper, or 'abstract', count so"
+    ),
     argument("--curves", action="store_true", help="draw, for the pages and README.md, what any hours decide"),
     argument("--output", default=FILE, help="the configuration that is written (default: %(default)s)"),
 )
@@ -42,14 +63,24 @@ def budget(arguments: argparse.Namespace) -> int:
         raise RetortError("no hours are given", "give those of one device, such as: retort budget 200")
     config = config_of_call(arguments)
     prices = prices_of(config, arguments.flops)
+    weights = _weights(arguments.weight, prices.plan.study.papers)
     claims, begun = list(claims_of(prices.plan.study)), prices.begun()
+    demands = [
+        Demand(
+            f"{claim.paper}/{claim.name}",
+            claim.runs,
+            weights.get(claim.paper, 1.0) * (weights.get(ABSTRACT, 1.0) if claim.in_abstract else 1.0),
+        )
+        for claim in claims
+        if claim.state == OPEN
+    ]
     if arguments.curves:
-        _draw(config.folder / "papers", _curves(prices, claims))
+        _draw(config.folder / "papers", _curves(prices, claims, demands))
         return 0
     spent = prices.hours(begun, left=False)
     # a student has the same seeds on all of its tasks, also on those that are begun
-    demands = [claim.runs for claim in claims if claim.runs]
     runs = choose(demands, lambda more: prices.hours(together(more, begun)), arguments.hours - spent)
+    chosen = {demand.name for demand in demands if includes(runs, demand.runs)}
     runs = prices.with_what_is_free(together(runs, begun))
     # the first two seeds of a student without scores
     now = {name: (tasks, seeds if name in begun else min(seeds, FIRST_RUNS)) for name, (tasks, seeds) in runs.items()}
@@ -59,7 +90,7 @@ def budget(arguments: argparse.Namespace) -> int:
         sort_keys=False, allow_unicode=True, width=118, default_flow_style=None,
     )  # fmt: skip
     write_text(arguments.output, heading + content)
-    print(*align(_rows(claims, runs)), "", sep="\n")
+    print(*align(_rows(claims, chosen)), "", sep="\n")
     trainings = sum(len(tasks) for tasks, _ in now.values())
     summary = (
         f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; "
@@ -71,14 +102,15 @@ def budget(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _curves(prices: Prices, claims: Iterable[Claim]) -> dict[str, list[list[float]]]:
+def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) -> dict[str, list[list[float]]]:
     """Return paper -> the hours and the number of decided claims after each addition, the first without hours."""
     curves = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        own = [claim.runs for claim in claims if claim.paper == paper and claim.runs]
+        own = [demand for demand in demands if demand.name.startswith(f"{paper}/")]
         known = sum(claim.state == DECIDED for claim in claims if claim.paper == paper)
         curves[paper] = [
-            [round(prices.hours(runs), 1), known + decided_by(runs, own)] for runs in ({}, *steps_of(own, prices.hours))
+            [round(prices.hours(runs), 1), known + sum(includes(runs, demand.runs) for demand in own)]
+            for runs in ({}, *steps_of(own, prices.hours))
         ]
     return curves
 
@@ -105,13 +137,13 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
 
 
-def _rows(claims: Iterable[Claim], runs: Runs) -> list[list[str]]:
+def _rows(claims: Iterable[Claim], chosen: set[str]) -> list[list[str]]:
     """Return a table of the claims of each paper by what becomes of them, and the total."""
     within, beyond = "in the budget", "not in the budget"
     columns = [WITHOUT, DECIDED, within, beyond, FAR, UNKNOWN, CANNOT]
     counts = defaultdict[str, Counter[str]](Counter)
     for claim in claims:
-        state = within if includes(runs, claim.runs) else beyond
+        state = within if f"{claim.paper}/{claim.name}" in chosen else beyond
         column = claim.state if claim.state != OPEN else state if claim.runs else WITHOUT
         for paper in (claim.paper, "total"):
             counts[paper][column] += 1

@@ -46,6 +46,7 @@ class Claim:
         name: its name there.
         state: `DECIDED`, `OPEN`, `FAR`, `UNKNOWN` or `CANNOT`.
         runs: what decides an open claim.
+        in_abstract: whether the abstract makes it.
         tables: the tables with its numbers.
     """
 
@@ -53,6 +54,7 @@ class Claim:
     name: str
     state: str
     runs: Runs
+    in_abstract: bool = False
     tables: tuple[str, ...] = ()
 
 
@@ -63,7 +65,7 @@ def claims_of(study: Study) -> Iterator[Claim]:
         printed = published(exhibits)
         for name, claim in statements.items():
             state, runs = _needs(study, paper, claim, {table: exhibits[table] for table in claim.tables}, printed)
-            yield Claim(paper, name, state, runs, tuple(claim.tables))
+            yield Claim(paper, name, state, runs, claim.where.startswith("abstract"), tuple(claim.tables))
 
 
 def _needs(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from pathlib import Path
 
 from retort.atomic import write_text
 from retort.audit import as_text, audit
@@ -14,6 +16,8 @@ from retort.registry import unknown
 from retort.study.load import open_study, open_whole, with_every_paper
 from retort.tables import published
 from retort.tables.recordings import record, record_scale
+
+MOST = 60  # lines of what would change in a file
 
 
 @verb(
@@ -64,6 +68,7 @@ def compare_two(arguments: argparse.Namespace) -> int:
 @verb(
     "record",
     argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"),
+    argument("--yes", action="store_true", help="write without asking"),
 )
 def record_run(arguments: argparse.Namespace) -> int:
     """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
@@ -77,9 +82,32 @@ def record_run(arguments: argparse.Namespace) -> int:
             "name the configuration of the run with --config",
         )
     make = record if study.papers[arguments.paper].ours else record_scale
-    for path, text in make(study, arguments.paper).items():
-        before = path.read_text(encoding="utf-8") if path.is_file() else None
+    files = make(study, arguments.paper)
+    for path, text in files.items():
+        print(*_changes(path, text), sep="\n")
+    if not (arguments.yes or _agrees("write this?")):
+        print("nothing was written; --yes writes without asking")
+        return 1
+    for path, text in files.items():
         write_text(path, text)
-        print(f"{path}: {'new' if before is None else 'as before' if text == before else 'written anew'}")
-    print("`git diff` shows what has changed, and `git restore` takes it back")
+    print(f"recorded in {', '.join(map(str, files))}")
     return 0
+
+
+def _changes(path: Path, text: str) -> list[str]:
+    """Return lines that tell how a file would change: those of a YAML file, and of others whether they would."""
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text == before or path.suffix != ".yaml":
+        return [f"{path}: {'as before' if text == before else 'drawn anew' if before else 'new'}"]
+    old, new = before.splitlines(), text.splitlines()
+    lines = list(difflib.unified_diff(old, new, f"{path} as it is", str(path), n=0, lineterm=""))
+    return lines[:MOST] + [f"... and {len(lines) - MOST:,} lines more"] * (len(lines) > MOST)
+
+
+def _agrees(question: str) -> bool:
+    """Ask a question, and return whether the answer is yes; without anyone to ask, it is no."""
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False

@@ -9,9 +9,9 @@ then count more. This is no optimum; a test compares it with one.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from retort.cost.jobs import Jobs
@@ -43,63 +43,78 @@ def includes(runs: Runs, part: Runs) -> bool:
     )
 
 
-def choose(demands: Sequence[Runs], price: Price, hours: float) -> Runs:
+@dataclass(frozen=True)
+class Demand:
+    """What decides a claim.
+
+    Args:
+        name: 'paper/claim'.
+        runs: what is trained for it; nothing for a claim about sizes.
+        weight: what it counts.
+    """
+
+    name: str
+    runs: Runs
+    weight: float = 1.0
+
+
+def choose(demands: Sequence[Demand], price: Price, hours: float) -> Runs:
     """Return what to run for some hours at most.
 
     Args:
-        demands: what decides each open claim.
+        demands: the open claims.
         price: the hours of some runs; more runs never take less.
         hours: what may be spent.
     """
     runs = _add(demands, {}, price, hours)
-    decided = [each for each in demands if includes(runs, each)]
-    about = ([each for each in decided if name in each] for name in runs)
-    for given_up in [*([each] for each in decided), *about]:
-        others = [each for each in demands if each not in given_up]
-        kept = functools.reduce(together, (each for each in others if includes(runs, each)), NONE)
+    decided = [each for each in demands if each.runs and includes(runs, each.runs)]
+    about = (frozenset(each.name for each in decided if name in each.runs) for name in runs)
+    for given_up in dict.fromkeys([*(frozenset([each.name]) for each in decided), *about]):
+        others = [each for each in demands if each.name not in given_up]
+        kept = functools.reduce(together, (each.runs for each in others if includes(runs, each.runs)), NONE)
         changed = _add(demands, _add(others, kept, price, hours), price, hours)
-        if decided_by(changed, demands) > decided_by(runs, demands):
+        if weight_of(demands, changed) > weight_of(demands, runs):
             runs = changed
     return runs
 
 
-def steps_of(demands: Sequence[Runs], price: Price) -> Iterator[Runs]:
+def steps_of(demands: Sequence[Demand], price: Price) -> Iterator[Runs]:
     """Yield the runs of a greedy choice without a limit, one claim of its additions after another, cheap ones first."""
     runs = NONE
     while (more := _better(demands, runs, price, math.inf)) is not runs:
-        while added := [each for each in demands if includes(more, each) and not includes(runs, each)]:
+        while added := [each.runs for each in demands if includes(more, each.runs) and not includes(runs, each.runs)]:
             yield (runs := min((together(runs, each) for each in added), key=price))
 
 
-def decided_by(runs: Runs, demands: Iterable[Runs]) -> int:
-    """Return how many claims some runs decide."""
-    return sum(includes(runs, each) for each in demands)
-
-
-def _add(demands: Sequence[Runs], runs: Runs, price: Price, hours: float) -> Runs:
+def _add(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
     """Return some runs with all that is added to them."""
     while (more := _better(demands, runs, price, hours)) is not runs:
         runs = more
     return runs
 
 
-def _better(demands: Sequence[Runs], runs: Runs, price: Price, hours: float) -> Runs:
-    """Return some runs with the addition that fits and decides most for each further hour; unchanged without one.
-
-    What may be added is what decides a claim, or all claims about a student.
-    """
-    left = [each for each in demands if not includes(runs, each)]
-    about = (
-        [each for each in left if name in each] for name in dict.fromkeys(itertools.chain(*left)) if name not in runs
-    )
+def _better(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
+    """Return some runs with the addition that fits and decides most for each further hour; unchanged without one."""
+    left = [each for each in demands if not includes(runs, each.runs)]
     best, rate, spent = runs, 0.0, price(runs)
-    for added in [*([each] for each in left), *about]:
-        addition = functools.reduce(together, added, runs)
+    for addition in _additions(left, runs):
         taken = price(addition)
-        gain = decided_by(addition, left) / max(taken - spent, FREE)
+        gain = weight_of(left, addition) / max(taken - spent, FREE)
         if taken <= hours and gain > rate:
             best, rate = addition, gain
     return best
+
+
+def _additions(left: Sequence[Demand], runs: Runs) -> Iterator[Runs]:
+    """Yield some runs with each claim's, and with those of all claims about each student."""
+    yield from (together(runs, each.runs) for each in left)
+    for student in dict.fromkeys(name for each in left for name in each.runs if name not in runs):
+        yield functools.reduce(together, [each.runs for each in left if student in each.runs], runs)
+
+
+def weight_of(demands: Iterable[Demand], runs: Runs) -> float:
+    """Return what the claims count that some runs decide."""
+    return sum(each.weight for each in demands if includes(runs, each.runs))
 
 
 class Prices:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.speed import BY_KERNELS, Speed, Work, speed_of_device
+from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guess, speed_of_device
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
@@ -21,6 +21,7 @@ COUNTED = (
 )
 LARGEST = 5  # jobs that are named
 PAGES = "pages and audit"
+PRECISIONS = ("bfloat16", "float32")  # of a CPU
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
-    yield from _in_all(models, speed, gpu)
+    yield from _on_gpus(models, speed) if gpu else _on_cpu(models, speed)
     yield COUNTED.format(start=speed.start, within=speed.within)
     if assumed := jobs.estimates.volume.assumed:
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
@@ -131,14 +132,32 @@ def rounded(hours: float) -> str:
     return f"{float(f'{hours:.2g}'):,.10g}"
 
 
-def _in_all(jobs: list[Job], speed: Speed, gpu: bool) -> Iterator[str]:
-    """Yield between which hours the jobs take; on a GPU, also those with and without kernels for relations."""
-    by_kernels = BY_KERNELS if gpu and speed.relations == 1 else speed.relations
-    fused, plain = (hours_of(jobs, speed.at(relations)) for relations in (by_kernels, 1.0 if gpu else by_kernels))
-    yield f"All: between {rounded(fused / speed.within)} and {rounded(plain * speed.within)} hours."
-    if gpu:
-        both = f"{rounded(fused)} and {rounded(plain)}"
-        yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {both} GPU hours."
+def _between(jobs: list[Job], fast: Speed, slow: Speed) -> str:
+    """Return a sentence: between which hours the jobs take."""
+    least, most = hours_of(jobs, fast) / fast.within, hours_of(jobs, slow) * slow.within
+    return f"All: between {rounded(least)} and {rounded(most)} hours."
+
+
+def _on_cpu(jobs: list[Job], speed: Speed) -> Iterator[str]:
+    """Yield the hours; those of a guess in both precisions, as not every CPU has instructions for bfloat16."""
+    yield _between(jobs, speed, speed)
+    if speed.within == GUESS_WITHIN:
+        both = (rounded(hours_of(jobs, replace(guess(False, each), start=speed.start))) for each in PRECISIONS)
+        yield "In bfloat16 about {} hours, in float32 about {}.".format(*both)
+
+
+def _on_gpus(jobs: list[Job], speed: Speed) -> Iterator[str]:
+    """Yield the hours with and without kernels for relations, here and on an H100, and the share of relations."""
+    plain, fused = speed.at(1.0), speed.at(speed.relations if speed.relations != 1 else BY_KERNELS)
+    yield _between(jobs, fused, plain)
+    on = [(speed, "here"), *([(H100, "on an H100")] if speed.within == GUESS_WITHIN else [])]
+    hours = [
+        f"{rounded(hours_of(jobs, each.at(fused.relations)))} and {rounded(hours_of(jobs, each.at(1.0)))} {where}"
+        for each, where in on
+    ]
+    yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {', '.join(hours)} (GPU hours)."
+    share = 1 - hours_of(jobs, speed.at(0.0)) / hours_of(jobs, plain)
+    yield f"In the plain form, {share:.0%} of the hours go to writing and reading relations."
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:

@@ -85,6 +85,8 @@ GUESSED = {
     False: Speed(1e11, 5e9, 7.0, f"a guess for one core of a server CPU; {HINT}"),
 }
 FLOAT32 = 2.0  # times as long as in bfloat16 take the trainings of the pocket study on a CPU
+# the same for the H100 class; only `retort cost` tells its hours, no job is planned with it
+H100 = Speed(200e12, 2.2e12, 15.0, "a guess for a GPU of the H100 class at a fifth of its peak in bfloat16")
 
 
 def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
