@@ -86,7 +86,7 @@ MISTAKES = [
         ("axes: {size: {a: {}}}\nkd:\n",
          "axes.size: no family uses it; name it in the 'for_each' of one, or remove it"),
         ("axes: [a]\nkd:\n", "axes: not a mapping; write axis: {value: {key: ...}}"),
-        ("axes: {size: [a]}\nkd:\n", "axes.size: not a mapping of values; write {value: {key: ...}}"),
+        ("axes: {size: 3}\nkd:\n", "axes.size: not a mapping of values; write {value: {key: ...}}"),
     ], before=FAMILIES),
 ]
 # fmt: on

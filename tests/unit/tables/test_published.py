@@ -12,11 +12,11 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.exhibit import exhibit_type
+from retort.specs.fields import Names
 from retort.specs.loading import Problems, one
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
-from retort.study.yaml_files import enter_columns
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
 from tests.tiny.printed import with_block
@@ -74,8 +74,8 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
 @pytest.mark.parametrize(("paper", "table"), FILES)
 def test_a_file_by_itself(study: Study, paper: str, table: str) -> None:
     problems = Problems(PAPERS)
-    change = enter_columns(study, problems)
-    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems, change=change)
+    names = Names({"columns": study.columns})
+    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems, names)
     assert problems.lines == []
     numbers = [cell.number for cell in found.printed_cells() if cell.number]
     deviations = sum(number.std is not None for number in numbers)
