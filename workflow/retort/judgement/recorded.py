@@ -172,6 +172,7 @@ class Order:
         rows: how many rows are compared.
         tasks: the tasks that ran, whose mean is compared where the table prints them singly.
         printed: of how many tasks of the table.
+        moved: the row whose place differs most, with its place here and in print, from 1.
     """
 
     rho: float
@@ -180,6 +181,7 @@ class Order:
     rows: int
     tasks: list[str]
     printed: int
+    moved: tuple[str, int, int]
 
     def __str__(self) -> str:
         """Return the correlation with its interval and what it is of, as text."""
@@ -227,10 +229,11 @@ def order_of(study: Study, paper: str, table: str, recording: Recording) -> Orde
     with np.errstate(invalid="ignore"):
         rhos = (fixed @ ranks) / np.sqrt((fixed @ fixed) * (ranks**2).sum(axis=0))
     low, high = np.quantile(np.nan_to_num(rhos), (0.025, 0.975))
+    places = [rankdata([-mean for mean in means], method="min").astype(int).tolist() for means in (here, there)]
     ran = recording.replacements.get("tasks")
     known = list(dict.fromkeys(task for of in scored.values() for task, _ in sorted(of)))
     tasks = [task for task in known if ran is None or task in ran]
     return Order(
         float(spearmanr(here, there).statistic), float(low), float(high), len(rows), tasks,
-        len(known),
+        len(known), max(zip(rows, *places, strict=True), key=lambda one: abs(one[1] - one[2])),
     )  # fmt: skip

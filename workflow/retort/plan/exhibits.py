@@ -136,8 +136,7 @@ def file_of(plan: Plan, paper: str, name: str) -> str:
 
 def files_of_table(plan: Plan, paper: str, name: str) -> list[str]:
     """Return the YAML file of a table, and the file of shared columns if the table names a list of them."""
-    columns = getattr(plan.study.exhibits[paper, name], "columns", None)
-    shared = [relative_to_here(plan.study.folder / COLUMNS)] if columns in plan.study.columns.values() else []
+    shared = [relative_to_here(plan.study.folder / COLUMNS)] if (paper, name) in plan.study.with_columns else []
     return [file_of(plan, paper, name), *shared]
 
 

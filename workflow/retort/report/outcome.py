@@ -68,6 +68,7 @@ class Opening:
         outdated: whether the numbers come from a recorded run with other settings than the scale has now.
         conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
         orders: table -> how the order of its rows agrees with print.
+        moved: the row whose place differs most from that in print, as a sentence.
         stuck: which tasks decide nothing, each as a sentence.
         scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
         source: of a recorded run, in words: where, when, how often and on what it was run; empty for this page's own.
@@ -79,6 +80,7 @@ class Opening:
     outdated: bool = False
     conditions: str = ""
     orders: Mapping[str, str] = field(default_factory=dict)
+    moved: str = ""
     stuck: Sequence[str] = ()
     scored: bool = True
     source: str = ""
@@ -113,6 +115,15 @@ class Opening:
             if listed and kind is not Kind.WITHOUT:
                 groups[of_claims(len(listed), word).capitalize()] = listed
         return groups
+
+    @property
+    def surprise(self) -> str:
+        """The first claim that print bears out and the run does not, else the row that moved most; empty if none."""
+        for kind in (Kind.FAILS, Kind.TURNS):
+            for item, one in self.found:
+                if one.verdict is kind and item.published.verdict is Kind.HOLDS and not one.computed:
+                    return f"{one.word}: \u201c{item.claim.says.removesuffix('.')}\u201d"
+        return self.moved
 
     @property
     def learnt(self) -> list[str]:
@@ -264,6 +275,7 @@ class Shown:
             outdated=is_outdated(study, paper, scale),
             conditions=run.conditions,
             orders=_orders(study, paper, run),
+            moved=_moved(study, paper, recording),
             stuck=list(dict.fromkeys(stuck)),
             source=_source(recording, recorded_tasks(study, paper, recording), recording.samples is not None),
             date=recording.run.get("date", ""),
@@ -312,6 +324,16 @@ def _orders(study: Study, paper: str, run: Smaller) -> dict[str, str]:
     return words
 
 
+def _moved(study: Study, paper: str, recording: Recording) -> str:
+    """Return the row of a recorded run whose place differs most from that in print, as a sentence; empty if none."""
+    orders = ((name, order_of(study, paper, name, recording)) for name in recording.tables)
+    moved = [(name, *order.moved) for name, order in orders if order and order.moved[1] != order.moved[2]]
+    if not moved:
+        return ""
+    name, row, here, there = max(moved, key=lambda one: abs(one[2] - one[3]))
+    return f"{row} of {label_of(name)} is in place {here} here and {there} in print"
+
+
 def _source(recording: Recording, tasks: list[str], whole: bool) -> str:
     """Return where, when, how often and on what a recorded run was made, as text.
 
@@ -343,3 +365,5 @@ def _details(own: Opening, recorded: list[Opening], counted: Tally) -> Iterator[
             yield f"The smaller models: {one.conditions} (recorded {one.date or 'earlier'}{outdated})."
         yield from (f"{label_of(name)} against print: {text}." for name, text in one.orders.items())
         yield from (f"{text}." for text in one.stuck)
+        if one.surprise:
+            yield f"Largest surprise: {one.surprise}."

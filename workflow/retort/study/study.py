@@ -49,6 +49,7 @@ class Study:
     records: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (study of ours, precision) -> a run
     facts: dict[str, Facts] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
+    with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
     scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))

@@ -289,8 +289,10 @@ def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
         record = study.record_of(path.parent.name)
         if not isinstance(content, dict):
             return content
-        if isinstance(content.get("columns"), str) and not study.columns and loading.is_there(study.folder / COLUMNS):
-            return loading.UNREAD
+        if isinstance(content.get("columns"), str):
+            study.with_columns.add((path.parent.name, name))
+            if not study.columns and loading.is_there(study.folder / COLUMNS):
+                return loading.UNREAD
         if record is None or name not in record.tables:
             return content
         if "published" in content:
