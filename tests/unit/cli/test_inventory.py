@@ -63,6 +63,14 @@ def test_rows_that_stand_in_two_splits_are_told(home: Path, study_folder: Path) 
     assert "rows of dev stand in" in told(study_folder)[0]
 
 
+def test_files_with_nul_bytes_or_an_end_within_a_line_are_told(home: Path, study_folder: Path) -> None:
+    lines = (f"{number}_1\t{number % 2 * 2 - 1}\ta good day {number}" for number in range(160))
+    (home / "texts/rated.txt").write_text("\n".join(lines).replace("day 7", "day\x00 7"))
+    text, _ = told(study_folder)
+    assert "rated.txt holds NUL bytes, the first in line 8" in text
+    assert "rated.txt ends within a line; is it whole?" in text
+
+
 def test_sizes_are_read_from_the_folder_of_the_user(home: Path, study_folder: Path) -> None:
     (study_folder / "models/encoder.yaml").write_text("title: Mine\nsource: encoder\n")
     config = Config(papers=["tiny"], study=str(study_folder))

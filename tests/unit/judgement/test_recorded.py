@@ -116,6 +116,7 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
     assert summary.verdict == "Not run at its own scale. On smaller models, claims: 1 depends on length."
     assert "Claims by its own numbers: 1 borne out." in summary.details
     assert "The smaller models: at 4 steps a stage, on a teacher of 2 layers (recorded 2026-01-02)." in summary.details
+    assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 
 def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:

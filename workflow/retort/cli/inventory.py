@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from retort.data.encoding import check_labels
-from retort.data.splits import SplitRows, read_task
+from retort.data.splits import SplitRows, paths_of, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
 from retort.errors import RetortError
 from retort.plan import resolve_data
@@ -23,6 +23,7 @@ from retort.study.study import Study
 from retort.tasks import task_type_of
 
 Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
+TEXT_FILES = (".tsv", ".txt", ".csv", ".jsonl")  # a line of them ends with a line break
 
 
 def folder_of(study: Study, source: str) -> Path:
@@ -90,6 +91,20 @@ class Rows:
         yield from (f"{count:,} rows of {split} stand in {other}, too" for other, count in shared.items())
 
 
+def _odd_files(task: TaskSettings, folders: Mapping[str, Path]) -> Iterator[str]:
+    """Yield what is odd about the text files of a task: NUL bytes, or an end within a line."""
+    files = [(folders[split.source], file) for split in (task.splits or {}).values() for file in split.files.values()]
+    paths = [path for folder, file in files for path in paths_of(folder, file)]
+    if task.reader and task.split:
+        paths = [folder / str(task.reader.options["file"]) for folder in folders.values()]
+    for path in paths:
+        content = path.read_bytes() if path.suffix in TEXT_FILES else b"\n"
+        if b"\0" in content:
+            yield f"{path.name} holds NUL bytes, the first in line {content[: content.index(0)].count(10) + 1}"
+        if not content.endswith(b"\n"):
+            yield f"{path.name} ends within a line; is it whole?"
+
+
 def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> Iterator[Found]:
     """Yield a line for each split of a task, and for each subset of it, and what is odd about its rows."""
     spec, every = study.tasks[name], Rows(tokenizers.get(name, ()))
@@ -102,6 +117,7 @@ def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -
             for split, rows in read_task(task, task_type_of(task), folders):
                 yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", True
                 yield from ((f"    {note}", True) for note in [*rows.notes, *every.check(task, split, rows)])
+            yield from ((f"    {line}", True) for line in _odd_files(task, folders))
         except RetortError as error:
             named = f"{splits[0]}: " if splits else ""
             yield f"  {named}{error}{'' if used else ' (only a submission needs it)'}", not used
