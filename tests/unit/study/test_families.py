@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
-from retort.specs.base import Names
 from retort.specs.config import Config
+from retort.specs.fields import Names
 from retort.study.families import check_shared, expand, fill, merge
 from retort.study.load import open_study, read
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from retort.cli import main
 from retort.errors import RetortError
-from retort.specs.base import Names
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.exhibit import exhibit_type
+from retort.specs.fields import Names
 from retort.specs.loading import Problems, one
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read

@@ -20,10 +20,10 @@ from retort.sources.run_sources import absent_in_folders
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.loading import Problems
-from retort.specs.schemas import current_files
 from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read, with_every_paper
 from retort.study.scaled_study import scale_study
+from retort.study.schemas import current_files
 from retort.study.study import Study
 
 

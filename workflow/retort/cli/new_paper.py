@@ -16,9 +16,9 @@ from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
 from retort.specs.printed import METRIC_NAMES, Heading, TextRow, header, read_number, row_names
-from retort.specs.schemas import schema_line
 from retort.specs.task import Task
 from retort.study.load import read
+from retort.study.schemas import schema_line
 from retort.study.table_cells import PrintedTable, read_table
 
 CHOOSE = "# choose: "

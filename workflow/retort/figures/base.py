@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field
 
 from retort.figures.style import save_empty_figure
 from retort.results.tidy import Line
-from retort.specs.base import Label, Spec, StudentName, Text
+from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
+from retort.specs.fields import StudentName
 from retort.specs.printed import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study

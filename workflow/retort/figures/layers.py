@@ -9,8 +9,9 @@ from pydantic import Field, field_validator
 from retort.figures.base import Figure, TaskMetric, point_cell
 from retort.figures.style import figure, points, save, write_notes
 from retort.results.tidy import Line
-from retort.specs.base import Name, StudentName, Whole
+from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
+from retort.specs.fields import StudentName
 from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs

@@ -12,8 +12,9 @@ from retort.settings.inputs import (
     Settings,
     TaskSettings,
 )
-from retort.specs.base import Options, left_out
+from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
+from retort.specs.fields import left_out
 from retort.specs.model import Architecture
 from retort.specs.protocol import STAGES, Grid, Schedule
 

@@ -26,7 +26,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from retort.registry import unknown
-from retort.specs.base import Relative, Settings, Spec, below
+from retort.specs.base import Relative, Settings, Spec
+from retort.specs.fields import below
 from retort.specs.loading import readable
 
 # Activations that are computed from others -> those that must be recorded in the model for that.

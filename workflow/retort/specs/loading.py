@@ -16,7 +16,8 @@ from pydantic_core import ErrorDetails
 
 from retort.errors import RetortError, printable
 from retort.registry import nearest, unknown
-from retort.specs.base import CUSTOM, NAME, Name, Names
+from retort.specs.base import CUSTOM, NAME, Name
+from retort.specs.fields import Names
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]

@@ -11,23 +11,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from retort.errors import RetortError, first_line
 from retort.registry import unknown
-from retort.specs.base import (
-    FieldsOf,
-    Flag,
-    Label,
-    ModelName,
-    Name,
-    Names,
-    Options,
-    Real,
-    Relative,
-    SourceName,
-    Spec,
-    Text,
-    Version,
-    Whole,
-    left_out,
-)
+from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
+from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
 from retort.specs.source import InOnePlace
 from retort.specs.task_files import Columns
 

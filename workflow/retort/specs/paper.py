@@ -14,20 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from retort.specs import catalogue
-from retort.specs.base import (
-    BySeed,
-    Deviation,
-    Distinct,
-    Flag,
-    Label,
-    Name,
-    PaperName,
-    Real,
-    Settings,
-    Spec,
-    Text,
-    Whole,
-)
+from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.fields import PaperName
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging

@@ -7,21 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from retort.specs.base import (
-    CorpusName,
-    Distinct,
-    Flag,
-    Label,
-    ModelName,
-    Name,
-    PaperName,
-    Real,
-    Seed,
-    Settings,
-    Spec,
-    TaskName,
-    Whole,
-)
+from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
+from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest
-from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole, left_out
+from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
 from retort.specs.config import Config
+from retort.specs.fields import left_out
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]

@@ -8,25 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from retort.specs import catalogue
-from retort.specs.base import (
-    Deviation,
-    Distinct,
-    Flag,
-    Label,
-    ModelName,
-    Name,
-    ProtocolName,
-    Real,
-    Seed,
-    Settings,
-    Spec,
-    StudentName,
-    TaskName,
-    Version,
-    Whole,
-    entry_of,
-    left_out,
-)
+from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
+from retort.specs.fields import ModelName, ProtocolName, StudentName, TaskName, entry_of, left_out
 from retort.specs.model import Sizes
 from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
 

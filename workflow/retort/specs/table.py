@@ -9,8 +9,9 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from retort.specs.base import BySeed, Real, StudentName, Text, Whole
+from retort.specs.base import BySeed, Real, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
+from retort.specs.fields import StudentName
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,

@@ -12,20 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
-from retort.specs.base import (
-    Distinct,
-    Label,
-    Name,
-    Options,
-    Real,
-    Seed,
-    SourceName,
-    Spec,
-    Text,
-    Version,
-    Whole,
-    check_names,
-)
+from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
+from retort.specs.fields import SourceName
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import FolderSource, HubSource, PackageSource
 from retort.specs.task_files import LARGEST, Count, Files, FileSplit

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retort.specs.base import Names
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
+from retort.specs.fields import Names
 from retort.specs.model import MadeSource, Model
 from retort.specs.paper import Across, Facts, Paper, Recording, Statement
 from retort.specs.protocol import Protocol

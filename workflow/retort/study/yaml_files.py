@@ -11,10 +11,11 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 from retort.specs import loading
-from retort.specs.base import Name, Names
+from retort.specs.base import Name
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
+from retort.specs.fields import Names
 from retort.specs.loading import Problems
 from retort.specs.model import Model, described_in
 from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement

@@ -23,8 +23,8 @@ from retort.results.tidy import HAS_VALUE, Line, read, read_by_seed
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
-from retort.specs.schemas import schema_line
 from retort.study.cells import expand, score_address
+from retort.study.schemas import schema_line
 from retort.study.study import Study
 from retort.tables.base import Recorded, table_of
 

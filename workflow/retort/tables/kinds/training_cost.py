@@ -12,8 +12,9 @@ from retort.cost.trainings import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown
 from retort.results.tidy import Line, Status
-from retort.specs.base import Name, StudentName, Text
+from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
+from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.tables.base import Inputs, Table

@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 from retort.cli import checking, main
-from retort.specs import schemas
 from retort.specs.config import ROOT
 from retort.specs.protocol import Schedule
-from retort.specs.schemas import FILES, FOLDER, MARK, current_files, schema_text
 from retort.specs.yaml_reader import read_yaml
+from retort.study import schemas
+from retort.study.schemas import FILES, FOLDER, MARK, current_files, schema_text
 
 TINY = ROOT / "tests" / "tiny" / "study"
 STUDY = [(name, path) for name, file in FILES.items() for path in sorted(ROOT.glob(file.pattern))]

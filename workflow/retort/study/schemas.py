@@ -1,6 +1,6 @@
 """The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
 
-They are made from the models of this package. Where a file may hold more, a function here changes the schema.
+They are made from the models of `specs`. Where a file may hold more, a function here changes the schema.
 """
 
 from __future__ import annotations
