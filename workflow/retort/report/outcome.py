@@ -269,6 +269,7 @@ class Shown:
         study, paper, recording = self.study, self.paper, run.recording
         scale = run.scale.partition(",")[0]
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
+        of_longer = f" {run.longer.conditions.capitalize()}: {source_of(run.longer.recording)}." if run.longer else ""
         return Opening(
             found=[(item, item.recorded.get(run.scale, Judgement(Kind.WITHOUT))) for item in self.judged],
             scale=scale,
@@ -277,7 +278,7 @@ class Shown:
             orders=_orders(study, paper, run),
             moved=_moved(study, paper, recording),
             stuck=list(dict.fromkeys(stuck)),
-            source=_source(recording, recorded_tasks(study, paper, recording), recording.samples is not None),
+            source=_source(recording, recorded_tasks(study, paper, recording), recording.samples is not None) + of_longer,
             date=recording.run.get("date", ""),
         )
 
