@@ -16,7 +16,7 @@ MINE = ["--configfile", "mine.yaml"]
 MISTAKES: dict[str, tuple[str, str, list[str], list[str]]] = {
     "text": ("scale: pocket\nscale: paper\n", "", [], ["config.yaml: line 2: 'scale' is given twice"]),
     "text of the command line's file": (
-        "scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as 8"],
+        "scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as another number"],
     ),
     "keys of each": (
         "scale: pocket\n", "keep_weight: true\n", [*MINE, "--config", "device=gpu"],

@@ -269,7 +269,9 @@ class Shown:
         study, paper, recording = self.study, self.paper, run.recording
         scale = run.scale.partition(",")[0]
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
-        of_longer = f" {run.longer.conditions.capitalize()}: {source_of(run.longer.recording)}." if run.longer else ""
+        source = _source(recording, recorded_tasks(study, paper, recording), recording.samples is not None)
+        if run.longer:
+            source += f" {run.longer.conditions.capitalize()}: {source_of(run.longer.recording)}."
         return Opening(
             found=[(item, item.recorded.get(run.scale, Judgement(Kind.WITHOUT))) for item in self.judged],
             scale=scale,
@@ -278,7 +280,7 @@ class Shown:
             orders=_orders(study, paper, run),
             moved=_moved(study, paper, recording),
             stuck=list(dict.fromkeys(stuck)),
-            source=_source(recording, recorded_tasks(study, paper, recording), recording.samples is not None) + of_longer,
+            source=source,
             date=recording.run.get("date", ""),
         )
 
