@@ -90,8 +90,8 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
         ("points: {2: tiny-kd, 9: tiny-attention}", "points.9: the teacher of 'tiny-attention' has 4 layers"),
-        ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
-        ("points: {}", "a figure needs one of 'points' and 'planned'"),
+        ("points: {2: tiny-kd, 4: tiny-kd}", "points: student 'tiny-kd' stands twice"),
+        ("points: {}", "points: Dictionary should have at least 1 item"),
         ("points: {2: tiny-kdd}", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     ]),
     Edits("papers/tiny/figure1.yaml", "metric: accuracy", [

@@ -100,7 +100,6 @@ MISTAKES = [
         ("of: [table9]",
          "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
         ("of: [table1, table1]", "of: 'table1' is listed twice"),
-        ("of: [table1]\nalpha: 5", "alpha: Input should be less than 1, not 5"),
         ("of: [table1]\nreported: {table9: {below: 0.05}}",
          "reported: no table of 'of' is called 'table9'; there are: table1"),
         ("of: [table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD, Atention]]}}",
@@ -108,8 +107,8 @@ MISTAKES = [
         ("of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
     ]),
     Edits(TABLE,
-          "columns:\n  - {task: mood, metric: accuracy, label: Mood, average: true}\n"
-          "  - {task: rating, metric: pearson, label: Rating, average: true}\n", [
+          "columns:\n  - {task: mood, metric: accuracy, label: Mood}\n"
+          "  - {task: rating, metric: pearson, label: Rating}\n", [
         ("columns: mood-and-rating\n",
          "columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
     ]),

@@ -116,7 +116,7 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
         ({"cells": []}, "held against 'cells' of tables or against the 'other' number"),
         ({"undecided": "a run"}, "held against 'cells' of tables or against the 'other' number"),
         ({"cells": [], "undecided": "a run"}, "names the comparison in 'compare', unless it has 'undecided'"),
-        ({"cells": [], "compare": None, "number": "", "undecided": "a run"}, "one: 'undecided' is for claims"),
+        ({"cells": [], "compare": None, "number": "", "undecided": "a run"}, "one: 'undecided' is not for audit.yaml"),
         ({"cells": [], "compare": None, "number": "", "but": "it is not"}, None),
         ({"compare": "gains-little", "within": 1, "than": [*B, *A]}, None),
         (
@@ -131,7 +131,7 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
         ({"compare": "below"}, "no comparison is called 'below'; take 'above', and swap 'cells' and 'than'"),
         ({"compare": "mostly-lower"}, "'mostly-lower'; take 'mostly-above', and swap 'cells' and 'than'"),
         ({"compare": "not-above"}, "'not-above'; take 'not-below', and swap 'cells' and 'than'"),
-        ({"other_readings": {"x": {"says": "r"}}}, "one: 'other_readings' are for claims"),
+        ({"other_readings": {"x": {"says": "r"}}}, "one: 'other_readings' is not for audit.yaml"),
         ({"because": "of another teacher"}, "'built: differently' and 'because' belong together"),
         ({"compare": None, "number": "", "built": "differently", "because": "of another teacher"}, None),
     ],

@@ -124,7 +124,7 @@ def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("hub", "said"),
     [
-        ({**HUB, "commit": COMMIT}, "hub: 'found' is missing: say where the commit was read"),
+        ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
         ({**HUB, "files": ["../*"]}, "hub.files.1: '../*' leaves its folder"),
     ],
 )

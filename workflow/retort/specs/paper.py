@@ -21,7 +21,21 @@ from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
 from retort.specs.student import Teacher
 
-ComparisonName = Annotated[Name, catalogue.registered("comparison", catalogue.comparisons)]
+SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"}
+
+
+def _not_swapped(name: str) -> str:
+    """Return the name of a comparison; if another one takes the two sides in the other order, say so."""
+    known = catalogue.comparisons()
+    others = {name.replace(word, other) for word, other in SWAPPED.items() if word in name}.intersection(known)
+    if name not in known and others:
+        raise ValueError(f"no comparison is called '{name}'; take '{min(others)}', and swap 'cells' and 'than'")
+    return name
+
+
+ComparisonName = Annotated[
+    Name, AfterValidator(_not_swapped), catalogue.registered("comparison", catalogue.comparisons)
+]
 
 
 class Facts(Spec):

@@ -6,7 +6,6 @@ is used; if not, the files are downloaded from the hub.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -137,10 +136,6 @@ class Hub(HubFiles):
 
     branch: Text = "main"
     found: Text | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        if self.commit and not self.found:
-            yield "'found' is missing: say where the commit was read"
 
 
 class Size(Spec):

@@ -18,6 +18,7 @@ from retort.specs.exhibit import check_known
 from retort.specs.loading import Found, readable
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
+from retort.specs.source import HubSource
 from retort.specs.student import Student, Term
 from retort.study.cells import tasks_scored
 from retort.study.questions import at_point, files_of, layer_pairs, lineage
@@ -166,7 +167,10 @@ def _too_long(study: Study, name: str, what: str, length: int) -> Iterator[str]:
 
 
 def check_sources(study: Study) -> Iterator[Found]:
-    """Yield a line for each scored task without files where its source is."""
+    """Yield a line for each hub commit without a note of where it was read, and each scored task without files."""
+    for name, source in study.sources.items():
+        if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
+            yield study.files["sources", name], "hub.found: say where the commit was read"
     for name in sorted(tasks_scored(study)):
         task = study.tasks[name]
         try:
