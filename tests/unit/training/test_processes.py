@@ -181,7 +181,7 @@ def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:
 
 def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_path: Path) -> None:
     reason = "process 1: MemoryError: no room for the gradients"
-    with pytest.raises(RuntimeError, match=reason), attempt(tmp_path / "attempt", []):
+    with pytest.raises(RuntimeError, match=reason), attempt(tmp_path / "attempt"):
         fail(job_of(tmp_path))
     kept = Attempt.read(tmp_path / "attempt")
     assert kept is not None
