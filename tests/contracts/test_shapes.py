@@ -27,9 +27,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(SHAPES / "protocols", folder / "protocols")
     for name in ("pkd", "tinybert"):
         shutil.copytree(SHAPES / name, folder / "papers" / name)
-    scale = folder / "scales/reduced.yaml"
-    lines = [line for line in scale.read_text().splitlines() if "_of: " not in line]  # those name other papers
-    scale.write_text("\n".join(lines))
+    for scale in (folder / "scales").glob("reduced*.yaml"):
+        lines = [line for line in scale.read_text().splitlines() if "_of: " not in line]  # those name other papers
+        scale.write_text("\n".join(lines))
     return folder
 
 

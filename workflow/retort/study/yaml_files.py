@@ -117,13 +117,13 @@ def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
 
 
 def _read_scales(study: Study, names: Names, problems: Problems) -> None:
-    """Read the scales; only the one that is used must name models, corpora, tasks and papers of the study."""
-    config = study.config
-    study.scales = loading.folder(config.scales, Scale, problems, Names({}))
-    if config.scale in study.scales:
-        loading.one(config.scales / f"{config.scale}.yaml", Scale, problems, names)
+    """Read the scales; those of the repository only as far as the study has the models, corpora and tasks for them."""
+    config, found = study.config, Problems(study.folder)
+    study.scales = loading.folder(config.scales, Scale, found, names)
     if config.scale not in {file.stem for file in config.scales.glob("*.y*ml")}:
         problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, study.scales)}")
+    is_own = config.scales.parent == study.folder
+    problems.lines += [line for line in found.lines if is_own or f"/{config.scale}.yaml: " in line]
     study.scale = study.scales.get(config.scale, Scale(title=config.scale))
 
 
