@@ -66,7 +66,7 @@ def test_adding_a_task(copy: Path) -> None:
     done = follow(section(TASKS, "Adding a task"), copy)
     assert done.files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
     assert "train: 4 rows" in done.outputs["retort check --data --all"]
-    assert "weather/dev.csv  2 rows" in done.outputs["retort check --data --all"]
+    assert "dev: 2 rows" in done.outputs["retort check --data --all"]
     (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 2
 
