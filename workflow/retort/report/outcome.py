@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from retort.judgement.judge import Kind
-from retort.judgement.recorded import at_floor, order_of
+from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.tidy import Line, Status, for_claims, read
 from retort.specs.paper import Recording
 from retort.study.study import Study
@@ -268,6 +268,7 @@ class Shown:
         """Return the outcomes on a recorded run of smaller models."""
         study, paper, recording = self.study, self.paper, run.recording
         scale = run.scale.partition(",")[0]
+        orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
         source = _source(recording, recorded_tasks(study, paper, recording), recording.samples is not None)
         if run.longer:
@@ -277,8 +278,8 @@ class Shown:
             scale=scale,
             outdated=is_outdated(study, paper, scale),
             conditions=run.conditions,
-            orders=_orders(study, paper, run),
-            moved=_moved(study, paper, recording),
+            orders=_orders(study, paper, run, orders),
+            moved=_moved(orders),
             stuck=list(dict.fromkeys(stuck)),
             source=source,
             date=recording.run.get("date", ""),
@@ -315,22 +316,19 @@ class Shown:
         return f"Run at scale {own.scale}{smaller}: {cells}{judged}. {_claims(own)}".strip()
 
 
-def _orders(study: Study, paper: str, run: Smaller) -> dict[str, str]:
+def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
     """Return table -> how the order of its rows agrees with print in a recorded run, and after more steps."""
-    words = {}
-    for name in run.recording.tables:
-        if order := order_of(study, paper, name, run.recording):
-            words[name] = f"{order.words} ({order})"
-            longer = run.longer if run.longer and name in run.longer.recording.tables else None
-            if longer and (more := order_of(study, paper, name, longer.recording)):
-                words[name] += f", {longer.conditions}: {more.words} ({more})"
+    words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
+    longer = run.longer
+    for name in words if longer else ():
+        if longer and name in longer.recording.tables and (more := order_of(study, paper, name, longer.recording)):
+            words[name] += f", {longer.conditions}: {more.words} ({more})"
     return words
 
 
-def _moved(study: Study, paper: str, recording: Recording) -> str:
+def _moved(orders: Mapping[str, Order | None]) -> str:
     """Return the row of a recorded run whose place differs most from that in print, as a sentence; empty if none."""
-    orders = ((name, order_of(study, paper, name, recording)) for name in recording.tables)
-    moved = [(name, *order.moved) for name, order in orders if order and order.moved[1] != order.moved[2]]
+    moved = [(name, *order.moved) for name, order in orders.items() if order and order.moved[1] != order.moved[2]]
     if not moved:
         return ""
     name, row, here, there = max(moved, key=lambda one: abs(one[2] - one[3]))
