@@ -24,6 +24,7 @@ def _base(name: str) -> Any:
 MODEL = _base("models/encoder")
 MOOD = _base("tasks/mood")
 STUDENTS = {name: _base(f"{PAPER_FOLDER}/students")[name] for name in ("kd", "attention")}
+NARROW = _base(f"{PAPER_FOLDER}/students")["narrow"]
 STUDENT = STUDENTS["kd"]
 PROTOCOL = {
     "title": "The same steps on both tasks",
@@ -34,7 +35,8 @@ PAPER = {
     **_base(f"{PAPER_FOLDER}/paper"),
     "show": ["table1", "table2", "table3", "figure1", "figure2", "figure3"],
 }
-PRINTED_PAPER = {key: value for key, value in PAPER.items() if key != "ours"}
+ONE_TABLE = {**PAPER, "show": ["table1"]}
+PRINTED_PAPER = {key: value for key, value in ONE_TABLE.items() if key != "ours"}
 ROWS = [
     {"student": "tiny-teacher", "label": "Teacher", "baseline": True},
     {"student": "tiny-kd", "label": "A & <b>_1"},
@@ -57,6 +59,7 @@ TABLE: dict[str, Any] = {
         "tiny-attention": {"Acc. %": [60.0, 1.0]},
     },
 }
+UNPUBLISHED = {key: value for key, value in TABLE.items() if key != "published"}
 PROFILES = {
     **_base(f"{PAPER_FOLDER}/table2"),
     "rows": ROWS[::2],
@@ -119,4 +122,4 @@ def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:
 def write_one_table(folder: Path, table: dict[str, Any], **paper_files: Any) -> dict[str, Any]:
     """Write the variant with this table alone, as table 1, and these files of its paper; return its configuration."""
     others = dict.fromkeys(("table2", "table3", "figure1", "figure2", "figure3", "claims"))
-    return write_study(folder, **{**others, "table1": table, **paper_files})
+    return write_study(folder, **{**others, "paper": ONE_TABLE, "table1": table, **paper_files})

@@ -162,7 +162,7 @@ def test_facts_are_those_of_the_data(task: str, path: str, index: int, header: b
 
 
 def test_the_page_holds_every_finding(tmp_path: Path) -> None:
-    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2"}, 3))
+    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2"}))
     make_audit(quiet(), config, str(tmp_path / "audit.html"))
     text = (tmp_path / "audit.html").read_text()
     page = Tags(text)
@@ -184,6 +184,6 @@ def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_study_of_ours_is_not_audited(tmp_path: Path) -> None:
-    config = study_config(tmp_path, table1=table([ACC], {"a": "59.0"}, 1))
+    config = study_config(tmp_path, table1=table([ACC], {"a": "59.0"}))
     set_value(tmp_path / "study", "papers/some/paper.yaml", "ours", to=True)
     assert all(looked.count == 0 for looked in audit(open_study(read_config(config))).values())

@@ -17,7 +17,7 @@ from retort.study.load import read
 from tests.conftest import ROOT
 from tests.tiny.printed import ACC, found, study_config, table
 
-TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"}, 4)
+TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"})
 
 
 def side(*columns: str, rows: tuple[str, ...] = ("a", "b")) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from retort.study.load import open_study, read
 from retort.tables.layout import published_alone
 
 from tests.tiny.results import SCORES, collected, made, write_results
-from tests.tiny.variant import ROWS, TABLE, TESTS, write_study
+from tests.tiny.variant import ROWS, TESTS, UNPUBLISHED, write_study
 
 A, B = "A & <b>_1", "B"
 REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [[A, B]]}}}
@@ -56,8 +56,7 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
 def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [*ROWS, {"label": "Q", "quoted": "Nobody (2020)"}]
-    table = {name: content for name, content in TABLE.items() if name != "published"}
-    study = write_results(write_study(tmp_path / "study", table1={**table, "rows": rows}))
+    study = write_results(write_study(tmp_path / "study", table1={**UNPUBLISHED, "rows": rows}))
     for given, said in (
         (("tiny/table2", (A, B)), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
         (("tiny/table1", ("Teachr", B)), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),

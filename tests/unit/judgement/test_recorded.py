@@ -18,8 +18,8 @@ from retort.tables.claims import Judged, counts, judge_all
 from retort.tables.recordings import as_recorded, replacements_of
 
 from tests.tiny.edit import write
-from tests.tiny.printed import with_block
-from tests.tiny.variant import CLAIMS, TABLE
+from tests.tiny.printed import as_printed
+from tests.tiny.variant import CLAIMS, ROWS
 from tests.unit.study.test_scale import SMALLER, study_config
 
 Scores = dict[str, list[float]]  # row -> the accuracy under each seed
@@ -34,10 +34,8 @@ LONG = {"seeds": 3, "training": {**SMALLER["training"], "steps": 12}}  # type: i
 def study(tmp_path: Path) -> Study:
     """Return the study of a paper that prints the teacher above A above B, with a scale of three times the steps."""
     folder = Path(study_config(tmp_path, "paper")["study"])
-    table = {key: value for key, value in TABLE.items() if key != "published"}
-    cells = zip(TABLE["rows"], ("90 | 80", "70 | 60", "60 | 50"), strict=True)
-    rows = [{**row, "cells": printed} for row, printed in cells]
-    write(folder, "papers/tiny/table1.yaml", with_block({**table, "rows": rows, "numbers": 6}))
+    rows = [{**row, "cells": cells} for row, cells in zip(ROWS, ("90 | 80", "70 | 60", "60 | 50"), strict=True)]
+    write(folder, "papers/tiny/table1.yaml", as_printed(rows))
     write(folder, "papers/tiny/claims.yaml", CLAIMS)
     longer = {"title": "Longer", "longer_than": "reduced", "replacements": {**SMALLER, **LONG}}
     write(folder, "scales/reduced-360.yaml", longer)

@@ -17,7 +17,7 @@ from retort.study.load import open_study
 from retort.tables.render import formats
 
 from tests.tiny.edit import write
-from tests.tiny.printed import with_block
+from tests.tiny.printed import as_printed
 from tests.tiny.results import collected
 from tests.tiny.variant import MOOD, PRINTED_PAPER, ROWS, TABLE, write_one_table
 
@@ -33,16 +33,13 @@ COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]}
            {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
 
 
-def study_config(
-    folder: Path, scale: str = "paper", split: str = "test", cells: str = "1 | 2 | 3 | 4"
-) -> dict[str, Any]:
+def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dict[str, Any]:
     """Write the variant of the tiny study with one test set without labels, and return its configuration."""
-    columns = COLUMNS[: len(cells.split("|"))]
-    rows = [{**row, "cells": cells} for row in ROWS]
-    shown = {key: value for key, value in TABLE.items() if key != "published"}
-    table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 3 * len(columns), "split": split})
-    study = folder / "study"
-    config = write_one_table(study, table, paper={**PRINTED_PAPER, "show": ["table1"]})
+    study, table = (
+        folder / "study",
+        as_printed([{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS], COLUMNS, split=split),
+    )
+    config = write_one_table(study, table, paper=PRINTED_PAPER)
     write(study, "tasks/mood.yaml", FILED)
     write(study, "sources/others.yaml", {"title": "Others", "path": "others"})
     return {**config, "scale": scale}

@@ -20,10 +20,10 @@ from retort.tables.make import make_table
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
 from tests.tiny.edit import CLAIMS, set_value, write
-from tests.tiny.printed import MEAN, study_config, table, with_block
+from tests.tiny.printed import MEAN, as_printed, study_config, table
 from tests.tiny.results import keep, made, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
-from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table
+from tests.tiny.variant import PAPER, PROFILES, TABLE, UNPUBLISHED, write_one_table
 from tests.unit.report.pages import lost, report, without_copies
 from tests.unit.study.test_scale import study_config as scaled_config
 
@@ -42,7 +42,7 @@ def page_of(config: dict[str, Any], *tables: str, paper: str = "tiny") -> str:
 
 def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
+    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
     page = page_of(config, "table1", paper="some")
     once = "Not run, since these rows have no student yet"
     assert page.count(once) == 1
@@ -63,8 +63,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
 def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"student": "tiny-kd", "label": "A", "cells": "61.0"}, {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]
-    columns = TABLE["columns"][:1]
-    table1 = with_block({**TABLE, "numbers": 2, "published": {}, "columns": columns, "rows": rows})
+    table1 = as_printed(rows, TABLE["columns"][:1])
     paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
     others = {"table2": {**PROFILES, "published": {}}, "paper": paper, "claims": {}}
     page = page_of(write_one_table(tmp_path / "study", table1, **others), "table1", "table2")
@@ -151,7 +150,7 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     assert "No run of this study is recorded." in top_of(page_again(config))
     published = {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}
     recording = {"run": {"machine": "cpu: a <box>", "date": "2026-01-02", "precision": "float32"}, "runs": 3}
-    write(tmp_path / "study", "papers/tiny/table1.yaml", {key: TABLE[key] for key in TABLE if key != "published"})
+    write(tmp_path / "study", "papers/tiny/table1.yaml", UNPUBLISHED)
     by_seed = {"table1": {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}}
     recording |= {"tables": published, "by_seed": by_seed}
     write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", recording)
@@ -198,7 +197,7 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     by_seed = {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}
     run = {"machine": "cpu", "date": "2026-01-02", "precision": "float32"}
     recording = {"run": run, "runs": 3, "tables": {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}}
-    write(tmp_path / "study", "papers/tiny/table1.yaml", {key: TABLE[key] for key in TABLE if key != "published"})
+    write(tmp_path / "study", "papers/tiny/table1.yaml", UNPUBLISHED)
     write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", {**recording, "by_seed": {"table1": by_seed}})
     write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
     config["papers"] = []
@@ -217,7 +216,7 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
 
 def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> None:
     write(study, "papers/some/paper.yaml", {"title": "Some", "reference": "R"})
-    write(study, "papers/some/table1.yaml", table(MEAN, {"a": "70.0 | 80.0 | 75.0"}, 3))
+    write(study, "papers/some/table1.yaml", table(MEAN, {"a": "70.0 | 80.0 | 75.0"}))
     pages = [f"reports/{paper}/index.html" for paper in ("some", "tiny")]
     make_printed_pages(quiet(), {"study": str(study), "scale": "pocket"}, pages, "printed.json")
     assert "these rows have no student yet" in Path(pages[0]).read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import header, read_number
+from retort.specs.printed import header
 from retort.tables.kinds.verbatim import SettingsTable
 
 BLOCK = """\
@@ -40,13 +40,6 @@ def test_the_cells_of_a_block() -> None:
     cells = {(cell.row, cell.column): cell.text for cell in found.printed_cells()}
     assert cells["KD / 4: + warm up", "GLUE: 4"] == "a, b"
     assert len(cells) == 9
-
-
-@pytest.mark.parametrize(("text", "value", "half"), [("9.4x", 9.4, 0.05), ("9.4×", 9.4, 0.05), ("×2.0", 2.0, 0.05)])
-def test_a_speed_up(text: str, value: float, half: float) -> None:
-    number = read_number(text)
-    assert number
-    assert (number.text, number.value, number.half) == (text, value, half)
 
 
 def test_a_block_need_not_be_aligned() -> None:

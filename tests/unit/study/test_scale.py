@@ -22,9 +22,9 @@ from retort.study.study import Study
 from retort.tables.recordings import recording_of
 
 from tests.tiny.edit import write
-from tests.tiny.printed import with_block
+from tests.tiny.printed import as_printed
 from tests.tiny.results import collected
-from tests.tiny.variant import MODEL, PAPER, PRINTED_PAPER, STUDENT, TABLE, write_one_table
+from tests.tiny.variant import MODEL, ONE_TABLE, PRINTED_PAPER, ROWS, STUDENT, write_one_table
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
@@ -41,10 +41,7 @@ def study_config(
     folder: Path, scale: str, paper: dict[str, Any] = PRINTED_PAPER, layers: int = 2, **replacements: Any
 ) -> dict[str, Any]:
     """Write the tiny study's variant as printed by a paper, with its own reduced scale; return its configuration."""
-    rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
-    table = {key: value for key, value in TABLE.items() if key != "published"}
-    printed = with_block({**table, "rows": rows, "numbers": 6})
-    config = write_one_table(folder, printed, paper={**paper, "show": ["table1"]})
+    config = write_one_table(folder, as_printed([{**row, "cells": "1 | 2"} for row in ROWS]), paper=paper)
     shape = {"layers": layers, "heads": 3, "hidden": 12, "intermediate": 24}
     for name, content in {
         "models/half": {**MODEL, "architecture": shape},
@@ -101,7 +98,7 @@ def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path
     idle = study(tmp_path / "a", "pocket")
     assert set(idle.not_run) == {*idle.students, *idle.teachers}
     assert expand(idle) == []
-    assert expand(study(tmp_path / "b", "pocket", paper=PAPER))
+    assert expand(study(tmp_path / "b", "pocket", paper=ONE_TABLE))
     printed, small = study(tmp_path / "c", "paper"), study(tmp_path / "d", "reduced")
     more = study(tmp_path / "e", "reduced", seeds=5, training_on={"mood": {"steps": 6}})
     assert {cell.task for cell in expand(small)} == {"mood"} < {cell.task for cell in expand(printed)}

@@ -14,17 +14,14 @@ from retort.plan.plan import Plan
 from retort.results.tidy import Line, for_claims
 from retort.settings.trials import Trial
 from retort.specs.config import read_config
-from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study
 
 from tests.tiny.edit import set_value, write
-from tests.tiny.make import STUDY
-from tests.tiny.printed import with_block
+from tests.tiny.printed import as_printed
 from tests.tiny.results import made
-from tests.tiny.variant import PAPER_FOLDER, PRINTED_PAPER, STUDENTS, TABLE, write_one_table
+from tests.tiny.variant import NARROW, PRINTED_PAPER, STUDENTS, write_one_table
 
 GRID = {"learning_rate": [1e-3, 2e-3], "batch_size": [4, 8], "seed": 1}
-NARROW = read_yaml(STUDY / f"{PAPER_FOLDER}/students.yaml")["narrow"]
 COLUMNS = [
     {"task": "mood", "metric": "accuracy", "label": "Acc"},
     {"task": "rating", "metric": "pearson", "label": "Pearson"},
@@ -44,10 +41,9 @@ MOOD = Path("results/trials/tiny-narrow/mood")
 def grids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Write a printed paper whose numbers are the best of a grid, with trials; return the study's configuration."""
     monkeypatch.chdir(tmp_path)
-    table = {key: value for key, value in TABLE.items() if key not in ("published", "rows", "columns")}
-    table |= {"columns": COLUMNS, "rows": ROWS, "numbers": 9, "runs": 1, "split": "dev", "best_of": "grid"}
-    paper, students = {**PRINTED_PAPER, "show": ["table1"]}, {**STUDENTS, "narrow": {**NARROW, "protocol": "gridded"}}
-    config = write_one_table(tmp_path / "study", with_block(table), paper=paper, students=students)
+    table = as_printed(ROWS, COLUMNS, runs=1, split="dev", best_of="grid")
+    students = {**STUDENTS, "narrow": {**NARROW, "protocol": "gridded"}}
+    config = write_one_table(tmp_path / "study", table, paper=PRINTED_PAPER, students=students)
     protocol = {"title": "Short", "schedule": {"steps": 6, "batch_size": 8, "learning_rate": 1e-3}, "seeds": [1]}
     write(tmp_path / "study", "protocols/short.yaml", protocol)
     write(tmp_path / "study", "protocols/gridded.yaml", {**protocol, "grid": GRID})

@@ -12,16 +12,12 @@ from retort.specs.config import read_config
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import made
-from tests.tiny.variant import PAPER, STUDENTS, TABLE, write_one_table
+from tests.tiny.variant import UNPUBLISHED, write_one_table
 
 SCORES = {
     "tiny-kd": {"mood": [0.7, 0.8, 0.9], "rating": [0.5, 0.5, 0.5]},
     "tiny-attention": {"mood": [0.6, 0.8, 0.7], "rating": [0.6, 0.6, 0.6]},
 }
-COLUMNS = [
-    {"task": "mood", "metric": "accuracy", "label": "Acc"},
-    {"task": "rating", "metric": "pearson", "label": "P"},
-]
 ROW = {"label": "Best", "student": "tiny-kd", "best_of": ["tiny-attention"]}
 
 
@@ -29,10 +25,7 @@ ROW = {"label": "Best", "student": "tiny-kd", "best_of": ["tiny-attention"]}
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Write a study whose only row is the best of two students, on tasks that are scored on dev."""
     monkeypatch.chdir(tmp_path)
-    table = {key: value for key, value in TABLE.items() if key not in ("published", "rows", "columns", "mean_of")}
-    one = {**table, "rows": [ROW], "columns": COLUMNS}
-    paper = {**PAPER, "show": ["table1"]}
-    written = write_one_table(tmp_path / "study", one, students=STUDENTS, paper=paper)
+    written = write_one_table(tmp_path / "study", {**UNPUBLISHED, "rows": [ROW]})
     for task in ("mood", "rating"):
         set_value(tmp_path / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
     return written
@@ -41,9 +34,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_each_column_shows_the_student_that_is_best_on_dev_and_says_so(config: dict[str, Any]) -> None:
     lines, texts = made(config, **SCORES)
     shown = {line.column: line for line in lines}
-    assert (shown["Acc"].student, shown["Acc"].mean) == ("tiny-kd", pytest.approx(80))
-    assert (shown["P"].student, shown["P"].mean) == ("tiny-attention", pytest.approx(60))
-    assert shown["P"].note.startswith("the best on dev of 2 students: tiny-attention")
+    assert (shown["Acc. %"].student, shown["Acc. %"].mean) == ("tiny-kd", pytest.approx(80))
+    assert (shown["Pearson"].student, shown["Pearson"].mean) == ("tiny-attention", pytest.approx(60))
+    assert shown["Pearson"].note.startswith("the best on dev of 2 students: tiny-attention")
     assert all("the best on dev of 2 students: tiny-kd" in text for text in (texts["md"], texts["html"]))
     assert {student for student, _ in Plan(read_config(config)).pairs} == {"tiny-kd", "tiny-attention"}
 

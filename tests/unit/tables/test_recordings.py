@@ -19,7 +19,7 @@ from retort.tables.recordings import compared_with_record, record, record_scale,
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_record, collected, keep, line, made, paths
-from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
+from tests.tiny.variant import CLAIMS, TABLE, UNPUBLISHED, write_one_table
 from tests.unit.study.test_scale import study_config
 
 LATER = {"tiny-kd": {"mood": [0.60, 0.62, 0.64], "rating": SCORES["tiny-kd"]["rating"]}}
@@ -30,8 +30,7 @@ SCALE = "scales/reduced.yaml"
 
 def ours(config: dict[str, Any], **more: Any) -> Study:
     """Write the study of ours with one table, without published numbers, and return it."""
-    table = {key: value for key, value in TABLE.items() if key != "published"}
-    write_one_table(Path(config["study"]), {**table, **more}, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
+    write_one_table(Path(config["study"]), {**UNPUBLISHED, **more}, claims=CLAIMS)
     return open_study(read_config(config))
 
 

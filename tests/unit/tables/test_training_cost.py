@@ -12,17 +12,14 @@ from retort.cost.work import TRAINED, forward
 from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
-from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_written, read
 from retort.tables.base import Inputs
 from retort.tables.kinds.training_cost import TrainingCostTable
 
-from tests.tiny.make import STUDY
-from tests.tiny.variant import PAPER_FOLDER, STUDENTS, write_study
+from tests.tiny.variant import NARROW, STUDENTS, write_study
 
 HOURS = {"label": "Hours", "of": "hours"}
 OURS = {"label": "Ours", "student": "minilmv2-6x384-bert-base"}
-NARROW = read_yaml(STUDY / f"{PAPER_FOLDER}/students.yaml")["narrow"]
 OTHERS = {"label": "Others", "quoted": "A. et al.", "stated": {"Hours": "1,720"}}
 
 
