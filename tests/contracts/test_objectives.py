@@ -222,5 +222,5 @@ def test_only_losses_that_compare_the_examples_of_a_batch_are_constant_on_one_ex
         gradients = torch.autograd.grad(value, list(student.values()), allow_unused=True)
         if all(gradient is None or not gradient.any() for gradient in gradients):
             constant.add(case.name)
-    # so no batch of an epoch is much smaller than the others: data/epochs.py
+    # so no batch of an epoch is much smaller than the others: data/batches.py
     assert constant == {"sample-similarity", "sample-contrastive"}

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from retort.specs.task import Task
-from retort.specs.task_files import Files
+from retort.specs.task import Files, Task
 
 Rows = list[dict[str | int, Any]]
 

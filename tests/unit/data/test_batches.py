@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 from retort.batch import Batch
-from retort.data.batches import MaskedBatches, TaskBatches
+from retort.data.batches import EpochOrder, MaskedBatches, TaskBatches, epoch_batches
 from retort.data.encoded import Encoded
-from retort.data.epochs import EpochOrder, epoch_batches
 from retort.training.how.micro_batches import Division
 from torch.utils.data import Dataset
 

@@ -12,7 +12,7 @@ import pytest
 from retort.engine.job import Job
 from retort.errors import RetortError
 from retort.models import build, weights
-from retort.plan import params
+from retort.plan import plan
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.settings.trainings import SubmittedTask
@@ -45,7 +45,7 @@ def zipped(job: Job, answers: dict[str, Any], folder: Path) -> dict[str, str]:
     for task, given in answers.items():
         paths.append(folder / f"{task}.json")
         paths[-1].write_text(json.dumps(given))
-    write_submission(job, params.submission(open_study(Config())), list(map(str, paths)), str(folder / "x" / "all.zip"))
+    write_submission(job, plan.submission(open_study(Config())), list(map(str, paths)), str(folder / "x" / "all.zip"))
     with zipfile.ZipFile(folder / "x" / "all.zip") as archive:
         assert archive.testzip() is None
         return {name: archive.read(name).decode() for name in archive.namelist()}
@@ -83,10 +83,10 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
     study = open_study(Config(sample=True, data_dir=str(tmp_path)))
     where = {name: tmp_path / name for name in ("mnli", "glue-diagnostic")}
     write_sample(study.tasks["mnli"], "local", where)
-    settings = params.predictions(study)["mnli"]
+    settings = plan.predictions(study)["mnli"]
     weights.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
     to, encoded = str(tmp_path / "answers.json"), str(tmp_path / "encoded")
-    tokenized = params.test_sets(study, next(iter(study.tokenizers)), "mnli")
+    tokenized = plan.test_sets(study, next(iter(study.tokenizers)), "mnli")
     assert tokenized.task == settings.task
     encode_task(quiet(), tokenized, list(map(str, where.values())), str(encoder), encoded)
     predict_test(quiet(), settings, encoded, str(tmp_path / "model"), to)

@@ -1,20 +1,33 @@
-"""The verb `verify`, which compares finished results with the checksums that were taken when they were made."""
+"""The verb `verify`: compare finished results with the checksums of their making, and repair those that differ.
+
+What differs is deleted with all that was made from it, and the next run makes it anew. It is not enough to delete a
+damaged file: Snakemake does not miss a file while everything that it was read for exists.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from retort.checksums import REPORTS, RESULTS
+from retort import checksums
+from retort.checksums import REPORTS, RESULTS, place_of
 from retort.cli.base import argument, config_of, verb
-from retort.cli.repairing import repair
+from retort.cost.jobs import Job, Jobs
+from retort.engine.attempts import KEPT, checkpoints_of
+from retort.engine.run import LOCKED
+from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
 from retort.plan import resolve
+from retort.plan.plan import Plan
 from retort.results.collect import read_scores
 from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
 from retort.study.load import open_study, with_every_paper
+
+Edges = Mapping[str, Iterable[str]]
 
 
 @verb(
@@ -59,3 +72,83 @@ def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> Itera
             labels.check(path, resolve.score(study, student, task).task)
         except RetortError as error:
             yield Difference(str(error), (path,), ())
+
+
+# --- repair
+
+
+def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
+    """Delete what differs and all that was made from it, and print the command that makes it anew.
+
+    Raises:
+        RetortError: a run is at work, or the results are of another scale than the configuration's.
+    """
+    if LOCKED.is_dir() and any(LOCKED.iterdir()):
+        raise RetortError("a run is at work here, or was killed", "wait for its end, or run: snakemake --unlock")
+    plan = Plan(config_of(arguments))
+    mark_scale(plan.study)
+    jobs = list(Jobs(plan).behind(everything(plan.study)))
+    planned = {path for job in jobs for path in job.outputs}
+    differing = set[str]()
+    for difference in found:
+        chosen = difference.anew if result_of(difference.anew[0], planned) in planned else difference.otherwise
+        differing |= {result_of(path, planned) for path in chosen}
+    made = made_from(jobs)
+    wrong = reached(differing, made)
+    beside = {path: job.outputs for job in jobs for path in job.outputs}
+    anew = reached(differing, {path: [*made.get(path, ()), *beside.get(path, ())] for path in {*made, *beside}})
+    for path in sorted(anew):
+        if delete(Path(path)):
+            print(f"deleted: {path}")
+    for path in wrong:  # what goes on from them, or is restored, would be as wrong
+        for folder in (checkpoints_of(path), KEPT / checkpoints_of(path).name):
+            shutil.rmtree(folder, ignore_errors=True)
+    file = f" --configfile {shlex.quote(arguments.config)}" if arguments.config else ""
+    print(f"now run as before, such as: snakemake --cores all --logger retort{file}")
+    return 0
+
+
+def result_of(path: Path, planned: set[str]) -> str:
+    """Return the output of the plan in which a file without checksums lies; else the path itself."""
+    above = (each for each in (path, *path.parents) if str(each) in planned and not place_of(each).is_file())
+    return str(next(above, path))
+
+
+def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
+    """Return path -> what is made from it: by the jobs of the plan, and as the checksums of results say."""
+    made: dict[str, set[str]] = {}
+    for job in jobs:
+        for parent in job.inputs:
+            made.setdefault(parent, set()).update(job.outputs)
+    for place in (place for top in EVERYTHING for place in top.rglob(f"*{checksums.NAME}")):
+        result = checksums.result_of(place)
+        known = checksums.whole(result)  # a damaged one differs itself
+        for parent in known.parents if known else ():
+            made.setdefault(parent, set()).add(str(result))
+    return made
+
+
+def reached(start: Iterable[str], edges: Edges) -> set[str]:
+    """Return some paths and all that the edges lead to."""
+    seen, ahead = set[str](), list(start)
+    while ahead:
+        if (path := ahead.pop()) not in seen:
+            seen.add(path)
+            ahead += edges.get(path, ())
+    return seen
+
+
+def delete(path: Path) -> bool:
+    """Delete a result and its checksums; return whether there was anything. What a link leads to is kept.
+
+    Nothing outside of results/ and reports/ is deleted.
+    """
+    folder, was_there = path.parent.resolve(), False
+    if any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
+        for each in (path, place_of(path)):  # the checksums of a folder lie in it
+            was_there |= each.is_symlink() or each.exists()
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            else:
+                each.unlink(missing_ok=True)
+    return was_there
