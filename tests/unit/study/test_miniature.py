@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,6 @@ from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.rehearsal.rehearse import distinct_trainings, family
 from retort.report.outcome import ClaimCounts, Files, Shown
-from retort.results.collect import Scores
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
 from retort.settings.trainings import ProfileSettings
 from retort.specs.config import RunSources, read_config
@@ -24,6 +22,8 @@ from retort.specs.printed import Timing
 from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
+
+from tests.paper_results import made_up
 
 
 def plan_at(scale: str) -> Plan:
@@ -150,19 +150,6 @@ def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature
     assert verdicts(miniature.study) == set()
 
 
-def scores_of(plan: Plan) -> Scores:
-    """Return a score of every metric that is shown, for every training on a task that the plan has."""
-    metrics = defaultdict[str, set[str]](set)
-    for task, metric in (pair for exhibit in plan.study.exhibits.values() for pair in exhibit.metrics()):
-        metrics[task].add(metric)
-    draw = random.Random(0)
-    return {
-        (student, task, seed): {"status": "ok", "metrics": {m: draw.uniform(0.7, 0.8) for m in sorted(metrics[task])}}
-        for student, task in plan.pairs
-        for seed in questions.seeds_of(plan.study, student)
-    }
-
-
 def profile_of(job: ProfileSettings) -> dict[str, Any]:
     """Return the profile that a job with these settings makes on a machine without a GPU."""
     timings = [Timing(more.batch, more.length, more.device or "", more.values or "runs") for more in job.further or []]
@@ -173,17 +160,16 @@ def profile_of(job: ProfileSettings) -> dict[str, Any]:
 
 def lines_of(plan: Plan, written: Study) -> Iterator[Line]:
     """Yield the lines of every table and figure once all jobs of a plan have ended well; `written` has no scale."""
-    study, scores, tables = plan.study, scores_of(plan), dict[str, dict[str, list[Line]]]()
+    study, scores, tables = plan.study, made_up(plan.study), defaultdict[str, dict[str, list[Line]]](dict)
     profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
-    for paper, name in sorted(
-        study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())
-    ):  # these read others
-        of = figure_of if name.startswith("figure") else table_of
-        found = tables.setdefault(paper, {})
-        found[name] = of(study, paper, name).collect(
-            Inputs(study, paper, name, scores, profiles, dict(found), as_written=written)
-        )
-        yield from found[name]
+    for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())):
+        of, others = (
+            figure_of if name.startswith("figure") else table_of,
+            dict(tables[paper]),
+        )  # read by what comes last
+        inputs = Inputs(study, paper, name, scores, profiles, others, as_written=written)
+        tables[paper][name] = of(study, paper, name).collect(inputs)
+        yield from tables[paper][name]
 
 
 @pytest.mark.slow

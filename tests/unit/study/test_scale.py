@@ -10,6 +10,7 @@ import pytest
 from retort.engine.workflow import mark_scale
 from retort.errors import RetortError
 from retort.plan.resolve import score
+from retort.results.tidy import Line
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
@@ -73,12 +74,6 @@ def test_every_increasing_list_of_layers_stays_increasing_and_within_the_small_t
                     assert all(a < b for a, b in itertools.pairwise((*small, new + 1))), (old, new, layers, small)
 
 
-def test_a_paper_may_leave_a_scale_out(tmp_path: Path) -> None:
-    found = study(tmp_path, "reduced", paper={**PRINTED_PAPER, "not_at": {"reduced": "its models are too deep"}})
-    assert set(found.not_run.values()) == {"is of a paper that leaves this scale out: its models are too deep"}
-    assert not found.running
-
-
 def test_layers_and_widths_keep_their_share_and_heads_still_divide() -> None:
     by = Shrink(LARGE, SMALL)
     listed = [[4, 8, 12], [1, 8, 12], [1, 2, 3], [12], [11], [0]]
@@ -110,15 +105,14 @@ def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path
 
 
 def test_a_schedule_of_fine_tuning_does_not_reach_stages(reduced: Study) -> None:
-    replacements = reduced.scale.replacements
-    assert replacements
-    assert replacements.finetuning["steps"] != replacements.training["steps"]
-    agnostic = score(reduced, "udagawa2023-hs-last-3l-mono", "sst2")
-    assert (agnostic.schedule.steps, agnostic.schedule.freeze) == (replacements.finetuning["steps"], [])
-    assert agnostic.student.stages[0].schedule.steps == replacements.distillation["steps"]
-    specific = score(reduced, "wang2023-att-mse", "sst2")
+    to = reduced.scale.replacements
+    assert to
+    assert to.finetuning["steps"] != to.training["steps"]
+    agnostic, specific = (score(reduced, name, "sst2") for name in ("udagawa2023-hs-last-3l-mono", "wang2023-att-mse"))
+    assert (agnostic.schedule.steps, agnostic.schedule.freeze) == (to.finetuning["steps"], [])
+    assert agnostic.student.stages[0].schedule.steps == to.distillation["steps"]
     schedules = {(stage.schedule.steps, *stage.schedule.freeze) for stage in specific.stages}
-    assert schedules == {(replacements.training["steps"], "embeddings")}
+    assert schedules == {(to.training["steps"], "embeddings")}
 
 
 def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> None:
@@ -162,9 +156,14 @@ def test_a_loss_of_the_embeddings_has_something_to_train(reduced: Study) -> None
             assert not (alone and "embeddings" in stage.schedule["freeze"]), name
 
 
-def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
-    found = study(tmp_path, "reduced", layers=1)
+def test_what_a_scale_does_not_run_says_why(tmp_path: Path) -> None:
+    left_out = study(
+        tmp_path / "a", "reduced", paper={**PRINTED_PAPER, "not_at": {"reduced": "its models are too deep"}}
+    )
+    assert set(left_out.not_run.values()) == {"is of a paper that leaves this scale out: its models are too deep"}
+    assert not left_out.running
     assert STUDENT["architecture"]["layers"] == 2
+    found = study(tmp_path / "b", "reduced", layers=1)
     assert found.not_run["tiny-attention"] == "is deeper than the teacher of this scale"
 
 
@@ -192,10 +191,7 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
         ({"tasks": ["mod"]}, "replacements.tasks.1: no task is called 'mod'; did you mean 'mood'?"),
         ({"training_of": {"tin": {}}}, "replacements.training_of.tin: no paper is called 'tin'; did you mean 'tiny'?"),
         ({"tasks_of": {"tin": ["mood"]}}, "replacements.tasks_of.tin: no paper is called 'tin'; did you mean 'tiny'?"),
-        (
-            {"tasks_of": {"tiny": ["mod"]}},
-            "replacements.tasks_of.tiny.1: no task is called 'mod'",
-        ),
+        ({"tasks_of": {"tiny": ["mod"]}}, "replacements.tasks_of.tiny.1: no task is called 'mod'"),
         ({"finetuning": {"freeze": []}}, "training: freeze is missing, which finetuning sets"),
         ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
     ],
@@ -234,33 +230,31 @@ def test_tables_of_test_sets_plan_our_scores_on_dev_over_all_seeds(reduced: Stud
     assert {cell.seed for cell in cells} == {1, 2, 3, 4}
 
 
-def test_an_average_is_over_the_tasks_that_the_scale_runs(reduced: Study) -> None:
+def row_of(study: Study, table: str, student: str, **accuracies: float) -> dict[str, Line]:
+    """Return the lines of a student's row, by column; over four seeds it has these mean accuracies."""
     scores: dict[tuple[str, str, int], Any] = {
-        ("wang2023-kd", task, seed): {"status": "ok", "metrics": {"accuracy": base + seed / 100}}
-        for task, base in (("qnli", 0.6), ("sst2", 0.7), ("mrpc", 0.5))
+        (student, task, seed): {"status": "ok", "metrics": {"accuracy": mean + (seed - 2.5) / 100}}
+        for task, mean in accuracies.items()
         for seed in (1, 2, 3, 4)
     }
-    _, lines = collected(reduced, "table1", scores, paper="wang2023")
-    average = next(line for line in lines if (line.student, line.column) == ("wang2023-kd", "Avg"))
-    assert (average.status, average.mean) == ("ok", pytest.approx(62.5))
+    lines = collected(study, table, scores, paper=student.split("-")[0])[1]
+    row = next(line.row for line in lines if line.student == student)
+    return {line.column: line for line in lines if line.row == row}
+
+
+def test_an_average_is_over_the_tasks_that_the_scale_runs(reduced: Study) -> None:
+    average = row_of(reduced, "table1", "wang2023-kd", qnli=0.6, sst2=0.7, mrpc=0.5)["Avg"]
+    assert (average.status, average.mean) == ("ok", pytest.approx(60))
     assert average.note == "the mean of QNLI, SST-2, MRPC: this scale runs no other column of it"
+    row = row_of(reduced, "table3", "udagawa2023-hs-last-3l-mono", sst2=0.7)
+    glue = row["Avg. GLUE (Monolingual): 3L"]
+    assert (glue.status, glue.mean, glue.n) == ("ok", pytest.approx(70), 4)
+    assert glue.note == "the mean of sst2: this scale runs no other task of it"
+    assert row["Avg. GLUE (Monolingual): 4L"].status == "missing"  # it runs, and has not yet
+    assert row["Avg. XNLI (Multilingual): 3L"].status == "not-run"
 
 
 def test_recorded_runs_are_of_the_settings_that_the_scale_has_now(reduced: Study) -> None:
     for paper, scale in reduced.recordings:
         study = open_study(read_config({"papers": [paper], "scale": scale})) if scale != "reduced" else reduced
         assert recording_of(study, paper), f"record {paper} at {scale} anew: its settings have changed"
-
-
-def test_a_cell_of_several_tasks_is_over_those_that_the_scale_runs(reduced: Study) -> None:
-    scores: dict[tuple[str, str, int], Any] = {
-        ("udagawa2023-hs-last-3l-mono", "sst2", seed): {"status": "ok", "metrics": {"accuracy": 0.7 + seed / 100}}
-        for seed in (1, 2, 3, 4)
-    }
-    _, lines = collected(reduced, "table3", scores, paper="udagawa2023")
-    row = {line.column: line for line in lines if line.row == "HS Transfer / Last"}
-    glue = row["Avg. GLUE (Monolingual): 3L"]
-    assert (glue.status, glue.mean, glue.n) == ("ok", pytest.approx(72.5), 4)
-    assert glue.note == "the mean of sst2: this scale runs no other task of it"
-    assert row["Avg. GLUE (Monolingual): 4L"].status == "missing"  # it runs, and has not yet
-    assert row["Avg. XNLI (Multilingual): 3L"].status == "not-run"
