@@ -110,8 +110,6 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"cells": [{**A[0], "table": "table2"}]}, "no table is called 'table2'; there are: table1"),
-        ({"cells": [{**A[0], "rows": ["c"]}]}, "no row is called 'c'"),
         ({"cells": [{**A[0], "columns": ["Coins"]}]}, "no number in column is called 'Coins'; did you mean 'Coin'?"),
         ({"cells": []}, "held against 'cells' of tables or against the 'other' number"),
         ({"undecided": "a run"}, "held against 'cells' of tables or against the 'other' number"),
@@ -121,16 +119,14 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
         ({"compare": "gains-little", "within": 1, "than": [*B, *A]}, None),
         (
             {"compare": "gains-little", "within": 1, "cells": [*A, *B], "than": [*B, *A, *A]},
-            "'gains-little' takes for each of the 'cells' one of 'than' in its column",
+            "takes for each of the 'cells'",
         ),
         ({"compare": "mean-percent", "than": [*B, *A]}, "'mean-percent' takes as many 'cells' as 'than'"),
-        ({"compare": "difference"}, "one: comparison 'difference' needs 'than'"),
         ({"cells": AA}, "one: comparison 'value' takes one cell a side"),
         ({"compare": "above", "than": Q}, "one: column 'Coin' stands on one side of the comparison only"),
         ({"compare": "near", "than": B}, "one: comparison 'near' needs 'within'"),
         ({"compare": "below"}, "no comparison is called 'below'; take 'above', and swap 'cells' and 'than'"),
         ({"compare": "mostly-lower"}, "'mostly-lower'; take 'mostly-above', and swap 'cells' and 'than'"),
-        ({"compare": "not-above"}, "'not-above'; take 'not-below', and swap 'cells' and 'than'"),
         ({"other_readings": {"x": {"says": "r"}}}, "one: 'other_readings' is not for audit.yaml"),
         ({"because": "of another teacher"}, "'built: differently' and 'because' belong together"),
         ({"compare": None, "number": "", "built": "differently", "because": "of another teacher"}, None),

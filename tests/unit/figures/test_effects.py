@@ -61,7 +61,6 @@ def test_curves_and_effects_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"of": "table9"}, "of: no table is called 'table9'"),
         ({"columns": {20: "Acc. %", 60: "Pearsons"}}, "columns: no column is called 'Pearsons'"),
         ({"effects": [{"label": "gain", "above": ["C"], "below": ["B"]}]}, "effects: no curve is called 'C'"),
     ],

@@ -70,9 +70,3 @@ def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> N
 
 def test_front_keeps_what_nothing_beats_at_both() -> None:
     assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start each test in an empty folder."""
-    monkeypatch.chdir(tmp_path)

@@ -10,8 +10,8 @@ import pytest
 from retort.errors import RetortError
 from retort.judgement.difference import TESTS as ALL
 from retort.judgement.paired_rows import compare_rows
-from retort.specs.config import Config, read_config
-from retort.study.load import open_study, read
+from retort.specs.config import Config
+from retort.study.load import open_study
 from retort.tables.layout import published_alone
 
 from tests.tiny.results import SCORES, collected, made, write_results
@@ -87,20 +87,6 @@ def test_a_diverged_run_is_named_below_the_tests(config: dict[str, Any]) -> None
     assert {line.note for line in lines} == {f"1 pair left out: {A} on mood, seed 2: diverged at step 42"}
     assert "1 pair left out" in out["md"]
     assert "<sup>a</sup>" in out["md"].split("1 pair left out")[0]
-
-
-WRONG = [
-    ({"table1": {"below": 0.05, "not_significant": [["Teacher", B]]}},
-     "table3.yaml: reported.table1: no row that is tested is called 'Teacher'"),
-    ({"table2": {"below": 0.05}}, "table3.yaml: reported: no table of 'of' is called 'table2'; there are: table1"),
-    ({"table1": {"below": 5}}, "table3.yaml: reported.table1.below: Input should be less than 1"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "line"), WRONG)
-def test_a_mistake_in_what_a_paper_says_of_tests(tmp_path: Path, said: dict[str, Any], line: str) -> None:
-    config = write_study(tmp_path / "study", table3={**TESTS, "reported": said})
-    assert any(line in problem for problem in read(read_config(config))[1])
 
 
 def test_the_tests_of_wang2023() -> None:

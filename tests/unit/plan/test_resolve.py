@@ -51,34 +51,35 @@ def opened(study_folder: Path) -> Study:
     return open_study(config(study_folder))
 
 
-@pytest.mark.parametrize(
-    ("student", "fields", "said"),
-    [
-        ("kd", {"initialisation": {"truncated": True, "layers": [1, 2]}},
-         "initialisation: give exactly one of layers, truncated"),
-        ("kd", {"initialisation": {"checkpoint": "small", "random": True}},
-         "initialisation: give exactly one of layers, truncated"),
-        ("narrow", {"initialisation": {"truncated": True}},
-         "narrow.initialisation.truncated: a student of width 16 x 32 cannot take layers of a teacher of 24 x 48; "
-         "use 'random: true'"),
-        ("kd", {"initialisation": {"checkpoint": "narrow"}},
-         "kd.initialisation.checkpoint: 'narrow' has embedding: 8, the student's architecture embedding: none"),
-        ("kd", {"initialisation": {"checkpoint": "foreign"}},
-         "kd.initialisation.checkpoint: 'foreign' has a vocabulary of 91 tokens, teacher 'tiny-teacher' one of 90"),
-        ("kd", {"initialisation": {"checkpoint": "../small"}}, "initialisation.checkpoint"),
-        ("kd", {"architecture": {**TWO, "layers": 6}, "initialisation": {"truncated": True}},
-         "truncated: teacher 'tiny-teacher' has no layer 6; it has 4"),
-        ("kd", {"architecture": {**TWO, "embedding": 8}, "initialisation": {"layers": [2, 4]}},
-         "a student of width 24 x 48 with embeddings of 8 cannot take layers of a teacher of 24 x 48"),
-    ],
-)  # fmt: skip
-def test_a_start_that_cannot_be_gets_one_clear_line(
-    study_folder: Path, student: str, fields: dict[str, Any], said: str
-) -> None:
-    change(study_folder, student, **fields)
-    found = problems(study_folder)
-    assert any(said in line for line in found), found
-    assert all("\n" not in line and "students.yaml" in line for line in found)
+BLOCKS = "the blocks of a corpus have one length; leave it out"
+# the keys of students.yaml, their value, how the line begins
+MISTAKES: list[tuple[tuple[str | int, ...], Any, str]] = [
+    (("kd", "initialisation"), {"checkpoint": "narrow"},
+     "kd.initialisation.checkpoint: 'narrow' has embedding: 8, the student's architecture embedding: none"),
+    (("kd", "initialisation"), {"checkpoint": "foreign"},
+     "kd.initialisation.checkpoint: 'foreign' has a vocabulary of 91 tokens, teacher 'tiny-teacher' one of 90"),
+    (("kd", "architecture"), {**TWO, "embedding": 8},
+     "kd.initialisation.layers: a student of width 24 x 48 with embeddings of 8 cannot take layers of a teacher of 24"),
+    (("kd", "stages", 0, "tasks"), {"moood": {"steps": 3}},
+     "kd.stages.1.tasks.moood: no task is called 'moood'; did you mean 'mood'?"),
+    (("attention", "stages", 1, "terms", 0, "not_on"), ["mood"],
+     "attention.stages.2: not_on: no term is left on 'mood'"),
+    (("narrow", "stages", 0, "schedule"), {"pad_to_max_length": True},
+     f"narrow.stages.1: schedule.pad_to_max_length: {BLOCKS}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "to", "said"), MISTAKES)
+def test_a_mistake_gets_one_clear_line(study_folder: Path, keys: tuple[str | int, ...], to: Any, said: str) -> None:
+    set_value(study_folder, STUDENTS, *keys, to=to)
+    (found,) = problems(study_folder)
+    assert found.startswith(f"study/{STUDENTS}: {said}")
+    assert "\n" not in found
+
+
+def test_the_protocol_of_a_corpus_has_no_batches_of_like_lengths(study_folder: Path) -> None:
+    set_value(study_folder, PROTOCOL, "tasks", "sentences", to={"group_by_length": False})
+    assert problems(study_folder) == [f"study/{PROTOCOL}: tasks.sentences.group_by_length: {BLOCKS}"]
 
 
 def test_a_parent_that_reads_other_tokens(study_folder: Path) -> None:
@@ -94,11 +95,9 @@ def test_truncated_is_the_first_layers(study_folder: Path) -> None:
     change(study_folder, "attention", initialisation={"layers": [1, 2]})
     study = opened(study_folder)
     assert resolve.reads_teacher(study.students["tiny-kd"])
-    starts = [
-        resolve.task_distillation(study, name, "mood").initialisation.as_json()
-        for name in ("tiny-kd", "tiny-attention")
-    ]
-    assert starts[0] == starts[1] == {"layers": [1, 2], "of": "teacher", "student": None, "random": False}
+    for name in ("tiny-kd", "tiny-attention"):
+        start = resolve.task_distillation(study, name, "mood").initialisation.as_json()
+        assert start == {"layers": [1, 2], "of": "teacher", "student": None, "random": False}
 
 
 def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
@@ -122,13 +121,8 @@ def test_a_published_model_may_have_other_attention_heads(study_folder: Path) ->
 def test_the_plan_has_the_folder_that_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "kd", initialisation={"checkpoint": "small"})
     plan = Plan(config(study_folder))
-    folders = {name: plan.parent(f"tiny-{name}") for name in ("kd", "attention", "narrow", "predicting")}
-    assert folders == {
-        "kd": ["results/sources/encoder"],
-        "attention": [],
-        "narrow": [],
-        "predicting": ["results/students/tiny-narrow/model"],
-    }
+    folders = [plan.parent(f"tiny-{name}") for name in ("kd", "attention", "narrow", "predicting")]
+    assert folders == [["results/sources/encoder"], [], [], ["results/students/tiny-narrow/model"]]
 
 
 def schedules(study_folder: Path, student: str, task: str) -> list[dict[str, Any]]:
@@ -144,66 +138,25 @@ def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
 
 
 def test_what_a_stage_changes_on_a_task_wins(study_folder: Path) -> None:
-    before = schedules(study_folder, "tiny-attention", "mood"), schedules(study_folder, "tiny-attention", "rating")
-    set_value(study_folder, STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
-    set_value(
-        study_folder, STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}}
-    )
-    mood, rating = (
-        schedules(study_folder, "tiny-attention", "mood"),
-        schedules(study_folder, "tiny-attention", "rating"),
-    )
-    assert (mood[0], rating[0]) == (before[0][0], before[1][0])
-    assert mood[1] == {**before[0][1], "batch_size": 5, "learning_rate": 0.5}
-    expected = {**before[1][1], "batch_size": 5, "learning_rate": 0.25, "epochs": 2.0}
-    del expected["steps"]
-    assert rating[1] == expected
-
-
-def test_a_stage_may_ask_for_batches_of_random_rows(study_folder: Path) -> None:
-    set_value(study_folder, STUDENTS, "attention", "stages", 1, "schedule", to={"group_by_length": False})
-    assert [stage["group_by_length"] for stage in schedules(study_folder, "tiny-attention", "mood")] == [True, False]
+    before = {task: schedules(study_folder, "tiny-attention", task) for task in ("mood", "rating")}
+    change = {"batch_size": 5, "learning_rate": 0.5, "group_by_length": False}
+    set_value(study_folder, STUDENTS, "attention", "stages", 1, "schedule", to=change)
+    on_rating = {"rating": {"epochs": 2, "learning_rate": 0.25}}
+    set_value(study_folder, STUDENTS, "attention", "stages", 1, "tasks", to=on_rating)
+    after = {task: schedules(study_folder, "tiny-attention", task) for task in before}
+    assert [stages[0] for stages in after.values()] == [stages[0] for stages in before.values()]
+    assert after["mood"][1] == {**before["mood"][1], **change}
+    expected = {**before["rating"][1], **change, "learning_rate": 0.25, "epochs": 2.0}
+    assert after["rating"][1] == {key: value for key, value in expected.items() if key != "steps"}
 
 
 def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
     term = {"objective": "value-relation", "mapping": "uniform", "not_on": ["rating"]}
     set_value(study_folder, STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
     study = opened(study_folder)
-    found = {
-        task: [term.objective for term in resolve.task_distillation(study, "tiny-attention", task).stages[0].terms]
-        for task in ("mood", "rating")
-    }
-    assert found == {"mood": ["attention-kl", "value-relation"], "rating": ["attention-kl"]}
-
-
-@pytest.mark.parametrize(
-    ("file", "keys", "to", "said"),
-    [
-        (STUDENTS, ("kd", "stages", 0, "tasks"), {"moood": {"steps": 3}},
-         "students.yaml: kd.stages.1.tasks.moood: no task is called 'moood'; did you mean 'mood'?"),
-        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"step": 3}},
-         "students.yaml: kd.stages.1.tasks.mood.step: no key is called 'step'; did you mean 'steps'?"),
-        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"steps": 0}}, "kd.stages.1.tasks.mood.steps: "),
-        (STUDENTS, ("kd", "stages", 0, "terms", 0, "not_on"), ["moood"],
-         "kd.stages.1.terms.1.not_on.1: no task is called 'moood'; did you mean 'mood'?"),
-        (STUDENTS, ("attention", "stages", 1, "terms", 0, "not_on"), ["mood"], "not_on: no term is left on 'mood'"),
-        (PROTOCOL, ("tasks", "sentences"), {"group_by_length": False},
-         "short.yaml: tasks.sentences.group_by_length: the blocks of a corpus have one length; leave it out"),
-        (PROTOCOL, ("tasks", "sentences"), {"pad_to_max_length": True},
-         "short.yaml: tasks.sentences.pad_to_max_length: the blocks of a corpus have one length; leave it out"),
-        (STUDENTS, ("narrow", "stages", 0, "schedule"), {"pad_to_max_length": True},
-         "narrow.stages.1: schedule.pad_to_max_length: the blocks of a corpus have one length; leave it out"),
-        (STUDENTS, ("narrow", "stages", 0, "schedule"), {"group_by_length": False},
-         "narrow.stages.1: schedule.group_by_length: the blocks of a corpus have one length; leave it out"),
-    ],
-)  # fmt: skip
-def test_a_mistake_gets_one_clear_line(
-    study_folder: Path, file: str, keys: tuple[str | int, ...], to: Any, said: str
-) -> None:
-    set_value(study_folder, file, *keys, to=to)
-    found = problems(study_folder)
-    assert any(said in line for line in found), found
-    assert all("\n" not in line for line in found)
+    for task, objectives in (("mood", ["attention-kl", "value-relation"]), ("rating", ["attention-kl"])):
+        first = resolve.task_distillation(study, "tiny-attention", task).stages[0]
+        assert [term.objective for term in first.terms] == objectives
 
 
 @pytest.mark.parametrize("sample", [None, TWO_TEXTS])
@@ -241,10 +194,10 @@ def test_activations_are_recorded_of_whole_rows_of_a_fixed_teacher_as_it_is(
     assert resolve.has_stored_activations(opened(study_folder), "tiny-kd", "mood") is stored
 
 
-@pytest.mark.parametrize(("scale", "stores"), [("pocket", False), ("pocket", True), ("paper", False), ("paper", True)])
-def test_a_scale_says_whether_activations_are_stored(study_folder: Path, scale: str, stores: bool) -> None:
-    write(study_folder, f"scales/{scale}.yaml", {"title": "Here", "papers": "ours", "stores_activations": stores})
-    plan = Plan(Config(papers=["tiny"], study=str(study_folder), scale=scale))
+@pytest.mark.parametrize("stores", [False, True])
+def test_a_scale_says_whether_activations_are_stored(study_folder: Path, stores: bool) -> None:
+    write(study_folder, "scales/paper.yaml", {"title": "Here", "papers": "ours", "stores_activations": stores})
+    plan = Plan(Config(papers=["tiny"], study=str(study_folder), scale="paper"))
     found = plan.activations("tiny-kd", "mood")
     assert found == ("results/activations/tiny-teacher/mood" if stores else [])
 

@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from retort.cost.jobs import Jobs, rules_of
-from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.specs.config import read_config
 
-from tests.conftest import ROOT
 from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
 from tests.unit.study.test_scale import study_config
-
-
-@pytest.mark.slow
-def test_every_file_that_a_job_reads_is_made_by_one_rule_or_is_of_the_study() -> None:
-    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "keep_weights": True}))
-    jobs = Jobs(plan)
-    everything = list(jobs.behind([*exhibits.pages(plan.study), "reports/index.html"]))
-    places = {job.key: number for number, job in enumerate(everything)}
-    assert len(everything) == len(places) > 2000
-    for job in everything:
-        for path in job.inputs:
-            made = [rule.name for rule in jobs.rules.values() for each in rule.patterns if each.fullmatch(path)]
-            need = jobs.at(path)
-            assert len(made) == (need is not None)
-            assert places[need.key] < places[job.key] if need else Path(path).is_file()
-
-
-def test_the_files_of_rules_name_each_rule() -> None:
-    text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
-    plain = re.findall(r"^rule (\w+):", text, re.MULTILINE)
-    several = re.findall(r'^for each in rule_of.of_kind\("(\w+)"\)', text, re.MULTILINE)
-    rules = rules_of(Plan(read_config({"scale": "rehearsal"})))
-    assert {rule.kind for rule in rules.values()} - {"distill_together"} <= {*plain, *several}
-    assert {*plain, *several} <= {rule.kind for rule in rules.values()} | {"distill_together"}
-    for kind in several:
-        assert len(rules.of_kind(kind)) == len({rule.name for rule in rules.of_kind(kind)})
-    assert all(rule.name.isidentifier() for rule in rules.values())
 
 
 def test_a_job_of_smaller_models_says_from_which_one(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from retort.checksums import Maker, Parent, take
-from retort.cost.jobs import Job, Jobs
+from retort.cost.jobs import Jobs
 from retort.plan import sharing
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
@@ -16,7 +16,6 @@ from retort.plan.sharing import companions_of, divided_seeds, grid_parts, is_mad
 from retort.settings.inputs import section
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
-from retort.study.questions import lineage
 
 from tests.tiny.edit import AGNOSTIC, STUDENTS, TASK, add, set_value
 
@@ -84,21 +83,6 @@ def test_the_jobs_of_the_papers_hold_each_student_once(paper: Plan) -> None:
         assert all(each == alike[0] for each in alike)
         assert all(each == batches[0] for each in batches)
         assert not {paper.study.students[name].initialisation.student for name in job} & set(job)
-
-
-@pytest.mark.parametrize(("name", "table"), [("minilmv2", "table1"), ("udagawa2023", "table3")])
-def test_a_table_distils_no_student_that_it_does_not_show(paper: Plan, name: str, table: str) -> None:
-    shown = {cell.student for cell in paper.cells if (cell.paper, cell.table) == (name, table)}
-    needed = {ancestor for student in shown for ancestor in lineage(paper.study, student)}
-    jobs = Jobs(paper).behind([f"reports/{name}/{table}.html"])
-    distilled = [name for job in jobs if job.rule.kind.startswith("distill_") for name in students_of(job)]
-    assert len(distilled) == len(set(distilled)) > 5
-    assert set(distilled) == needed & set(paper.task_agnostic)
-
-
-def students_of(job: Job) -> list[str]:
-    """Return the task-agnostic students that a job distils."""
-    return list(job.rule.students) or ([] if "task" in job.rule.wildcards else [job.wildcards.student])
 
 
 def test_a_job_on_another_machine_has_the_companions_that_the_run_was_planned_with(study_folder: Path) -> None:

@@ -83,12 +83,6 @@ def top_of(page: str) -> str:
     return " ".join(page.partition("<header")[2].partition("</header>")[0].split())
 
 
-def compare(study: Path, **sides: Any) -> None:
-    """Set keys of the claim."""
-    for key, value in sides.items():
-        set_value(study, CLAIMS, "a-beats-b", key, to=value)
-
-
 def record(study: Path, **more: Any) -> None:
     """Write a recorded run of table 1 at a scale `reduced`."""
     run = {"machine": "a laptop", "date": "2026-01-02"}
@@ -96,6 +90,15 @@ def record(study: Path, **more: Any) -> None:
     write(study, "papers/tiny/recorded/reduced.yaml", recording)
     write(study, "scales/reduced.yaml", {"title": "Between"})
     write(study, "scales/pocket.yaml", {"title": "Here", "papers": "ours"})
+
+
+def record_ours(study: Path) -> None:
+    """Write a recorded run of the study as one of ours, with one cell of table 1."""
+    write(study, "papers/tiny/table1.yaml", UNPUBLISHED)
+    run = {"machine": "cpu: a <box>", "date": "2026-01-02", "precision": "float32"}
+    means, by_seed = {"Acc. %": [72.0, 2.0]}, {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}
+    content = {"run": run, "runs": 3, "tables": {"table1": {"kd": means}}, "by_seed": {"table1": {"kd": by_seed}}}
+    write(study, "papers/tiny/recorded/float32.yaml", content)
 
 
 def page_again(config: dict[str, Any]) -> str:
@@ -128,7 +131,7 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
 
 
 def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> None:
-    compare(tmp_path / "study", contrary="B beats A.")
+    set_value(tmp_path / "study", CLAIMS, "a-beats-b", "contrary", to="B beats A.")
     assert "What was learnt" not in top_of(page_again(config))  # undecided
     record(tmp_path / "study")
     assert "What was learnt (1)</summary> <ul> <li>A beats B &amp; &lt;co&gt;.</li>" in top_of(page_again(config))
@@ -148,12 +151,7 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     config: dict[str, Any], tmp_path: Path
 ) -> None:
     assert "No run of this study is recorded." in top_of(page_again(config))
-    published = {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}
-    recording = {"run": {"machine": "cpu: a <box>", "date": "2026-01-02", "precision": "float32"}, "runs": 3}
-    write(tmp_path / "study", "papers/tiny/table1.yaml", UNPUBLISHED)
-    by_seed = {"table1": {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}}
-    recording |= {"tables": published, "by_seed": by_seed}
-    write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", recording)
+    record_ours(tmp_path / "study")
     page = report(config)[1]
     top = top_of(page)
     assert "Repeats the record of 2026-01-02 on another CPU: all 1 means have the recorded digits." in top
@@ -194,11 +192,7 @@ def test_a_recorded_number_has_a_column_of_its_own_and_is_not_judged(study: Path
 
 
 def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any], tmp_path: Path) -> None:
-    by_seed = {"kd": {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}}
-    run = {"machine": "cpu", "date": "2026-01-02", "precision": "float32"}
-    recording = {"run": run, "runs": 3, "tables": {"table1": {"kd": {"Acc. %": [72.0, 2.0]}}}}
-    write(tmp_path / "study", "papers/tiny/table1.yaml", UNPUBLISHED)
-    write(tmp_path / "study", "papers/tiny/recorded/float32.yaml", {**recording, "by_seed": {"table1": by_seed}})
+    record_ours(tmp_path / "study")
     write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
     config["papers"] = []
     plan = Plan(read_config(config))

@@ -1,4 +1,4 @@
-"""Tests of kinds of tables and figures: each is whole, and mistakes get one clear line."""
+"""Tests of kinds of tables and figures: each is whole, and is read without what draws."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from retort import figures
 from retort.figures.base import Figure
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 from retort.specs.exhibit import Exhibit, exhibit_type, figure_kinds, table_kinds
-from retort.study.load import open_whole, read
+from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.base import Table
-
-from tests.tiny.variant import LAYERS, write_study
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
@@ -26,9 +23,6 @@ for _noun in ("table", "figure"):
 @pytest.fixture(scope="module")
 def papers() -> Study:
     return open_whole(Config(scale="paper"))
-
-
-# --- every kind
 
 
 @pytest.mark.parametrize("cls", [kinds[name] for kinds in (table_kinds, figure_kinds) for name in kinds])
@@ -57,32 +51,6 @@ def test_the_answers_of_an_exhibit_fit_together(papers: Study) -> None:
         assert not cells or printed <= {(cell.row, cell.column) for cell in cells}
         assert {(cell.row, cell.column) for cell in exhibit.settings_cells()} <= printed
         assert set(exhibit.counted()) <= printed
-
-
-def test_no_module_asks_which_kind_an_exhibit_is() -> None:
-    """Only the files of the kinds name their classes, and no file compares `kind`."""
-    package = Path(figures.__file__).parents[1]
-    names = {kinds[name].__name__ for kinds in (table_kinds, figure_kinds) for name in kinds}
-    for path in package.rglob("*.py"):
-        text = path.read_text()
-        if "_kind\n" not in text:
-            assert not [name for name in names if name in text], path
-        assert "exhibit.kind ==" not in text, path
-
-
-# --- mistakes
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        ("figure1", {**LAYERS, "kind": "layer"}, "figure1.yaml: kind: no kind is called 'layer'; did you mean"),
-        ("figure1", {**LAYERS, "kind": "scores"}, "figure1.yaml: kind: no kind is called 'scores'"),
-    ],
-)  # fmt: skip
-def test_a_mistake_gets_one_line(tmp_path: Path, name: str, content: dict[str, Any], line: str) -> None:
-    _, problems = read(read_config(write_study(tmp_path / "study", **{name: content})))
-    assert sum(line in problem for problem in problems) == 1, problems
 
 
 def test_planning_does_not_import_what_draws() -> None:
