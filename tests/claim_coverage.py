@@ -11,15 +11,12 @@ import numpy as np
 from retort.cli.needs import SEEDS as BUDGET_SEEDS
 from retort.cli.needs import SURER
 from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, drawn_means
-from retort.judgement.comparisons import NumberedCell
-from retort.specs.printed import Number
 from scipy import stats
 
+from tests.unit.judgement.claims import by_seed
+
 SEED, DRAWN = 20261125, 2000
-SEEDS, SHARED = (
-    (2, 3, 4, 8),
-    (0.0, 0.5, 0.9),
-)  # runs of a row; share of the variance that is due to the seed
+SEEDS, SHARED = (2, 3, 4, 8), (0.0, 0.5, 0.9)  # runs of a row; share of the variance that is due to the seed
 LOOKED = 100_000  # claims that are looked at twice
 TABLES = {0.0: 2000, 2.0: 500}  # true difference of the two rows, in deviations over runs -> simulated tables
 
@@ -42,13 +39,7 @@ def scores_of(runs: int, shared: float, apart: float, tables: int, step: float =
 
 def _above(scores: Any, paired: bool, draw: np.random.Generator) -> float:
     """Return the share of draws in which the first row is above the second: scores are (rows, runs)."""
-    cells = {}
-    for row, values in zip("ab", scores, strict=True):
-        by_seed = tuple(enumerate(map(float, values), start=1)) if paired else ()
-        number = Number("", float(values.mean()))
-        cells["t", row, "c"] = NumberedCell(
-            "t", row, "c", number, len(values), "x100", float(values.std(ddof=1)), by_seed=by_seed
-        )
+    cells = by_seed(dict(zip("ab", scores, strict=True)), paired).cells
     first, second = drawn_means(cells, lambda _: 0.6, 0, DRAWN, draw).values()
     return float((first > second).mean())
 

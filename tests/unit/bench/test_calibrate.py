@@ -18,30 +18,20 @@ from retort.specs.config import read_config
 from retort.specs.model import Architecture
 
 OUTPUT = Path("results/calibration.json")
-SMALL = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
 
 
-@pytest.fixture(autouse=True)
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure a small model for an instant, and start no process."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(measuring, "SHAPES", {"cpu": (SMALL, 2, 4)})
-    monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
-    monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
-
-
-def test_a_calibration_is_measured_kept_and_read() -> None:
+def test_a_calibration_is_measured_kept_and_read(small: Architecture) -> None:
     found = calibrate("float32", gpu=False, output=OUTPUT, lasting=0.0)
     kept = json.loads(OUTPUT.read_text())
     assert (kept["threads"], kept["precision"]) == (1, "float32")
-    assert found == pytest.approx(2 * 3 * work.forward(SMALL, 4) / kept["seconds"])
+    assert found == pytest.approx(2 * 3 * work.forward(small, 4) / kept["seconds"])
     read = speed_of_device(None, gpu=False, config=read_config({"precision": "float32"}))
     assert (read.flops, read.bandwidth, read.start) == pytest.approx((found, kept["bandwidth"], 1.0))
     assert read.relations == kept["relations"] > 0
     assert read.origin.startswith("measured on cpu")
 
 
+@pytest.mark.usefixtures("small")
 def test_relations_take_what_is_left_of_the_time_of_their_loss() -> None:
     counted = 2 * RELATION_MOVES * NUMBER * 48 * measuring.RELATION_LENGTH**2 / 1e9  # seconds
     vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
@@ -52,8 +42,9 @@ def test_relations_take_what_is_left_of_the_time_of_their_loss() -> None:
 
 
 def test_a_machine_without_a_gpu_says_nothing_of_a_study_on_gpus(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(RetortError, match=r"the study trains on GPUs, and torch \S+ sees none on \S+; calibrate on a"):
         calibrate("bfloat16", gpu=True, output=OUTPUT)

@@ -7,20 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from retort.bench import calibrate as measuring
 from retort.bench import gpu
 from retort.errors import RetortError
-from retort.specs.model import Architecture
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calibrate on a small model."""
-    small = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
-    monkeypatch.setattr(measuring, "SHAPES", {"cpu": (small, 2, 4)})
-    monkeypatch.setattr(measuring, "MOVED", {"cpu": 1 << 16})
-    monkeypatch.setattr(measuring, "RELATION_ROWS", {"cpu": 2})
-    monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
 
 
 @pytest.mark.slow

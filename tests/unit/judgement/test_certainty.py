@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,9 @@ import numpy as np
 import pytest
 from retort.judgement import certainty
 from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
-from retort.judgement.comparisons import NumberedCell, Reached
 from retort.judgement.judge import Coverage, Kind, Side, ours
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
-from retort.specs.printed import Number
 from retort.study.load import open_study
 from scipy.stats import t
 
@@ -25,24 +22,9 @@ from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
 from tests.tiny.variant import TABLE
+from tests.unit.judgement.claims import by_seed, claim, side_of
 
 HOLDS, FAILS, OPEN = Kind.HOLDS, Kind.FAILS, Kind.OPEN
-
-
-def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: Any) -> Statement:
-    """Return a claim about rows whose names are letters, and about columns."""
-    sides = {"cells": rows, **({"than": than} if than else {})}
-    groups = {key: [{"table": "t", "rows": list(named), "columns": list(columns)}] for key, named in sides.items()}
-    return Statement.model_validate({"says": "so", "where": "here", "compare": compare, **groups, **more})
-
-
-def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
-    """Return means of ours: row and column, such as 'ac' -> mean."""
-    cells = {
-        ("t", *place): NumberedCell("t", *place, Number(f"{mean}", mean), n, unit, std)  # type: ignore[misc]
-        for place, mean in means.items()
-    }
-    return Side(cells, {}, Reached)
 
 
 def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
@@ -128,11 +110,8 @@ def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> Non
     """The claim is true where all are equal: at most 2.5 % of such tables may say that it is not."""
     runs, wrong = np.random.default_rng(7).normal(80.0, 1.0, (80, 5, 4)), 0
     for table in runs:
-        cells = {
-            ("t", row, "c"): NumberedCell("t", row, "c", Number("", values.mean()), 4, "x100", values.std(ddof=1))
-            for row, values in zip("abcde", table, strict=True)
-        }
-        wrong += shares_of(FALLING, Side(cells, {}, Reached), lambda _: 0.6).shows_false
+        numbers = by_seed(dict(zip("abcde", table, strict=True)), paired=False)
+        wrong += shares_of(FALLING, numbers, lambda _: 0.6).shows_false
     assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
 
 
@@ -198,61 +177,45 @@ def test_one_of_several_parts_must_stand_out_by_more_than_one_alone() -> None:
 # --- runs with the same seeds
 
 
-def by_seed(**scores: list[float]) -> Side:
-    """Return rows of one column by their scores under the seeds 1, 2, ..."""
-    cells = {
-        ("t", row, "c"): NumberedCell(
-            "t", row, "c", Number("", float(np.mean(values))), len(values), "x100", float(np.std(values, ddof=1)),
-            by_seed=tuple(enumerate(values, start=1)),
-        )
-        for row, values in scores.items()
-    }  # fmt: skip
-    return Side(cells, {}, Reached)
-
-
 SAME_LUCK = {"a": [70.0, 74.0, 78.0, 72.0], "b": [69.5, 73.2, 77.6, 71.1]}  # b is 0.65 below a, give or take 0.24
 
 
-def apart(numbers: Side) -> Side:
-    """Return the same numbers without scores by seed."""
-    return replace(numbers, cells={key: replace(cell, by_seed=()) for key, cell in numbers.cells.items()})
-
-
 def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
-    paired = outcome(ABOVE, by_seed(**SAME_LUCK))
+    paired = outcome(ABOVE, by_seed(SAME_LUCK))
     assert paired.kind is HOLDS
     assert paired.removed == pytest.approx(1 - 0.0567 / (11.67 + 12.10), abs=1e-3)
-    alone = outcome(ABOVE, apart(by_seed(**SAME_LUCK)))
+    alone = outcome(ABOVE, by_seed(SAME_LUCK, paired=False))
     assert (alone.kind, alone.removed) == (OPEN, None)
-    turned = by_seed(a=SAME_LUCK["a"], b=SAME_LUCK["b"][::-1])
-    removed = outcome(ABOVE, turned).removed
-    assert removed is not None
-    assert removed < 0.5
+    turned = outcome(ABOVE, by_seed({"a": SAME_LUCK["a"], "b": SAME_LUCK["b"][::-1]}))
+    assert turned.removed is not None
+    assert turned.removed < 0.5
 
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
-    numbers = by_seed(**SAME_LUCK)
+    numbers = by_seed(SAME_LUCK)
     later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
              for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
     one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
     assert (one.kind, one.removed) == (OPEN, None)
 
 
-@pytest.mark.parametrize("statement", [ABOVE, claim("mean-above", "ac", "bd")], ids=["one pair", "means"])
-def test_pairs_decide_as_the_paired_test_of_the_same_difference(statement: Statement) -> None:
+@pytest.mark.parametrize(
+    ("statement", "own", "others"), [(ABOVE, [0], [1]), (claim("mean-above", "ac", "bd"), [0, 2], [1, 3])]
+)
+def test_pairs_decide_as_the_paired_test_of_the_same_difference(
+    statement: Statement, own: list[int], others: list[int]
+) -> None:
     """Any weighted sum of means is drawn as its paired t-test has it, with n - 1 degrees of freedom."""
     scores = np.random.default_rng(3).normal(70.0, 2.0, (4, 3))
     scores[[0, 2]] += 9.0
-    numbers = by_seed(**dict(zip("abcd", scores.tolist(), strict=True)))
-    own, others = ([ord(row) - ord("a") for group in groups for row in group.rows]
-                   for groups in (statement.cells, statement.than))  # fmt: skip
+    numbers = by_seed(dict(zip("abcd", scores, strict=True)))
     apart = scores[own].mean(axis=0) - scores[others].mean(axis=0)
     expected = t.cdf(apart.mean() / (apart.std(ddof=1) / 3**0.5), 2)
     assert shares_of(statement, numbers, lambda _: 0.6).holds == pytest.approx(expected, abs=0.01)
 
 
 def test_more_runs_narrow_pairs_as_they_narrow_single_means() -> None:
-    numbers = by_seed(a=[70.0, 72.0, 71.0], b=[69.9, 71.0, 71.2])
+    numbers = by_seed({"a": [70.0, 72.0, 71.0], "b": [69.9, 71.0, 71.2]})
     runs = outcome(ABOVE, numbers).runs
     assert runs in TRIED
     assert shares_of(ABOVE, numbers, lambda _: 0.6, runs).shows_true

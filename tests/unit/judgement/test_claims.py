@@ -13,38 +13,26 @@ from retort.specs.paper import Statement
 from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
 from retort.tables.kinds.scores import ScoresTable
 
-from tests.tiny.printed import with_block
+from tests.tiny.printed import table
 from tests.tiny.results import line, made, quiet
 from tests.tiny.variant import CLAIMS, write_study
+from tests.unit.judgement.claims import claim
+
+COLUMN: list[dict[str, Any]] = [{"label": "c", "task": "t", "metric": "accuracy"}]
 
 
-def table(cells: dict[str, str], runs: int = 0, **column: Any) -> ScoresTable:
-    """Return a printed table with one column."""
-    rows = [{"label": label, "planned": f"p-{label}", "cells": text} for label, text in cells.items()]
-    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": len(cells), "runs": runs,
-               "columns": [{"label": "c", "task": "t", "metric": "accuracy", **column}], "rows": rows}  # fmt: skip
-    return ScoresTable.model_validate(with_block(content))
+def printed(cells: dict[str, str], columns: Any = COLUMN, **more: Any) -> ScoresTable:
+    """Return a table as a paper prints it, with one column unless others are given."""
+    return ScoresTable.model_validate(table(columns, cells, **more))
 
 
-def claim(compare: str, rows: list[str], than: list[str], **more: Any) -> Statement:
-    """Return a claim about some rows of one column."""
-    given = {"cells": [{"table": "table1", "rows": rows, "columns": ["c"]}]}
-    given |= {"than": [{"table": "table1", "rows": than, "columns": ["c"]}]} if than else {}
-    return Statement.model_validate({"says": "x", "where": "y", "compare": compare, **given, **more})
-
-
-ABOVE = claim("above", ["A", "B"], ["C"])
-PRINTED = table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
-
-
-def one(row: str, value: float | Line) -> Line:
-    """Return the line of a row: of a score, or this one."""
-    return replace(value, row=row) if isinstance(value, Line) else line(value, row=row)
+ABOVE = claim("above", "AB", "C")
+PRINTED = printed({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
 
 
 def on_ours(statement: Statement, **cells: float | Line) -> Judgement:
     """Judge the statement on our numbers: row -> score or line."""
-    lines = [one(row, value) for row, value in cells.items()]
+    lines = [replace(value if isinstance(value, Line) else line(value), row=row) for row, value in cells.items()]
     return judge_runs(statement, ours({"table1": PRINTED}, {"table1": lines}), lambda _: 0.6)
 
 
@@ -70,8 +58,8 @@ def test_the_closest_pair_decides_and_means_alone_lean(c: float, verdict: str, r
 
 def test_the_spread_of_a_paper_counts_by_its_runs():
     for runs, std, remark in ((3, "1.0", "within the spread"), (0, "1.0", ""), (3, "0.1", "")):
-        printed = {"A": f"75.0±{std}", "B": f"70.0±{std}", "C": f"69.5±{std}"}
-        found = judge_printed(ABOVE, published({"table1": table(printed, runs=runs)}))
+        exhibit = printed({"A": f"75.0±{std}", "B": f"70.0±{std}", "C": f"69.5±{std}"}, runs=runs)
+        found = judge_printed(ABOVE, published({"table1": exhibit}))
         assert (found.word, found.remark) == ("borne out", remark)
 
 
@@ -95,7 +83,7 @@ REACHED: list[tuple[str, str, float | None, Any, Any, bool]] = [
 def test_on_ours_a_number_has_to_be_reached_and_one_of_parameters_met(
     compare: str, number: str, within: float | None, a: Any, b: Any, holds: bool
 ):
-    found = on_ours(claim(compare, ["A"], ["B"], number=number, within=within), A=a, B=b)
+    found = on_ours(claim(compare, "A", "B", number=number, within=within), A=a, B=b)
     assert leans(found) is holds
     assert found.computed is isinstance(a, Line)  # numbers of parameters need no run
     assert found.numbers.endswith(f"; the text says {number}")
@@ -108,27 +96,26 @@ def test_on_ours_a_number_has_to_be_reached_and_one_of_parameters_met(
 GONE = line(None, status=Status.MISSING, reason="seed 1 of 3")
 DIVERGED = line(None, status=Status.DIVERGED, reason="at step 9")
 SERVER = [line(None, status=Status.SERVER, dev=value) for value in (70.0, 65.0)]
-BOTH = ["B", "C"]
 OPEN, WITHOUT = "open", "no numbers"
 # claim, our cells, verdict, remark, and the beginning of its numbers
 LACKING: list[tuple[Statement, dict[str, Any], str, str, str]] = [
     (ABOVE, {"A": 75.0, "B": GONE, "C": line(None, status=Status.NOT_RUN)}, WITHOUT, "",
      "no number for B: missing (seed 1 of 3); no number for C: not run at this scale"),
     # one rival above is enough; two rivals below are not, as long as the third may be above
-    (claim("above", ["A"], BOTH), {"A": 75.0, "B": 80.0, "C": GONE}, "does not hold", "", ""),
-    (claim("above", ["A"], BOTH), {"A": 75.0, "B": 70.0, "C": DIVERGED}, OPEN, "the means lean yes; on 2 of 3 cells",
+    (claim("above", "A", "BC"), {"A": 75.0, "B": 80.0, "C": GONE}, "does not hold", "", ""),
+    (claim("above", "A", "BC"), {"A": 75.0, "B": 70.0, "C": DIVERGED}, OPEN, "the means lean yes; on 2 of 3 cells",
      "c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number for C: diverged at step 9"),
-    (claim("near", ["A"], BOTH, within=1.0), {"A": 75.0, "B": 70.0, "C": GONE}, "does not hold", "", ""),
-    (claim("best-above", ["A"], BOTH), {"A": 75.0, "B": 70.0, "C": GONE}, WITHOUT, "", ""),
+    (claim("near", "A", "BC", within=1.0), {"A": 75.0, "B": 70.0, "C": GONE}, "does not hold", "", ""),
+    (claim("best-above", "A", "BC"), {"A": 75.0, "B": 70.0, "C": GONE}, WITHOUT, "", ""),
     # a training that diverges can be what a claim says
-    (claim("diverges", ["C"], []), {"C": DIVERGED}, "holds", "", "c: diverged (C)"),
-    (claim("diverges", ["C"], []), {"C": 60.0}, "does not hold", "", ""),
-    (claim("diverges", ["C"], []), {"C": GONE}, WITHOUT, "", ""),
-    (claim("diverges", BOTH, []), {"B": GONE, "C": DIVERGED}, OPEN, "the means lean yes; on 1 of 2 cells", ""),
+    (claim("diverges", "C"), {"C": DIVERGED}, "holds", "", "c: diverged (C)"),
+    (claim("diverges", "C"), {"C": 60.0}, "does not hold", "", ""),
+    (claim("diverges", "C"), {"C": GONE}, WITHOUT, "", ""),
+    (claim("diverges", "BC"), {"B": GONE, "C": DIVERGED}, OPEN, "the means lean yes; on 1 of 2 cells", ""),
     # scores on dev stand in for a test server, unless the claim is about test sets
-    (claim("above", ["A"], ["B"]), dict(zip("AB", SERVER, strict=True)), "holds", "on dev",
+    (claim("above", "A", "B"), dict(zip("AB", SERVER, strict=True)), "holds", "on dev",
      "c: dev 70.0 (A) against dev 65.0 (B): difference 5.0"),
-    (claim("above", ["A"], ["B"], test_alone=True), dict(zip("AB", SERVER, strict=True)), WITHOUT, "", ""),
+    (claim("above", "A", "B", test_alone=True), dict(zip("AB", SERVER, strict=True)), WITHOUT, "", ""),
 ]  # fmt: skip
 
 
@@ -148,16 +135,12 @@ def test_parts_that_have_numbers_decide_where_they_suffice(
      ((2.0, None, None), (1.0, 1.0, 1.0), "open, the means lean yes")],
 )  # fmt: skip
 def test_most_columns_decide_before_all_have_numbers(a: tuple[Any, ...], b: tuple[Any, ...], verdict: str):
-    cells = [[{"table": "table1", "rows": [row], "columns": list("xyz")}] for row in "AB"]
-    most = Statement.model_validate(
-        {"says": "x", "where": "y", "compare": "mostly-above", "cells": cells[0], "than": cells[1]}
-    )
     lines = [
         line(value, row=row, column=column, status=Status.MISSING if value is None else Status.OK)
         for row, values in (("A", a), ("B", b))
         for column, value in zip("xyz", values, strict=True)
     ]
-    found = judge_printed(most, ours({"table1": PRINTED}, {"table1": lines}))
+    found = judge_printed(claim("mostly-above", "A", "B", "xyz"), ours({"table1": PRINTED}, {"table1": lines}))
     assert ", ".join(filter(None, (found.verdict, found.remark.rpartition(", ")[0]))) == verdict
 
 
@@ -169,19 +152,13 @@ def test_a_claim_without_cells_says_what_would_decide_it():
 
 
 def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
-    columns = [{"label": x, "task": "t", "metric": "accuracy", "subset": x} for x in "xy"]
-    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": 6,
-               "columns": [*columns, {"label": "Avg", "mean_of": ["x", "y"]}],
-               "rows": [{"label": "A", "planned": "A", "cells": "70.0 | 80.0 | 75.0"},
-                        {"label": "B", "planned": "B", "cells": "70.0 | 78.0 | 76.0"}]}  # fmt: skip
-    exhibits = {"table1": ScoresTable.model_validate(with_block(content))}
-    cells = {name: [{"table": "table1", "rows": [name], "columns": ["Avg"]}] for name in "AB"}
-    above = Statement.model_validate({"says": "x", "where": "y", "compare": "above",
-                                      "cells": cells["A"], "than": cells["B"]})  # fmt: skip
+    columns = [{**COLUMN[0], "label": x, "subset": x} for x in "xy"]
+    columns += [{"label": "c", "mean_of": ["x", "y"]}]
+    exhibits = {"table1": printed({"A": "70.0 | 80.0 | 75.0", "B": "70.0 | 78.0 | 76.0"}, columns)}
     side = published(exhibits)
-    found = judge_published(above, side, recomputed(side, exhibits))
+    found = judge_published(claim("above", "A", "B"), side, recomputed(side, exhibits))
     assert (found.verdict, found.remark) == ("does not hold", "borne out on averages of the printed columns")
-    assert found.numbers.endswith("Averages of the printed columns: Avg: 75.00 (A) against 74.00 (B): difference 1.0")
+    assert found.numbers.endswith("Averages of the printed columns: c: 75.00 (A) against 74.00 (B): difference 1.0")
 
 
 def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from retort.figures.base import figure_of
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.rehearsal.rehearse import distinct_trainings, family
 from retort.report.outcome import ClaimCounts, Files, Shown
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
-from retort.settings.trainings import ProfileSettings
 from retort.specs.config import RunSources, read_config
-from retort.specs.printed import Timing
 from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 
-from tests.paper_results import made_up
+from tests.paper_results import all_lines
 
 
 def plan_at(scale: str) -> Plan:
@@ -150,31 +144,9 @@ def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature
     assert verdicts(miniature.study) == set()
 
 
-def profile_of(job: ProfileSettings) -> dict[str, Any]:
-    """Return the profile that a job with these settings makes on a machine without a GPU."""
-    timings = [Timing(more.batch, more.length, more.device or "", more.values or "runs") for more in job.further or []]
-    sizes = {"parameters": 30_000, "without_embeddings": 20_000, "without_pooler": 29_000}
-    times = [1.0, 1.1, 1.2, 1.3, 1.4]
-    return {**sizes, "latency_ms": times, "further": {timing.name: times for timing in timings}, "device": "cpu: any"}
-
-
-def lines_of(plan: Plan, written: Study) -> Iterator[Line]:
-    """Yield the lines of every table and figure once all jobs of a plan have ended well; `written` has no scale."""
-    study, scores, tables = plan.study, made_up(plan.study), defaultdict[str, dict[str, list[Line]]](dict)
-    profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
-    for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())):
-        of, others = (
-            figure_of if name.startswith("figure") else table_of,
-            dict(tables[paper]),
-        )  # read by what comes last
-        inputs = Inputs(study, paper, name, scores, profiles, others, as_written=written)
-        tables[paper][name] = of(study, paper, name).collect(inputs)
-        yield from tables[paper][name]
-
-
 @pytest.mark.slow
 def test_every_cell_has_a_number_once_everything_has_run(printed: Plan, miniature: Plan) -> None:
-    lines = list(lines_of(miniature, printed.study))
+    lines = [line for found in all_lines(miniature, printed.study).values() for line in found]
     without = [line for line in lines if line.mean is None and line.dev is None and not line.text]
     assert len(lines) > 2500
     assert {line.metric for line in lines} >= {"p", "p-holm", "p-tasks-fixed", "p-tasks-drawn", "latency", "change"}

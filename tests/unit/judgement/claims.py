@@ -1,0 +1,37 @@
+"""Claims and numbers by hand: rows and columns have letters as names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from retort.judgement.comparisons import NumberedCell, Reached
+from retort.judgement.judge import Side
+from retort.specs.paper import Statement
+from retort.specs.printed import Number
+
+
+def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: Any) -> Statement:
+    """Return a claim about some rows and columns of table 1."""
+    sides = {"cells": rows, "than": than} if than else {"cells": rows}
+    groups = {key: [{"table": "table1", "rows": [*named], "columns": [*columns]}] for key, named in sides.items()}
+    return Statement.model_validate({"says": "x", "where": "y", "compare": compare, **groups, **more})
+
+
+def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
+    """Return means of ours: row and column, such as 'ac' -> mean."""
+    cells = [NumberedCell("table1", *at, Number(f"{mean}", mean), n, unit, std) for at, mean in means.items()]  # type: ignore[misc]
+    return Side({("table1", cell.row, cell.column): cell for cell in cells}, {}, Reached)
+
+
+def by_seed(scores: Mapping[str, Iterable[float]], paired: bool = True) -> Side:
+    """Return rows of one column by their scores under the seeds 1, 2, ..., which are known or not."""
+    cells = {}
+    for row, values in scores.items():
+        runs = [float(value) for value in values]
+        number, seeds = Number("", float(np.mean(runs))), tuple(enumerate(runs, start=1)) if paired else ()
+        cells["table1", row, "c"] = NumberedCell(
+            "table1", row, "c", number, len(runs), "x100", float(np.std(runs, ddof=1)), by_seed=seeds
+        )
+    return Side(cells, {}, Reached)
