@@ -103,7 +103,7 @@ def test_adding_a_figure(copy: Path) -> None:
 # draws figure 1 of the toy study as one of the guide's kind
 DRAW = """
 from pathlib import Path
-from retort.figures.plot import plot_figure
+from retort.figures.base import plot_figure
 from tests.tiny.results import paths, quiet, write_results
 from tests.tiny.variant import PARETO, write_study
 

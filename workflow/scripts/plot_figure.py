@@ -1,7 +1,7 @@
 from retort.engine.job import job
 
 with job(snakemake) as running:
-    from retort.figures.plot import plot_figure
+    from retort.figures.base import plot_figure
 
     plot_figure(
         running,

@@ -24,7 +24,7 @@ FIGURE: dict[str, Any] = {
     "curves": ["A", "B"], "effects": [{"label": "gain", "above": ["A"], "below": ["B"]}],
 }  # fmt: skip
 LINES = [
-    line(70.0 + place, row=row, column=column, by_seed=f"1={place} 2={place + 1} 3={place + 5}")
+    line(70.0 + place, row=row, column=column, by_seed=((1, place), (2, place + 1), (3, place + 5)))
     for place, (row, column) in enumerate([("A", "c"), ("A", "d"), ("B", "c"), ("B", "d")])
 ]
 
@@ -33,7 +33,7 @@ def drawn(folder: Path, lines: list[Line]) -> str:
     """Draw lines and return the SVG."""
     svg = str(folder / "out.svg")
     inputs = Inputs(None, "p", "figure1", {}, {}, {}, remark="a remark")  # type: ignore[arg-type]  # it reads no study
-    EffectsFigure.model_validate(FIGURE).render(inputs, lines, {"svg": svg})
+    EffectsFigure.model_validate(FIGURE).draw(inputs, lines, {"svg": svg})
     return Path(svg).read_text()
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from retort.figures import style
+from retort.figures.base import plot_figure
 from retort.figures.pareto import front
-from retort.figures.plot import plot_figure
 from retort.results.tidy import read
 from retort.tables.make import make_table
 

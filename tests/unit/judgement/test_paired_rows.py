@@ -102,5 +102,5 @@ def test_the_tests_of_wang2023() -> None:
     assert [grid.title.rpartition(", ")[2] for grid in alone.grids] == ["pairs"] * 7
     texts = Counter(entry.text for grid in alone.grids for entry in grid.entries if entry.text)
     assert texts == {"< 0.05": 32 + 16, "≥ 0.05": 4 + 2}
-    assert (alone.notes, alone.remarks) == ([], [])
+    assert (alone.letters, alone.remarks) == ({}, [])
     assert "one- or two-sided" in spec.caption

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from retort.judgement.repeats import PAIRED, SAME, differences, judge_repeats, rule
 from retort.judgement.verdicts import judge_lines
-from retort.results.tidy import Line, by_seed_text
+from retort.results.tidy import Line
 
 from tests.tiny.results import line
 
@@ -21,10 +21,10 @@ def assumed(_: Line) -> float:
 
 def pair(ours: tuple[float, ...], recorded: tuple[float, ...] = RECORDED, **more: Any) -> Line:
     """Return the line of a run and of a recorded one, both with the seeds 1, 2, ..."""
-    texts = [by_seed_text(enumerate(scores, start=1)) for scores in (ours, recorded)]
+    seeds = [tuple(enumerate(scores, start=1)) for scores in (ours, recorded)]
     means = [sum(scores) / len(scores) for scores in (ours, recorded)]
     std = {} if len(recorded) > 1 else {"published_std": None}
-    fields = {"n": len(ours), "by_seed": texts[0], "published_by_seed": texts[1], "published_half": 5e-6}
+    fields = {"n": len(ours), "by_seed": seeds[0], "published_by_seed": seeds[1], "published_half": 5e-6}
     return line(*means, **{**fields, **std, **more})
 
 
@@ -77,7 +77,7 @@ def test_equal_differences_under_all_seeds_have_no_test() -> None:
 
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
-    other = pair(RECORDED, by_seed="1=70.12345 2=70.9 4=69.4")
+    other = pair(RECORDED, by_seed=((1, 70.12345), (2, 70.9), (4, 69.4)))
     assert differences(other) == []
     assert judged(other)[0].verdict not in ("repeats", "reproduces")
     assert differences(pair(RECORDED, differs="without augmentation")) == []

@@ -143,8 +143,8 @@ def test_tex_has_no_letter_that_pdflatex_does_not_know():
 
 @pytest.mark.parametrize("kind", sorted(render.formats))
 def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
-    grid = Grid(["C"], [PrintedRow("R", [Entry("1.0", "2.0", "differs", True, "a")])])
-    sheet = Sheet("p", "table1", "pocket", "Title", "Question?", "Caption.", [grid], [("a", "a note")], ["A remark."])
+    grid = Grid(["C"], [PrintedRow("R", [Entry("1.0", "2.0", "differs", True, ("a note",))])])
+    sheet = Sheet("p", "table1", "pocket", "Title", "Question?", "Caption.", [grid], ["A remark."])
     text = render.formats[kind](sheet)
     for part in ("Title", "Question?", "Caption.", "pocket", "a note", "A remark.", "1.0", "2.0", "differs"):
         assert part in text
@@ -159,7 +159,7 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     told = "measured on a sample: train 8,000 of 104,743 rows"
     assert [line.column for line in lines if line.note == told and line.student == "tiny-kd"] == ["Acc. %"]
     sheet = spec.lay_out(lines)
-    assert ("a", told) in sheet.notes
+    assert sheet.letters[told] == "a"
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
-    assert cells["A & <b>_1"].mark == "a"
-    assert cells["B"].mark == ""
+    assert sheet.mark(cells["A & <b>_1"]) == "a"
+    assert sheet.mark(cells["B"]) == ""

@@ -1,21 +1,23 @@
-"""What every kind of figure adds to an exhibit: how its lines are collected and drawn."""
+"""What every kind of figure adds to an exhibit: how its lines are collected and drawn; and the job that does so."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, cast
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
+from retort.engine.job import Job
 from retort.figures.style import save_empty_figure
-from retort.results.tidy import Line
+from retort.results.tidy import Line, read, withhold_verdicts, write
 from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
 from retort.specs.fields import StudentName
 from retort.specs.printed import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
-from retort.study.study import Study
-from retort.tables.base import Inputs
+from retort.tables.base import Inputs, read_inputs
 from retort.tables.lines import cell_lines
 
 
@@ -60,14 +62,37 @@ class Figure(Exhibit):
             renders: file format ('svg', 'png') -> path.
         """
 
-    def render(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-        """Draw the lines, or say why none has a value, and save the figure."""
-        if any(line.mean is not None for line in lines):
-            self.draw(inputs, lines, renders)
-        else:
-            save_empty_figure(lines, renders)
+
+def plot_figure(
+    job: Job,
+    config: dict[str, Any],
+    paper: str,
+    figure: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    tables: Iterable[str],
+    csv: str,
+    renders: dict[str, str],
+) -> None:
+    """Write the tidy CSV of a figure, and the figure in each requested file format.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    lines = draw_figure(read_inputs(config, paper, figure, scores, profiles, tables), csv, renders)
+    job.say(f"{len(lines)} values")
 
 
-def figure_of(study: Study, paper: str, name: str) -> Figure:
-    """Return a figure of a study."""
-    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
+def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> list[Line]:
+    """Write the tidy CSV of a figure, read it back, and draw it in each file format; return the lines.
+
+    If no line has a value, the figure says why.
+    """
+    figure = cast(Figure, inputs.study.exhibits[inputs.paper, inputs.name])  # figure*.yaml hold kinds of figures only
+    write(csv, withhold_verdicts(inputs.study, inputs.paper, figure.collect(inputs)))
+    lines = read(csv)
+    if any(line.mean is not None for line in lines):
+        figure.draw(inputs, lines, renders)
+    else:
+        save_empty_figure(lines, renders)
+    return lines

@@ -12,7 +12,7 @@ from pydantic import Field
 from retort.figures.base import Figure
 from retort.figures.style import MUTED, SERIES, figure, points, save, write_notes
 from retort.judgement.difference import Difference
-from retort.results.tidy import Line, read_by_seed
+from retort.results.tidy import Line
 from retort.specs.base import Distinct, Label, Name, Spec, Text, Whole
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
@@ -70,7 +70,7 @@ class EffectsFigure(Figure):
     def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
         """Draw and save the figure: bars are 95 % intervals over seeds, those of effects from paired differences."""
         there = [line for line in lines if line.mean is not None]
-        found = {(line.row, line.column): dict(read_by_seed(line.by_seed)) or {0: line.mean or 0.0} for line in there}
+        found = {(line.row, line.column): dict(line.by_seed) or {0: line.mean or 0.0} for line in there}
         curves = {
             row: {x: found[row, column] for x, column in sorted(self.columns.items()) if (row, column) in found}
             for row in self.curves

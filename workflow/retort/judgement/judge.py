@@ -27,7 +27,7 @@ from functools import partial
 from retort.formatters import number as formatted
 from retort.judgement import groups
 from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, Stated, Verdict, comparisons
-from retort.results.tidy import Line, Status, read_by_seed
+from retort.results.tidy import Line, Status
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
@@ -137,7 +137,7 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
             if line.mean is not None:
                 std = "" if line.std is None else formatted(line.std, digits)
                 number = Number(formatted(line.mean, digits), line.mean, std)
-                cell = NumberedCell(*key, number, line.n, line.unit, line.std, by_seed=read_by_seed(line.by_seed))
+                cell = NumberedCell(*key, number, line.n, line.unit, line.std, by_seed=line.by_seed)
                 if line.status is not Status.DEV:
                     numbers[key] = cell
                     continue

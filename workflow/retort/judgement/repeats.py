@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from retort.judgement.difference import EQUAL, LEVEL, Difference, holm, part_of, welch
 from retort.judgement.verdicts import MARGIN, REPEATS, REPRODUCES, TINY, is_comparable
-from retort.results.tidy import Line, read_by_seed
+from retort.results.tidy import Line
 
 DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
 SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
@@ -25,7 +25,7 @@ SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded 
 
 def differences(line: Line) -> list[float]:
     """Return ours minus recorded under each seed; empty if the two runs do not have the same seeds."""
-    ours, recorded = (dict(read_by_seed(text)) for text in (line.by_seed, line.published_by_seed))
+    ours, recorded = (dict(line.by_seed), dict(line.published_by_seed))
     if not recorded or ours.keys() != recorded.keys() or not is_comparable(line):
         return []
     return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]

@@ -180,7 +180,7 @@ def cells_of(table: Table, lines: list[Line]) -> Tally:
 
     P-values do not count, since they are computed from cells.
     """
-    cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
+    cells = [line for line in lines if table.cells() and line.unit not in SHAPE_UNITS]
     verdicts = table.verdicts(lines)
     measured = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
     others = counts_of(verdicts.values())

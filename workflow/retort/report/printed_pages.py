@@ -15,7 +15,7 @@ from retort.cost.jobs import Jobs
 from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
 from retort.engine.job import Job
-from retort.figures.plot import draw_figure
+from retort.figures.base import draw_figure
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of

@@ -6,7 +6,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
 from retort.results.score_files import Record, check_score, read_record
-from retort.results.tidy import AGAIN, INCOMPLETE, Status
+from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, Status, trained_again
 from retort.settings.inputs import difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
@@ -133,50 +133,27 @@ def sample_note(records: Iterable[Record]) -> str:
     return f"measured on a sample: {counts}" if rows else ""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What was measured for a cell.
-
-    Args:
-        fields: the fields of its tidy line: mean, std, n, status, reason, ...
-        by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
-        rerun: if the value is the best of a grid: what was measured of its point, trained again.
-        chosen: the student of the value, if it was chosen among several; else empty.
-    """
-
-    fields: dict[str, Any]
-    by_seed: Mapping[int, float] = field(default_factory=dict)
-    rerun: Measured | None = None
-    chosen: str = ""
-
-    @property
-    def status(self) -> Status:
-        """The status of the line."""
-        return Status(self.fields["status"])
-
-    def but(self, **fields: Any) -> Measured:
-        """Return the same with some other fields."""
-        return replace(self, fields={**self.fields, **fields})
+def measured(values: list[float]) -> Line:
+    """Return what was measured for a cell, from its value in each run."""
+    return replace(UNPLACED, **summary(values))
 
 
-def without_value(status: Status, reason: str = "") -> Measured:
+def without_value(status: Status, reason: str = "", dev: float | None = None) -> Line:
     """Return what stands for a cell without a value of ours."""
-    return Measured({**summary([]), "status": status, "reason": reason})
+    return replace(UNPLACED, status=status, reason=reason, dev=dev)
 
 
-BEST = 0  # in the place of a seed: of a best of a grid
 ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
 OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
 
 
-def best_beside(score: float, point: str, rerun: Measured) -> Measured:
+def best_beside(score: float, point: str, rerun: Line) -> Line:
     """Return the best of a grid, with what was measured of its point, trained again, beside it."""
-    again = {"rerun": rerun.fields["mean"], "rerun_std": rerun.fields["std"], "rerun_n": rerun.fields["n"]}
-    best = rerun.but(**summary([score]), **again, best_of=ON_BOTH_SIDES, best_point=point)
-    return replace(best, by_seed={BEST: score}, rerun=rerun)
+    again = replace(rerun, rerun=rerun.mean, rerun_std=rerun.std, rerun_n=rerun.n)
+    return replace(again, **summary([score]), best_of=ON_BOTH_SIDES, best_point=point)
 
 
-def not_run(study: Study, student: str, *tasks: str) -> Measured:
+def not_run(study: Study, student: str, *tasks: str) -> Line:
     """Return a cell whose student this scale does not run, with the reason, or a budget does not, with the price."""
     budget = study.config.budget
     if budget and any(runs_at_scale(study, student, task) for task in tasks):
@@ -185,7 +162,7 @@ def not_run(study: Study, student: str, *tasks: str) -> Measured:
     return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
 
 
-def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
+def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Line:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
         return not_run(study, student, task)
@@ -195,9 +172,9 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in records.items()}
     good = {seed: value for seed, value in values.items() if value is not None}
-    fields = {**summary(list(good.values())), "note": sample_note(records.values())}
+    note = sample_note(records.values())
     if len(good) == len(seeds):
-        return Measured({**fields, "status": Status.OK}, good)
+        return replace(measured(list(good.values())), by_seed=tuple(sorted(good.items())), note=note)
     steps = sorted(record["step"] for record in records.values() if record["status"] == Status.DIVERGED)
     absent = [seed for seed in seeds if seed not in records]
     undefined = [seed for seed in records if seed not in good]
@@ -212,35 +189,34 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
         status, reason = Status.MISSING, "the rows have no labels"
     else:
         status, reason = Status.MISSING, f"not defined for {_seeds(undefined)}"
-    return Measured({**fields, "status": status, "reason": reason, "mean": None, "std": None})
+    return replace(UNPLACED, status=status, reason=reason, n=len(good), note=note)
 
 
-def mean_of(cells: Iterable[Measured]) -> Measured:
+def mean_of(cells: Iterable[Line]) -> Line:
     """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
 
     Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
     mislead. A mean is the best of grids if each of its cells is; else what was trained again counts.
     """
     cells = list(cells)
-    if any(cell.rerun for cell in cells):
-        again = mean_of([cell.rerun or cell for cell in cells])
-        if again.status is not Status.OK or not all(cell.rerun for cell in cells):
+    if any(cell.rerun is not None for cell in cells):
+        again = mean_of(map(trained_again, cells))
+        if again.status is not Status.OK or any(cell.rerun is None for cell in cells):
             return again
-        return best_beside(statistics.mean(cell.by_seed[BEST] for cell in cells), "the mean of such points", again)
-    if not cells or any(cell.fields["mean"] is None for cell in cells):
+        return best_beside(statistics.mean(cell.mean or 0.0 for cell in cells), "the mean of such points", again)
+    if not cells or any(cell.mean is None for cell in cells):
         return without_value(Status.MISSING, INCOMPLETE)
-    seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
-    if not seeds:
+    each = [dict(cell.by_seed) for cell in cells]
+    if not (seeds := sorted(set[int].intersection(*map(set, each)))):
         return without_value(Status.MISSING, "its cells have no seed in common")
-    by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
-    note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
-    said = {cell.fields.get("best_of", "") for cell in cells}
+    by_seed = {seed: statistics.mean(scores[seed] for scores in each) for seed in seeds}
+    note = "the mean of cells measured on samples" if any(cell.note for cell in cells) else ""
+    said = {cell.best_of for cell in cells}
     best_of = said.pop() if len(said) == 1 else OF_ONE.format(why="not all cells of its row are")
-    fields = {**summary(list(by_seed.values())), "status": Status.OK, "note": note, "best_of": best_of}
-    return Measured(fields, by_seed)
+    return replace(measured(list(by_seed.values())), by_seed=tuple(by_seed.items()), note=note, best_of=best_of)
 
 
-Named = list[tuple[str, Measured]]  # the cells of a mean, each with the name of its task or column
+Named = list[tuple[str, Line]]  # the cells of a mean, each with the name of its task or column
 
 
 def _those_run(study: Study, cells: Named) -> Named:
@@ -249,17 +225,17 @@ def _those_run(study: Study, cells: Named) -> Named:
     return (run if study.scale.replacements else cells) or cells
 
 
-def mean_of_those_run(study: Study, cells: Named, noun: str) -> Measured:
+def mean_of_those_run(study: Study, cells: Named, noun: str) -> Line:
     """Return the mean of the cells that the scale runs; a note names their tasks or columns if these are not all."""
     run = _those_run(study, cells)
     mean = mean_of(cell for _, cell in run)
     if mean.status is not Status.OK or len(run) == len(cells):
         return mean
     note = f"the mean of {', '.join(dict.fromkeys(name for name, _ in run))}: this scale runs no other {noun} of it"
-    return mean.but(note="; ".join(filter(None, (note, mean.fields["note"]))))
+    return replace(mean, note="; ".join(filter(None, (note, mean.note))))
 
 
-def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
+def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Line:
     """Return what was measured for a cell of scores: the mean over its tasks, which may be one.
 
     Args:

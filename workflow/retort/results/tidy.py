@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -62,6 +62,9 @@ def sentence(status: Status, reason: str = "") -> str:
     return within.format(reason=reason) if reason else without
 
 
+BySeed = tuple[tuple[int, float], ...]  # (seed, score), sorted
+
+
 @dataclass(frozen=True)
 class Line:
     """One printed cell: its table, row and column, the published value, and our value.
@@ -95,7 +98,7 @@ class Line:
         rerun: if `mean` is the best of our grid: the mean of its point trained again, on which claims are judged.
         rerun_std: its standard deviation.
         rerun_n: the number of its runs.
-        by_seed: the score under each seed, such as '1=74.6 2=74.45'; of `rerun` if there is one.
+        by_seed: the score under each seed, in the file such as '1=74.6 2=74.45'; of `rerun` if there is one.
         published_by_seed: the same of the recorded run whose mean is `published`, if its precision is that of this run.
     """
 
@@ -136,8 +139,8 @@ class Line:
     rerun: float | None = None
     rerun_std: float | None = None
     rerun_n: int = 0
-    by_seed: str = ""
-    published_by_seed: str = ""
+    by_seed: BySeed = ()
+    published_by_seed: BySeed = ()
 
     @property
     def state(self) -> str:
@@ -145,24 +148,7 @@ class Line:
         return sentence(self.status, self.reason)
 
 
-BySeed = tuple[tuple[int, float], ...]  # (seed, score), sorted
-
-
-def by_seed_text(scores: Iterable[tuple[int, float]]) -> str:
-    """Return scores by seed as the text of a tidy CSV."""
-    return " ".join(f"{seed}={score:.10g}" for seed, score in sorted(scores))
-
-
-def read_by_seed(text: str) -> BySeed:
-    """Return (seed, score) of each score in a text of a tidy CSV."""
-    pairs = (part.partition("=") for part in text.split())
-    return tuple((int(seed), float(score)) for seed, _, score in pairs)
-
-
-HEADER = [field.name for field in fields(Line)]
-# the fields that are a float or empty, and those that are an int
-NUMBERS, COUNTS = ([field.name for field in fields(Line) if field.type == kind] for kind in ("float | None", "int"))
-REQUIRED = HEADER.index("text")  # this column and the later ones are newer: `read` accepts files without them
+UNPLACED = Line("", "", "", "", "", "", "", "")  # what is measured for a cell starts from it; its place is added last
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula
@@ -178,9 +164,24 @@ def _unescape(cell: str) -> str:
     return cell[1:] if cell.startswith("'") else cell
 
 
+def _read_by_seed(text: str) -> BySeed:
+    pairs = (part.partition("=") for part in text.split())
+    return tuple((int(seed), float(score)) for seed, _, score in pairs)
+
+
+HEADER = [field.name for field in fields(Line)]
+REQUIRED = HEADER.index("text")  # this column and the later ones are newer: `read` accepts files without them
+_READ: dict[object, Callable[[str], Any]] = {
+    "str": _unescape, "int": int, "float | None": float, "Status": Status, "BySeed": _read_by_seed,
+}  # fmt: skip
+TYPES = {field.name: _READ[field.type] for field in fields(Line)}
+
+
 def _format(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
+    if isinstance(value, tuple):
+        return " ".join(f"{seed}={score:.10g}" for seed, score in value)
     return "" if value is None else escape_formula(str(value)) if isinstance(value, str) else str(value)
 
 
@@ -220,16 +221,12 @@ def _lines(path: Path) -> list[Line]:
         if len(names) < REQUIRED or names != HEADER[: len(names)]:
             raise RetortError(f"{path} is not a tidy CSV", AGAIN)
         try:
-            return [_line(record) for record in reader]
+            return [
+                Line(**{name: TYPES[name](text) for name, text in record.items() if text or TYPES[name] is _unescape})
+                for record in reader
+            ]
         except ValueError as error:
             raise RetortError(f"{path}, line {reader.line_num}: {error}", AGAIN) from None
-
-
-def _line(record: dict[str, str]) -> Line:
-    texts = {name: _unescape(value) for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
-    numbers = {name: float(record[name]) for name in NUMBERS if record.get(name)}
-    counts = {name: int(record[name]) for name in COUNTS if record.get(name)}
-    return Line(**texts, **numbers, **counts, status=Status(record["status"]))  # type: ignore[arg-type]
 
 
 # --- what is not judged: numbers of other models than printed, and those of a rehearsal, which also get a mark
@@ -256,12 +253,16 @@ def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list
 
     In the place of a best of a grid stands the score of its point trained again, so that all rows are compared by such.
     """
-    change = _trained_again if study.scale.claims else _without_number
+    change = trained_again if study.scale.claims else _without_number
     return {name: list(map(change, lines)) for name, lines in tables.items()}
 
 
-def _trained_again(line: Line) -> Line:
-    return line if line.rerun is None else replace(line, mean=line.rerun, std=line.rerun_std, n=line.rerun_n)
+def trained_again(line: Line) -> Line:
+    """Return the line of a best of a grid with the score of its point, trained again, alone."""
+    if line.rerun is None:
+        return line
+    of_a_best: dict[str, Any] = {name: getattr(UNPLACED, name) for name in HEADER if name.startswith(("best", "rerun"))}
+    return replace(line, mean=line.rerun, std=line.rerun_std, n=line.rerun_n, **of_a_best)
 
 
 def _without_number(line: Line) -> Line:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
-from retort.results.collect import BestTrials, Scores
+from retort.results.collect import BestTrials, Scores, read_best, read_profiles, read_scores
+from retort.results.environments import mixed_warning
 from retort.results.score_files import Record
-from retort.results.tidy import Line
+from retort.results.tidy import Line, read
+from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
-from retort.study.load import open_written
+from retort.study.cells import gridded
+from retort.study.load import open_study, open_written
 from retort.study.study import Study
 from retort.tables.layout import Sheet
 
@@ -48,6 +52,28 @@ class Inputs:
         return self.as_written or open_written(self.study.config)
 
 
+def read_inputs(
+    config: dict[str, Any],
+    paper: str,
+    name: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    tables: Iterable[str] = (),
+) -> Inputs:
+    """Read the files that a table or figure is made from.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    study = open_study(read_config(config))
+    exhibit = study.exhibits[paper, name]
+    return Inputs(
+        study, paper, name, read_scores(study, scores), read_profiles(study, profiles),
+        {Path(path).stem: read(path) for path in tables}, read_best(study, gridded(study, exhibit)),
+        mixed_warning(study, paper, exhibit.compares() or [name]),
+    )  # fmt: skip
+
+
 Recorded = tuple[str, str, Line]  # the two keys under which `published` holds a number, and the line that has it
 
 
@@ -65,10 +91,6 @@ class Table(Exhibit):
     def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
         """Return (row, column) -> the verdict on the cell; an empty string if it has none."""
         return {(line.row, line.column): line.verdict for line in lines}
-
-    def lines_to_count(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that the report counts as cells; none unless a kind of table says otherwise."""
-        return []
 
     def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded] | None:
         """Return what is recorded of a run as the table's `published`; None for a kind that records nothing."""

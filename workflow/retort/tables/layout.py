@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from retort.formatters import DASH, number, signed, with_std
 from retort.judgement.verdicts import NO_RUNS, VERDICTS
@@ -20,6 +21,7 @@ STATES = {
     Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
 }
 UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
+PROFILE = "profile"  # label of a run
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
 
 
@@ -28,7 +30,7 @@ class CellRun:
     """One run behind a cell: one seed of a score, or a profile.
 
     Args:
-        label: task, metric and seed; 'profile' for a profile.
+        label: task, metric and seed; PROFILE for a profile.
         value: its value as printed; without a value, its status.
         took: its time, such as '10 s'.
         device: where it ran.
@@ -47,23 +49,6 @@ class CellRun:
 
 
 @dataclass(frozen=True)
-class CellOrigin:
-    """The origin of a cell's value.
-
-    Args:
-        student: the student or teacher whose value it is.
-        heading: row and column.
-        settings: the anchor of its settings and logs on the page of the paper; empty if the page does not list them.
-        runs: the runs, in the order of tasks and seeds.
-    """
-
-    student: str
-    heading: str
-    settings: str
-    runs: list[CellRun]
-
-
-@dataclass(frozen=True)
 class Entry:
     """One printed cell, as texts.
 
@@ -72,7 +57,7 @@ class Entry:
         published: the published value; empty if there is none.
         verdict: one of `VERDICTS`, or empty.
         bold: whether `text` is printed bold.
-        mark: the letters of the cell's footnotes, split by commas; empty if there is none.
+        notes: the texts of the cell's footnotes.
         difference: ours minus published, with its interval if it has one.
         runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
             empty if no number of runs would do.
@@ -82,14 +67,14 @@ class Entry:
         recorded: the number of a recorded run of ours, which `recorded_apart` moves; empty if there is none.
         look: its class in a page; empty for none.
         line: the tidy line that the entry prints; None for a cell as the paper prints it.
-        origin: the runs behind our value; None if there is none.
+        origin: the runs behind our value, in the order of tasks and seeds.
     """
 
     text: str
     published: str = ""
     verdict: str = ""
     bold: bool = False
-    mark: str = ""
+    notes: tuple[str, ...] = ()
     difference: str = ""
     runs: str = ""
     differs: str = ""
@@ -97,7 +82,7 @@ class Entry:
     recorded: str = ""
     look: str = ""
     line: Line | None = None
-    origin: CellOrigin | None = None
+    origin: tuple[CellRun, ...] = ()
 
     @property
     def judgement(self) -> str:
@@ -131,7 +116,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole printed table: titles, grids, lettered footnotes and closing remarks.
+    """A whole printed table: titles, grids and closing remarks; the footnotes are those of its cells.
 
     Args:
         paper: name of the paper.
@@ -141,7 +126,6 @@ class Sheet:
         question: the question that the table answers.
         caption: caption of the table.
         grids: its rows and columns.
-        notes: (letter, text) of each footnote.
         remarks: sentences printed below the table.
         state: why no cell of the table was run; empty if some cell was.
     """
@@ -153,7 +137,6 @@ class Sheet:
     question: str
     caption: str
     grids: list[Grid]
-    notes: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     state: str = ""
 
@@ -161,6 +144,19 @@ class Sheet:
     def entries(self) -> list[Entry]:
         """The entries of all grids."""
         return [entry for grid in self.grids for entry in grid.entries]
+
+    @cached_property
+    def letters(self) -> dict[str, str]:
+        """The letter of each footnote by its text, in the order of first use."""
+        texts = dict.fromkeys(text for entry in self.entries for text in entry.notes)
+        return {
+            text: (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
+            for index, text in enumerate(texts)
+        }
+
+    def mark(self, entry: Entry) -> str:
+        """Return the letters of a cell's footnotes, split by commas."""
+        return ",".join(self.letters[text] for text in entry.notes)
 
     @property
     def published(self) -> bool:
@@ -184,23 +180,6 @@ class Sheet:
             for grid in self.grids
         ]
         return replace(self, grids=grids)
-
-
-class Notes:
-    """A collector of footnotes; equal texts have the same letter."""
-
-    def __init__(self) -> None:
-        self.letters: dict[str, str] = {}
-
-    def mark(self, text: str) -> str:
-        """Return the letter of a footnote, a new one for a new text."""
-        index = len(self.letters)
-        letter = (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
-        return self.letters.setdefault(text, letter)
-
-    def listed(self) -> list[tuple[str, str]]:
-        """Return (letter, text) of every footnote, in the order of first use."""
-        return [(letter, text) for text, letter in self.letters.items()]
 
 
 def label_of(name: str) -> str:
@@ -239,27 +218,26 @@ def _difference(line: Line, decimals: int) -> str:
     return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"
 
 
-def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry:
+def entry(line: Line, decimals: int, printed: str | None) -> Entry:
     """Return the printed cell of a line.
 
     Args:
         line: the line.
         decimals: digits after the point.
-        notes: the footnotes of the table; those of the cell are added.
         printed: the published value as the paper prints it; None to format it like ours.
     """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     recorded = "" if line.recorded is None else with_std(line.recorded, line.recorded_std, decimals)
     if line.status not in HAS_VALUE:
         beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
-        text, mark = SHORT.get(line.status, DASH), notes.mark(line.state)
-        return Entry(text, published, mark=mark, beside=beside, recorded=recorded, line=line)
+        text = SHORT.get(line.status, DASH)
+        return Entry(text, published, notes=(line.state,), beside=beside, recorded=recorded, line=line)
     again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
     return Entry(
         with_std(line.mean, line.std, decimals),
         published,
         line.verdict,
-        mark=",".join(notes.mark(text) for text in (line.note, line.assumes or line.best_of) if text),
+        notes=tuple(filter(None, (line.note, line.assumes or line.best_of))),
         beside="dev" if line.status is Status.DEV else again,
         recorded=recorded,
         difference=_difference(line, decimals),
@@ -274,11 +252,11 @@ def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
     return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
 
 
-def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], notes: Notes, remarks: list[str]) -> Sheet:
-    """Return the sheet of a table from its grids, footnotes and remarks."""
+def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], remarks: list[str]) -> Sheet:
+    """Return the sheet of a table from its grids and remarks."""
     first = lines[0]
     titles = (first.paper, first.table, first.scale, exhibit.title, exhibit.question, exhibit.caption)
-    return Sheet(*titles, grids, notes.listed(), remarks)
+    return Sheet(*titles, grids, remarks)
 
 
 def _state(lines: list[Line]) -> str:
@@ -302,18 +280,14 @@ def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
     state = _state(lines)
     if not state:
         return laid_out
-    sentences = {line.state for line in lines if line.status is Status.QUOTED}
-    quoted = [text for _, text in laid_out.notes if text in sentences]
-    kept = {text: chr(97 + at) for at, text in enumerate(quoted)}
-    letters = {mark: kept.get(text, "") for mark, text in laid_out.notes}
+    quoted = {line.state for line in lines if line.status is Status.QUOTED}
 
     def alone(entry: Entry) -> Entry:
-        mark = letters.get(entry.mark, "") if entry.published else ""
-        return Entry(entry.published or entry.text, mark=mark, recorded=entry.recorded)
+        notes = tuple(text for text in entry.notes if entry.published and text in quoted)
+        return Entry(entry.published or entry.text, notes=notes, recorded=entry.recorded)
 
     telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
-    notes = [(letter, text) for text, letter in kept.items()]
-    return replace(laid_out, grids=telling or laid_out.grids, notes=notes, remarks=[], state=state).changed(alone)
+    return replace(laid_out, grids=telling or laid_out.grids, remarks=[], state=state).changed(alone)
 
 
 def recorded_apart(laid_out: Sheet) -> Sheet:

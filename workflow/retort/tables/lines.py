@@ -10,18 +10,17 @@ from typing import Any
 
 from retort.results.collect import (
     OF_ONE,
-    Measured,
     best_beside,
     failures,
     mean_of_those_run,
     measure_mean_score,
+    measured,
     not_run,
-    summary,
     value_of,
     without_value,
 )
 from retort.results.score_files import Record
-from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status, by_seed_text
+from retort.results.tidy import HAS_VALUE, INCOMPLETE, UNPLACED, Line, Status
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
 from retort.specs.rows import CellSpec
@@ -38,8 +37,7 @@ from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
 
-Moments = dict[str, Any]  # mean, std and n, as `summary` returns them
-Profile = Callable[[Record, Record, Timing], Moments]
+Profile = Callable[[Record, Record, Timing], Line]
 
 
 def times(profile: Record, measurement: Timing) -> list[float]:
@@ -51,32 +49,34 @@ def times(profile: Record, measurement: Timing) -> list[float]:
     return list(profile.get("further", {}).get(measurement.name, []))
 
 
-def ratio(top: Moments, bottom: Moments) -> Moments:
-    """Return mean, std and n of the ratio of two means; std is None unless both means have one.
+def ratio(top: Line, bottom: Line) -> Line:
+    """Return mean, std and n of the ratio of two means, that of `bottom` not 0; std is None unless both have one.
 
     The std is chosen so that std / sqrt(n) is the standard error of the ratio, to first order.
     """
     # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, (dr / r)^2 = (da / a)^2 + (db / b)^2
-    mean, n = top["mean"] / bottom["mean"], min(top["n"], bottom["n"])
-    if top["std"] is None or bottom["std"] is None:
-        return {"mean": mean, "std": None, "n": n}
-    variance = (top["std"] ** 2 / top["n"] + (mean * bottom["std"]) ** 2 / bottom["n"]) / bottom["mean"] ** 2
-    return {"mean": mean, "std": math.sqrt(n * variance), "n": n}
+    if top.mean is None or not bottom.mean:
+        return UNPLACED
+    mean, n = top.mean / bottom.mean, min(top.n, bottom.n)
+    if top.std is None or bottom.std is None:
+        return replace(UNPLACED, mean=mean, n=n)
+    variance = (top.std**2 / top.n + (mean * bottom.std) ** 2 / bottom.n) / bottom.mean**2
+    return replace(UNPLACED, mean=mean, std=math.sqrt(n * variance), n=n)
 
 
-def _speed_up(own: Record, first: Record, measurement: Timing) -> Moments:
-    slow, fast = summary(times(first, measurement)), summary(times(own, measurement))
-    if own is first and fast["n"]:
-        return {"mean": 1.0, "std": 0.0, "n": fast["n"]}  # by definition, whatever the times are
-    return ratio(slow, fast) if slow["n"] and fast["n"] else summary([])
+def _speed_up(own: Record, first: Record, measurement: Timing) -> Line:
+    slow, fast = measured(times(first, measurement)), measured(times(own, measurement))
+    if own is first and fast.n:
+        return replace(fast, mean=1.0, std=0.0)  # by definition, whatever the times are
+    return ratio(slow, fast)
 
 
 # metric -> mean, std and n from (the model's profile, the profile of the table's first row, the measurement shown)
 MEASURED: dict[str, Profile] = {
-    "parameters": lambda own, *_: summary([own["parameters"] / 1e6]),
-    "without_embeddings": lambda own, *_: summary([own["without_embeddings"] / 1e6]),
-    "without_pooler": lambda own, *_: summary([own["without_pooler"] / 1e6]),
-    "latency": lambda own, _, measurement: summary(times(own, measurement)),
+    "parameters": lambda own, *_: measured([own["parameters"] / 1e6]),
+    "without_embeddings": lambda own, *_: measured([own["without_embeddings"] / 1e6]),
+    "without_pooler": lambda own, *_: measured([own["without_pooler"] / 1e6]),
+    "latency": lambda own, _, measurement: measured(times(own, measurement)),
     "speed-up": _speed_up,
 }
 
@@ -86,10 +86,10 @@ def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
     if not (cell and cell.number):
         return {}
     printed = {"published": cell.number.value, "published_std": cell.number.std, "published_half": cell.number.half}
-    return {**printed, "published_n": cell.runs, "published_by_seed": by_seed_text(cell.by_seed)}
+    return {**printed, "published_n": cell.runs, "published_by_seed": cell.by_seed}
 
 
-def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     """Return a cell from profiles: size, latency, or speed-up over the model of the first row."""
     study, profiles = inputs.study, inputs.profiles
     if cell.student in study.not_run:
@@ -102,13 +102,11 @@ def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
     if not own:
         return without_value(Status.MISSING, "no profile")
     measurement = cell.measurement if cell.is_timed else Timing()
-    moments = MEASURED[cell.metric](own, profiles.get(first) or own, measurement)
-    if moments["mean"] is None:
-        return without_value(Status.MISSING, f"its profile was timed on {own['device']}")
-    return Measured({**moments, "status": Status.OK})
+    found = MEASURED[cell.metric](own, profiles.get(first) or own, measurement)
+    return without_value(Status.MISSING, f"its profile was timed on {own['device']}") if found.mean is None else found
 
 
-def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Measured:
+def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Line:
     """Return a score that only a test server can compute.
 
     `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
@@ -125,7 +123,7 @@ def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Meas
     records = [(inputs.scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
     dev = _if_known(statistics.mean, [value_of(record, metric) if record else None for record, metric in records])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
-    return without_value(Status.SERVER, reason).but(dev=dev)
+    return without_value(Status.SERVER, reason, dev)
 
 
 def _if_known(compute: Callable[[list[float]], float | None], values: list[float | None]) -> float | None:
@@ -134,7 +132,7 @@ def _if_known(compute: Callable[[list[float]], float | None], values: list[float
     return compute(known) if len(known) == len(values) else None
 
 
-def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     """Return what was measured for a cell that is not computed from other cells.
 
     Args:
@@ -150,32 +148,32 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
         return quoted if cell.quoted else without_value(Status.PLANNED)
     if cell.of_shape:  # a number of the model's architecture: its layers or its width
         model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
-        return Measured({**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK})
+        return measured([float(getattr(model.architecture, cell.metric))])
     if cell.profiled:
         return _measure_profile(inputs, cell, first)
     if tasks := sent_tasks(study, cell):
         return _measure_on_server(inputs, cell, tasks)
-    measured = measure_mean_score(study, inputs.scores, cell.student, cell.scored)
-    if cell.best_of and cell.scored and measured.status is Status.OK:
-        return _best_of_grid(inputs, cell, measured)
-    return measured.but(status=Status.DEV) if is_on_dev(study, cell) and measured.status is Status.OK else measured
+    found = measure_mean_score(study, inputs.scores, cell.student, cell.scored)
+    if cell.best_of and cell.scored and found.status is Status.OK:
+        return _best_of_grid(inputs, cell, found)
+    return replace(found, status=Status.DEV) if is_on_dev(study, cell) and found.status is Status.OK else found
 
 
-def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     """Return what was measured of the student whose mean is best, of several; without a mean of each, of one without.
 
     The task is scored on dev, by which the student may be chosen.
     """
     each = {name: _measure_cell(inputs, replace(cell, student=name, others=()), first) for name in cell.students}
     for one in each.values():
-        if one.fields["mean"] is None:
+        if one.mean is None:
             return one
-    best = max(each, key=lambda name: each[name].fields["mean"])
+    best = max(each, key=lambda name: each[name].mean or 0.0)
     note = f"the best on dev of {len(each)} students: {best}"
-    return replace(each[best].but(note="; ".join(filter(None, (note, each[best].fields.get("note"))))), chosen=best)
+    return replace(each[best], student=best, note="; ".join(filter(None, (note, each[best].note))))
 
 
-def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Measured) -> Measured:
+def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Line) -> Line:
     """Return the best of our grid for a cell whose published number is one; else our score, with the reason.
 
     The printed maximum of several runs is above the mean of such runs even if nothing else differs. So is ours.
@@ -184,7 +182,7 @@ def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Measured) -> Measured:
     known = [one for one in best if one]
     why = without_best(inputs.study, cell) or ("" if len(known) == len(best) else "its trials are missing")
     if why:
-        return rerun.but(best_of=OF_ONE.format(why=why))
+        return replace(rerun, best_of=OF_ONE.format(why=why))
     point = "; ".join(f"{one.point}, {one.path}" for one in known)
     return best_beside(statistics.mean(one.score for one in known), point, rerun)
 
@@ -195,25 +193,25 @@ def _change(values: list[float]) -> float | None:
     return 100 * (own / base - 1) if base else None
 
 
-def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
+def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Line]) -> Line:
     """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
     columns = [(name, row[name]) for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
     read = [one for _, one in columns]
-    if waiting := [one.fields["reason"] for one in read if one.status is Status.SERVER]:
+    if waiting := [one.reason for one in read if one.status is Status.SERVER]:
         seed = seeds_of(study, cell.student)[0]
         compute = statistics.mean if cell.spec.mean_of else _change
-        dev = _if_known(compute, [one.fields.get("dev", one.by_seed.get(seed)) for one in read])
-        return without_value(Status.SERVER, waiting[0]).but(dev=dev)
+        on_dev = [one.dev if one.status is Status.SERVER else dict(one.by_seed).get(seed) for one in read]
+        return without_value(Status.SERVER, waiting[0], _if_known(compute, on_dev))
     if cell.spec.mean_of:
         mean = mean_of_those_run(study, columns, "column")
-        on_dev = mean.status is Status.OK and any(one.status is Status.DEV for one in read)
-        return mean.but(status=Status.DEV) if on_dev else mean
-    base, own = (one.fields for one in read)
-    if not base["mean"] or own["mean"] is None:  # there is no change in % from 0
-        return without_value(Status.MISSING, INCOMPLETE)
+        there = mean.status is Status.OK and any(one.status is Status.DEV for one in read)
+        return replace(mean, status=Status.DEV) if there else mean
+    base, own = read
     part = ratio(own, base)
-    std = None if part["std"] is None else 100 * part["std"]
-    return Measured({"mean": 100 * (part["mean"] - 1), "std": std, "n": part["n"], "status": own["status"]})
+    if part.mean is None:  # there is no change in % from 0
+        return without_value(Status.MISSING, INCOMPLETE)
+    std = None if part.std is None else 100 * part.std
+    return replace(part, mean=100 * (part.mean - 1), std=std, status=own.status)
 
 
 def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
@@ -226,9 +224,9 @@ def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
     return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
-def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
+def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Line]]:
     """Return what was measured for each cell of a table or figure, by row and column."""
-    rows: dict[str, dict[str, Measured]] = {}
+    rows: dict[str, dict[str, Line]] = {}
     first, specs = exhibit.first, exhibit.cells()
     for cell in specs:
         rows.setdefault(cell.row, {})[cell.column] = _measure_cell(inputs, cell, first)
@@ -246,11 +244,11 @@ def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
     for cell in exhibit.cells():
         one = rows[cell.row][cell.column]
         unit = OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
-        line = Line(
-            inputs.paper, inputs.name, cell.row, cell.column, one.chosen or cell.student, cell.task, cell.metric, unit,
-            **published_fields(published.get((cell.row, cell.column))), **one.fields,
-            scale=inputs.study.config.scale, differs=cell.differs,
-            by_seed=by_seed_text((one.rerun or one).by_seed.items()),
+        line = replace(
+            one, paper=inputs.paper, table=inputs.name, row=cell.row, column=cell.column,
+            student=one.student or cell.student, task=cell.task, metric=cell.metric, unit=unit,
+            **published_fields(published.get((cell.row, cell.column))), scale=inputs.study.config.scale,
+            differs=cell.differs,
         )  # fmt: skip
         lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
     return lines

@@ -13,17 +13,14 @@ from typing import Any
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.formatters import DASH, number
-from retort.results.collect import read_best, read_profiles, read_scores, value_of
-from retort.results.environments import mixed_warning
+from retort.results.collect import value_of
 from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
-from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
-from retort.study.cells import gridded, profile_address, score_address
-from retort.study.load import open_study
+from retort.study.cells import profile_address, score_address
 from retort.study.study import Study
-from retort.tables.base import Inputs, table_of
-from retort.tables.layout import CellOrigin, CellRun, counts_of, published_alone, recorded_apart
+from retort.tables.base import Inputs, read_inputs, table_of
+from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import remark_on_recording, with_recorded
 from retort.tables.render import formats
 
@@ -43,11 +40,8 @@ def make_table(
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    study = open_study(read_config(config))
-    spec = table_of(study, paper, table)
-    trials, mixed = read_best(study, gridded(study, spec)), mixed_warning(study, paper, spec.compares() or [table])
-    found = read_scores(study, scores), read_profiles(study, profiles)
-    lines = print_table(Inputs(study, paper, table, *found, trials=trials, remark=mixed), csv, renders)
+    inputs = read_inputs(config, paper, table, scores, profiles)
+    spec, lines = table_of(inputs.study, paper, table), print_table(inputs, csv, renders)
     without = sum(line.status not in HAS_VALUE for line in lines)
     differs = sum(line.differs != "" for line in lines)
     counts = {"without a value": without, **counts_of(spec.verdicts(lines).values()), "not as printed": differs}
@@ -68,9 +62,9 @@ def print_table(
     study, paper, name = recorded or inputs.study, inputs.paper, inputs.name
     spec = table_of(study, paper, name)
     write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
-    lines, origin = read(csv), origin_in(spec, inputs)
+    lines, runs = read(csv), runs_behind(spec, inputs)
     sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
-    sheet = sheet.changed(lambda entry: replace(entry, origin=origin(entry.line)) if entry.line else entry)
+    sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
     remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
     for ending, path in renders.items():
         write_text(path, formats[ending](replace(sheet, remarks=remarks)))
@@ -105,12 +99,15 @@ def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
     return own.scored or [pair for name in read if name in row for pair in row[name].scored]
 
 
-def origin_in(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], CellOrigin | None]:
-    """Return a function that gives the origin of a line's value; it gives None if there is no run behind the value."""
+def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], Iterator[CellRun]]:
+    """Return a function that yields the runs behind a line's value."""
     profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
     ordered = sorted(inputs.scores.items(), key=lambda score: score[0])
 
-    def runs_of_scores(line: Line) -> Iterator[CellRun]:
+    def runs(line: Line) -> Iterator[CellRun]:
+        profile = inputs.profiles.get(line.student)
+        if profile and (line.row, line.column) in profiled:
+            yield run_of(profile, PROFILE, DASH, profile_address(line.student))
         for task, metric in _scored(exhibit, line):
             if line.rerun is not None and (best := inputs.trials.get((line.student, task))):
                 yield CellRun(f"{task} {metric}, {best.point}", number(best.score, 2), DASH, DASH, DASH, best.path)
@@ -121,12 +118,4 @@ def origin_in(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], CellOrigin |
                     text = str(record["status"]) if value is None else number(value, 2)
                     yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log_of(student, task, seed))
 
-    def origin(line: Line) -> CellOrigin | None:
-        heading, profile = f"{line.row}, {line.column}", inputs.profiles.get(line.student)
-        if profile and (line.row, line.column) in profiled:
-            run = run_of(profile, "profile", DASH, profile_address(line.student))
-            return CellOrigin(line.student, heading, "", [run])
-        runs = list(runs_of_scores(line))
-        return CellOrigin(line.student, heading, f"{line.paper}-settings-{line.student}", runs) if runs else None
-
-    return origin
+    return runs

@@ -19,7 +19,7 @@ from retort.formatters import number
 from retort.judgement.repeats import differences
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
 from retort.results.score_files import read_record
-from retort.results.tidy import HAS_VALUE, Line, read, read_by_seed
+from retort.results.tidy import HAS_VALUE, Line, read
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
@@ -202,7 +202,7 @@ def _values_and_seeds(recorded: Iterable[Recorded]) -> tuple[Values, dict[str, d
             numbers = [round(value, kept) for value in (line.mean, line.std) if value is not None]
             values.setdefault(row, {})[column] = numbers
             if line.by_seed:
-                scores = {seed: round(score, kept) for seed, score in read_by_seed(line.by_seed)}
+                scores = {seed: round(score, kept) for seed, score in line.by_seed}
                 by_seed.setdefault(row, {})[column] = scores
     return values, by_seed
 

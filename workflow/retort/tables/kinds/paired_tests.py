@@ -19,7 +19,7 @@ from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, 
 from retort.specs.rows import Row
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
+from retort.tables.layout import STATES, Entry, Grid, PrintedRow, Sheet, label_of, sheet
 
 
 class ReportedTests(Spec):
@@ -110,14 +110,13 @@ class PairedTestsTable(Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
-        notes, grids = Notes(), []
-        shown, run = self._shown_tests(), any(line.status not in STATES for line in lines)
+        grids, shown, run = [], self._shown_tests(), any(line.status not in STATES for line in lines)
         for title, group in self._groups(lines):
             for test in shown:
                 labels, cells = matrix(group, test, corrected=run)
                 size = range(len(labels))
                 rows = [
-                    PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j)), notes) for j in size])
+                    PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j))) for j in size])
                     for i in size
                 ]
                 grids.append(Grid([str(j + 1) for j in size], rows, f"{title}, {test.title}"))
@@ -125,7 +124,7 @@ class PairedTestsTable(Table):
         remarks += [test.explanation for test in shown]
         if self.reported:
             remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
-        return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
+        return sheet(self, lines, grids, [*remarks, *_sizes(lines)])
 
     def _shown_tests(self) -> list[PairedTest]:
         """Return the tests that are printed: that over pairs only beside published tests."""
@@ -140,7 +139,7 @@ class PairedTestsTable(Table):
                 title = f"{label_of(name)}: {group}" if group else label_of(name)
                 yield title, [line for line in tests if line.row in rows]
 
-    def _entry(self, line: Line | None, notes: Notes) -> Entry:
+    def _entry(self, line: Line | None) -> Entry:
         if line is None:
             return Entry("")
         tests, published = self.reported.get(line.task), ""
@@ -150,9 +149,9 @@ class PairedTestsTable(Table):
         if line.mean is None:
             equal = line.status is Status.NO_VARIANCE
             reason = "all differences are equal" if equal else line.state
-            return Entry("-", published, mark=notes.mark(reason))
-        mark = notes.mark(line.note) if line.note else ""
-        return Entry(p_value(line.mean, DECIMALS["p"]), published, line.verdict, bold=line.mean < LEVEL, mark=mark)
+            return Entry("-", published, notes=(reason,))
+        text, notes = p_value(line.mean, DECIMALS["p"]), tuple(filter(None, [line.note]))
+        return Entry(text, published, line.verdict, line.mean < LEVEL, notes)
 
 
 def _sizes(lines: list[Line]) -> list[str]:

@@ -17,7 +17,7 @@ from retort.specs.rows import Column, NamedColumns, Row
 from retort.specs.table import Decimals, MeasuredTable
 from retort.study.study import Study
 from retort.tables.base import Inputs, Recorded, Table
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
 from retort.tables.lines import cell_lines
 
 
@@ -29,29 +29,23 @@ class ModelsTable(MeasuredTable, Table):
         lines = cell_lines(inputs, self)
         return judge_repeats(judge_lines(lines, assumed_in(self, inputs.study.papers[inputs.paper])))
 
-    def lines_to_count(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that the report counts as cells: all."""
-        return lines
-
     def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded]:
         """Return the row's student, column and line of each cell."""
         names = study.names(paper)
         rows = {name: row.student for name, row in self.named_rows().items()}  # without the variant of a column
         return [(names.short(rows[line.row] or line.student), line.column, line) for line in lines]
 
-    def grid(self, lines: list[Line], notes: Notes, bold: Collection[tuple[str, str]] = ()) -> Grid:
+    def grid(self, lines: list[Line], bold: Collection[tuple[str, str]] = ()) -> Grid:
         """Return the printed rows and columns; a horizontal rule opens each new group of rows.
 
         Args:
             lines: the lines of the table.
-            notes: the footnotes of the table; those of the cells are added, row by row.
             bold: the (row, column) of each cell whose value is printed bold.
         """
         printed, entries = as_printed(self), dict[tuple[str, str], Entry]()
-        order = list(self.named_rows())
-        for line in sorted(lines, key=lambda line: order.index(line.row)):
+        for line in lines:
             key = (line.row, line.column)
-            entries[key] = replace(entry(line, self.decimals, notes, printed.get(key)), bold=key in bold)
+            entries[key] = replace(entry(line, self.decimals, printed.get(key)), bold=key in bold)
         columns, groups = list(dict.fromkeys(line.column for line in lines)), [row.group for row in self.rows]
         rows = [
             PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != before)
@@ -73,12 +67,11 @@ class ScoresTable(ModelsTable):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        notes = Notes()
-        grid = self.grid(lines, notes, bold=self._best(lines))
         paired = all(line.verdict in (REPEATS, REPRODUCES) for line in lines if line.p is not None)
         rules = [*filter(None, ["" if paired else rule(lines)]), *repeats.rule(lines)]
         remarks = [*verdict_remark(self.verdicts(lines)), *rules, *_runs(lines), *_beside(lines)]
-        return sheet(self, lines, [grid], notes, [*remarks, "Bold: the best student of the column."])
+        remarks.append("Bold: the best student of the column.")
+        return sheet(self, lines, [self.grid(lines, bold=self._best(lines))], remarks)
 
     def _best(self, lines: list[Line]) -> set[tuple[str, str]]:
         """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
@@ -128,8 +121,8 @@ class ProfilesTable(ModelsTable):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per architecture, with its parameters, latency and speed-up."""
-        notes, remarks = Notes(), verdict_remark(self.verdicts(lines))
+        remarks = verdict_remark(self.verdicts(lines))
         if any(line.published is not None for line in lines):
             remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
         remarks.append(f"Speed-up against {self.rows[0].label}.")
-        return sheet(self, lines, [self.grid(lines, notes)], notes, remarks)
+        return sheet(self, lines, [self.grid(lines)], remarks)

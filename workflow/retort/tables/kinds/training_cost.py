@@ -18,7 +18,7 @@ from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, sheet
 from retort.tables.lines import published_fields
 
 
@@ -127,16 +127,16 @@ class TrainingCostTable(Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: a row for each training."""
-        notes, stated = Notes(), {(cell.row, cell.column): cell.text for cell in self.published_cells()}
+        stated = {(cell.row, cell.column): cell.text for cell in self.published_cells()}
         rows: dict[str, list[Entry]] = {}
         for line in lines:
-            rows.setdefault(line.row, []).append(self._entry(line, stated.get((line.row, line.column), ""), notes))
+            rows.setdefault(line.row, []).append(self._entry(line, stated.get((line.row, line.column), "")))
         grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
-        return sheet(self, lines, [grid], notes, [COUNTED])
+        return sheet(self, lines, [grid], [COUNTED])
 
-    def _entry(self, line: Line, stated: str, notes: Notes) -> Entry:
+    def _entry(self, line: Line, stated: str) -> Entry:
         if line.mean is None:
-            return Entry("-", mark=notes.mark(line.state))
+            return Entry("-", notes=(line.state,))
         if not line.student:
-            return Entry(stated, mark=notes.mark(f"as stated: {self.named_rows()[line.row].quoted}"))
+            return Entry(stated, notes=(f"as stated: {self.named_rows()[line.row].quoted}",))
         return Entry(number(line.mean, self.decimals) if line.unit == "h" else f"{line.mean:,.0f}", stated)

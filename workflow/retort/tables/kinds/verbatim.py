@@ -18,7 +18,7 @@ from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
 from retort.specs.table import TextTable
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, sheet, verdict_remark
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, sheet, verdict_remark
 from retort.tables.lines import published_fields
 
 
@@ -86,7 +86,7 @@ class VerbatimTable(TextTable, Table):
         ]
         rest = "Cells without a verdict stand as the paper prints them." if verdicts else "As the paper prints it."
         remarks = [*verdict_remark(verdicts), *([self.origin] if verdicts else []), rest]
-        return sheet(self, lines, [Grid(columns, rows)], Notes(), remarks)
+        return sheet(self, lines, [Grid(columns, rows)], remarks)
 
 
 def _is_same(line: Line, cell: PublishedCell) -> bool | None:
