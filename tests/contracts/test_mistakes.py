@@ -43,7 +43,7 @@ EDITS: list[Edits] = [
     for table in (students, terms, families, training, tasks, filed, sources, tables, papers, meanings)
     for edits in table.MISTAKES
 ]
-ROWS = [(edits, new, line) for edits in EDITS for new, line in edits.rows]
+ROWS = [(edits, *row) for edits in EDITS for row in edits.rows]
 
 
 @pytest.mark.parametrize("before", sorted({(edits.file, edits.before) for edits in EDITS if edits.before} | {("", "")}))
@@ -54,11 +54,13 @@ def test_without_a_mistake_there_is_no_line(study_folder: Path, before: tuple[st
     assert problems(study_folder) == []
 
 
-@pytest.mark.parametrize(("edits", "new", "line"), ROWS, ids=[f"{edits.file}-{new}" for edits, new, _ in ROWS])
-def test_a_mistake_in_a_file(study_folder: Path, edits: Edits, new: str, line: str) -> None:
+@pytest.mark.parametrize(
+    ("edits", "old", "new", "line"), ROWS, ids=[f"{edits.file}-{new}" for edits, _, new, _ in ROWS]
+)
+def test_a_mistake_in_a_file(study_folder: Path, edits: Edits, old: str, new: str, line: str) -> None:
     if edits.before:
         add(study_folder, edits.file, edits.before)
-    change(study_folder, edits.file, edits.old, new)
+    change(study_folder, edits.file, old, new)
     (found,) = problems(study_folder)
     assert found.startswith(line if line.startswith("study/") else f"study/{edits.file}: {edits.at}{line}")
     assert "\n" not in found

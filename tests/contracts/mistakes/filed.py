@@ -37,103 +37,73 @@ PLAIN = (
     .replace("'dev-{subset}.tsv'", "dev.tsv")
 )
 
+# with a further split, of the rows that are trained on
+MORE = (
+    PLAIN.replace("test: test.tsv", "more: train.tsv")
+    .replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
+    .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")
+)
+
 # fmt: off
 MISTAKES = [
-    Edits("tasks/filed.yaml", "train: {rows: 9}", [
-        ("train: {rows: 9, unlabelled_sample: true}",
+    Edits("tasks/filed.yaml", [
+        ("train: {rows: 9}", "train: {rows: 9, unlabelled_sample: true}",
          "splits.train.unlabelled_sample: a training needs the labels of train_split; leave it out here"),
-        ("train: {rows: 9, source: txts}", "splits.train.source: no source is called 'txts'; did you mean 'texts'?"),
-        ("train: {rows: 0}", "splits.train.rows: give greater than 0 or a list or a mapping, not 0"),
-        ("train: {rows: -9}", "splits.train.rows: give greater than 0 or a list or a mapping, not -9"),
-        ("train: {rows: []}",
-         "splits.train.rows: give a whole number or Value should have at least 1 item after validation, not 0 or "
-         "a mapping, not []"),
-        ("train: {rows: nine}", "splits.train.rows: give a whole number or a list or a mapping, not 'nine'"),
-        ("train: {}", "splits.train.rows: Field required"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "subsets: true}", [
-        ("subsets: true, unlabelled_sample: true}",
+        ("train: {rows: 9}", "train: {rows: 9, source: txts}", "splits.train.source: no source is called 'txts'"),
+        ("train: {rows: 9", "train: {rows: 0", "splits.train.rows: give greater than 0 or a list or a mapping, not 0"),
+        ("{rows: 9}", "{rows: -9}", "splits.train.rows: give greater than 0 or a list or a mapping, not -9"),
+        ("{rows: 9}", "{rows: []}", "splits.train.rows: give a whole number or Value should have at least 1 item"),
+        ("{rows: 9}", "{rows: nine}", "splits.train.rows: give a whole number or a list or a mapping, not 'nine'"),
+        ("train: {rows: 9}", "train: {}", "splits.train.rows: Field required"),
+        ("subsets: true}", "subsets: true, unlabelled_sample: true}",
          "splits.dev.unlabelled_sample: a training needs the labels of validation_split; leave it out here"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "dev: dev.tsv", [
-        ("dev: train.tsv", "read.local.files.dev: 'train.tsv' is what is trained on, too; its score would say nothing"),
-    ], before=PLAIN),
-    Edits("tasks/filed.yaml", "evaluation_split: dev", [
-        ("evaluation_split: more",
-         "read.local.files.more: 'train.tsv' is what is trained on, too; its score would say nothing"),
-    ], before=PLAIN.replace("test: test.tsv", "more: train.tsv")
-       .replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
-       .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")),
-    Edits("tasks/filed.yaml", "format: tsv", [
-        ("format: csv\n    options: {delimiter: ''}",
+        ("format: tsv", "format: csv\n    options: {delimiter: ''}",
          "read.local.options.delimiter: '' does not match the pattern ^[^\\r\\n]$; write one character"),
-        ("format: csv\n    options: {delimiter: ';;'}",
+        ("format: tsv", "format: csv\n    options: {delimiter: ';;'}",
          "read.local.options.delimiter: ';;' does not match the pattern ^[^\\r\\n]$; write one character"),
-        ("format: csv\n    options: {quotechar: ''}",
+        ("format: tsv", "format: csv\n    options: {quotechar: ''}",
          "read.local.options.quotechar: '' does not match the pattern ^[^\\r\\n]$; write one character"),
-        ("format: csv\n    options: {encoding: utf-9}",
+        ("format: tsv", "format: csv\n    options: {encoding: utf-9}",
          "read.local.options.encoding: give an encoding such as utf-8 or latin-1, not 'utf-9'"),
-        ("format: csv\n    options: {encoding: base64}",
+        ("format: tsv", "format: csv\n    options: {encoding: base64}",
          "read.local.options.encoding: give an encoding such as utf-8 or latin-1, not 'base64'"),
-        ("format: csv\n    options: {column_names: [a, a]}", "read.local.options.column_names: 'a' is listed twice"),
-        ("format: tsv\n    name: plain", "read.local.name: only data sets of the hub have configurations"),
-        ("format: tsvv", "read.local.format: no format is called 'tsvv'; did you mean 'tsv'?"),
-        ("format: tsv\n    options: {heading: true}",
-         "read.local.options.heading: no key is called 'heading'; did you mean 'header'?"),
+        ("format: tsv", "format: csv\n    options: {column_names: [a, a]}",
+         "read.local.options.column_names: 'a' is listed twice"),
+        ("format: tsv", "format: tsv\n    name: plain", "read.local.name: only data sets of the hub have"),
+        ("format: tsv", "format: tsvv", "read.local.format: no format is called 'tsvv'; did you mean 'tsv'?"),
+        ("format: tsv", "format: tsv\n    options: {heading: true}", "read.local.options.heading: no key is called"),
+        ("columns: {text: sentence,", "columns: {txt: sentence,", "read.local.columns: no field is called 'txt'"),
+        ("columns: {text: sentence,", "columns: {", "read.local.columns: 'text' is missing"),
+        ("files: {train: train.tsv", "files: {trian: train.tsv", "read.local.files: no split is called 'trian'"),
+        ("train: train.tsv", "train: ../train.tsv", "read.local.files.train: '../train.tsv' leaves its folder"),
+        ("train: train.tsv", "train: /etc/passwd", "read.local.files.train: '/etc/passwd' leaves its folder"),
+        ("train: train.tsv", "train: ''", "read.local.files.train: String should have at least 1 character, not ''"),
+        ("'dev-{subset}.tsv'", "dev.tsv",
+         "read.local.files.dev: '{subset}' is for splits with subsets, and for them all"),
+        ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
+        ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no subsets"),
+        ("subsets: [one, two]", "subsets: [one, one]", "subsets: 'one' is listed twice"),
+        ("    label_names: [down, up]", "    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
+        ("label_names: ['0', '1']", "label_names: ['0']", "submission.label_names: 1 names for 2 labels"),
+        ("label_names: ['0', '1']", "label_names: ['0', '0']", "submission.label_names: '0' is listed twice"),
+        ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),
+        ("{test: Mine.tsv}", "{test: Mine.tsv, train: Mine.tsv}", "submission.files: file 'Mine.tsv' stands twice"),
+        ("evaluation_split: dev", "evaluation_split: test", "evaluation_split: split 'test' has no labels"),
+        ("up]", "up]\n    broken: {train: -1}", "read.local.broken.train: Input should be greater than or equal to 0"),
+        ("up]", "up]\n    broken: {tran: 1}", "read.local.broken: no split is called 'tran'; did you mean 'train'?"),
+        ("up]", "up]\n    changes: {tran: {}}", "read.local.changes: no split is called 'tran'; did you mean 'train'?"),
+        ("sentence, label: label}", "sentence, label: sentence}", "read.local.columns: column 'sentence' stands twice"),
+        ("sentence, label: label", "0, label: 1", "read.local.columns.text: give a text or greater than or equal to 1"),
+        ("label: label}", "label: true}", "read.local.columns.label: give a text or a whole number, not True"),
+        ("label: label}", "label: 1.5}", "read.local.columns.label: give a text or a whole number, not 1.5"),
+        ("read:", "split: {seed: 1, test: 1, dev: 1}\nread:", "give 'reader' and 'split' (rows are drawn)"),
     ], before=FILED),
-    Edits("tasks/filed.yaml", "columns: {text: sentence,", [
-        ("columns: {txt: sentence,", "no field is called 'txt'; did you mean 'text'?"),
-        ("columns: {", "'text' is missing"),
-    ], before=FILED, at="read.local.columns: "),
-    Edits("tasks/filed.yaml", "files: {train: train.tsv", [
-        ("files: {trian: train.tsv", "read.local.files: no split is called 'trian'; did you mean 'train'?"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "train: train.tsv", [
-        ("train: ../train.tsv", "'../train.tsv' leaves its folder; give a path inside it"),
-        ("train: /etc/passwd", "'/etc/passwd' leaves its folder; give a path inside it"),
-        ("train: ''", "String should have at least 1 character, not ''"),
-    ], before=FILED, at="read.local.files.train: "),
-    Edits("tasks/filed.yaml", "'dev-{subset}.tsv'", [
-        ("dev.tsv", "read.local.files.dev: '{subset}' is for splits with subsets, and for them all"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "{one: 4, two: 5}", [
-        ("{one: 4}", "splits.dev.rows: give a number for each of one, two"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "subsets: [one, two]", [
-        ("subsets: []", "splits.dev.subsets: the task names no subsets"),
-        ("subsets: [one, one]", "subsets: 'one' is listed twice"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "    label_names: [down, up]", [
-        ("    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "label_names: ['0', '1']", [
-        ("label_names: ['0']", "1 names for 2 labels"),
-        ("label_names: ['0', '0']", "'0' is listed twice"),
-    ], before=FILED, at="submission.label_names: "),
-    Edits("tasks/filed.yaml", "{test: Mine.tsv}", [
-        ("{tset: Mine.tsv}", "no split is called 'tset'; did you mean 'test'?"),
-        ("{test: Mine.tsv, train: Mine.tsv}", "file 'Mine.tsv' stands twice"),
-    ], before=FILED, at="submission.files: "),
-    Edits("tasks/filed.yaml", "evaluation_split: dev", [
-        ("evaluation_split: test", "evaluation_split: split 'test' has no labels"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "label_names: [down, up]", [
-        ("label_names: [down, up]\n    broken: {train: -1}",
-         "read.local.broken.train: Input should be greater than or equal to 0, not -1"),
-        ("label_names: [down, up]\n    broken: {tran: 1}",
-         "read.local.broken: no split is called 'tran'; did you mean 'train'?"),
-        ("label_names: [down, up]\n    changes: {tran: {}}",
-         "read.local.changes: no split is called 'tran'; did you mean 'train'?"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "{text: sentence, label: label}", [
-        ("{text: sentence, label: sentence}", "read.local.columns: column 'sentence' stands twice"),
-        ("{text: 0, label: 1}", "read.local.columns.text: give a text or greater than or equal to 1, not 0"),
-        ("{text: sentence, label: true}", "read.local.columns.label: give a text or a whole number, not True"),
-        ("{text: sentence, label: 1.5}", "read.local.columns.label: give a text or a whole number, not 1.5"),
-    ], before=FILED),
-    Edits("tasks/filed.yaml", "read:\n", [
-        ("split: {seed: 1, test: 1, dev: 1}\nread:\n",
-         "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
-    ], before=FILED),
+    Edits("tasks/filed.yaml", [
+        ("dev: dev.tsv", "dev: train.tsv", "read.local.files.dev: 'train.tsv' is what is trained on, too"),
+    ], before=PLAIN),
+    Edits("tasks/filed.yaml", [
+        ("evaluation_split: dev", "evaluation_split: more",
+         "read.local.files.more: 'train.tsv' is what is trained on, too; its score would say nothing"),
+    ], before=MORE),
 ]
 # fmt: on
