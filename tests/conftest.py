@@ -20,11 +20,17 @@ from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
 ROOT = Path(__file__).resolve().parent.parent
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/Snakefile")]
+DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as published
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tensors are tiny: threads would wait for each other, not work
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the package, each for itself
 sys.dont_write_bytecode = False  # the variable was read before
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")]))
+
+
+def needs_data(name: str) -> pytest.MarkDecorator:
+    """Return a mark that skips a test where the published files of a benchmark are not."""
+    return pytest.mark.skipif(not (DATA / name).is_dir(), reason=f"the files of {name} are not here (RETORT_DATA)")
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,12 @@ def split_settings(**changes: Any) -> dict[str, Any]:
     return {**defaults, **changes}
 
 
+def one_split(**changes: Any) -> TaskSettings:
+    """Return the settings of a task of text pairs with one split; the changes are of the task and of its split."""
+    own = {key: changes.pop(key) for key in list(changes) if key in TaskSettings.model_fields}
+    return task_settings(**{"sample": False, **own}, splits={"dev": split_settings(**changes)})
+
+
 def corpus_settings(**fields: Any) -> CorpusSettings:
     """Return the settings of a corpus with these fields of its YAML file."""
     spec = Corpus(title="t", version=1, **fields)

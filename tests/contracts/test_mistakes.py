@@ -6,6 +6,7 @@ The tables are in `tests/contracts/mistakes`. A new mistake is a new row.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -151,29 +152,31 @@ def test_an_archive_that_is_refused(
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_symlink()]
 
 
-def refused(read: data.Read) -> str:
+def refused(read: Callable[..., object], *given: Any, **says: Any) -> str:
     """Return the one line with which the reading of data ends."""
     with pytest.raises(RetortError) as caught:
-        read()
+        read(*given, **says)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "text", "says", "line"), data.ROWS, ids=range(len(data.ROWS)))
-def test_a_mistake_in_the_rows_of_a_task(name: str, text: str, says: dict[str, Any], line: str, tmp_path: Path) -> None:
-    assert refused(data.read_rows(tmp_path, name, text, says)).startswith(line)
+@pytest.mark.parametrize(("name", "content", "says", "line"), data.ROWS, ids=range(len(data.ROWS)))
+def test_a_mistake_in_the_rows_of_a_task(
+    name: str, content: str | bytes, says: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    assert refused(data.read_rows, tmp_path, name, content, **says).startswith(line)
 
 
 @pytest.mark.parametrize(("text", "options", "line"), data.DRAWN)
 def test_a_mistake_in_rows_that_are_drawn(text: str, options: dict[str, Any], line: str, tmp_path: Path) -> None:
-    assert refused(data.read_drawn(tmp_path, text, options)).startswith(line)
+    assert refused(data.read_drawn, tmp_path, text, options).startswith(line)
 
 
 @pytest.mark.parametrize(("text", "line"), data.RATED)
 def test_a_mistake_in_ratings(text: str, line: str, tmp_path: Path) -> None:
-    assert refused(data.read_ratings(tmp_path, text)).startswith(line)
+    assert refused(data.read_ratings, tmp_path, text).startswith(line)
 
 
 @pytest.mark.parametrize(("form", "name", "content", "words"), data.TEXTS, ids=range(len(data.TEXTS)))
 def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes, words: str, tmp_path: Path) -> None:
-    assert words in refused(data.read_texts(tmp_path, form, name, content))
+    assert words in refused(data.read_texts, tmp_path, form, name, content)

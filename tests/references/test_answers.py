@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
 from pathlib import Path
 
 import pytest
 from retort.tasks import metrics as qa
 
-from tests.conftest import ROOT
+from tests.conftest import DATA, needs_data
 from tests.references import answers
 
-DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
-real = pytest.mark.skipif(not (DATA / "SQuAD").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
+real = needs_data("SQuAD")
 NAMES = sorted(qa.normalisations)
 LANGUAGES = [name.removeprefix("mlqa-") for name in NAMES if name != "squad"]
 TEXTS = {

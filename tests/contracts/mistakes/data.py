@@ -5,66 +5,112 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 from retort.data.formats import rated_lines
-from retort.data.splits import read_task
+from retort.data.splits import SplitRows, read_task
 from retort.data.texts import Section, texts
-from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 
-from tests.job_settings import split_settings, task_settings
+from tests.job_settings import one_split, task_settings
 
 DEEP = "[" * 100_000 + "]" * 100_000
 HALF = r'"\ud800"'
 LONG = "9" * 400
 HEAD = "index\tone\ttwo\tlabel\n"
-LABELLED: dict[str, Any] = {"text": "one", "label": "label"}
-JSONL: dict[str, Any] = {"format": "jsonl", "columns": LABELLED}
-CSV: dict[str, Any] = {"format": "csv", "columns": LABELLED}
-JSON: dict[str, Any] = {"format": "json", "columns": LABELLED}
-SQUAD: dict[str, Any] = {"format": "squad", "columns": {"text": "question", "label": "id"}}
+GOOD = f"{HEAD}0\ta\tb\tyes\n1\tc\td\tno\n"
+QUOTED = "index,one,two,label\n0,a,b,yes\n"
+PLAIN: dict[str, Any] = {"columns": {"text": "one", "label": "label"}}
 SCORES: dict[str, Any] = {"task_type": "regression", "labels": [], "label_names": []}
 OUT = "is not a number from -1000000 to 1000000"
 
+# of extractive question answering
+CONTEXT = "The old ferry starts in Oban at noon."
+COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
+SQUAD: dict[str, Any] = {
+    "format": "squad", "columns": COLUMNS, "label_names": [], "task_type": "span", "labels": [],
+}  # fmt: skip
+NONE = {**SQUAD, "task_type": "span-or-none", "columns": {**COLUMNS, "impossible": "is_impossible"}}
+PLACE = "question q1 (data[0].paragraphs[0].qas[0])"
+
+
+def asked(name: str = "q1", answer: str = "Oban", start: int = 24, **more: Any) -> dict[str, Any]:
+    """Return a question in the format of SQuAD 1.1."""
+    return {"id": name, "question": "Where to?", "answers": [{"text": answer, "answer_start": start}], **more}
+
+
+def article(*asked: dict[str, Any]) -> str:
+    """Return the text of a file of SQuAD with one paragraph."""
+    return json.dumps({"data": [{"title": "Ferries", "paragraphs": [{"context": CONTEXT, "qas": list(asked)}]}]})
+
+
 # name of the file, its text, what the task says of it, how the line begins
 # fmt: off
-ROWS: list[tuple[str, str, dict[str, Any], str]] = [
-    ("dev.tsv", "index\tone\tone\tlabel\n0\ta\tb\tyes\n1\tc\td\tno\n", {"columns": LABELLED},
+ROWS: list[tuple[str, str | bytes, dict[str, Any], str]] = [
+    ("dev.tsv", f"{HEAD}0\ta\tb\tyes\n1\tc\tno\n", {}, "s/dev.tsv, line 3: 3 fields, and line 1 has 4: '1\\tc\\tno'"),
+    ("dev.tsv", f"{HEAD}0\ta\tb\tyes\n0\tc\td\tno\n", {}, "s/dev.tsv, line 3: id '0' stands in line 2 already"),
+    ("dev.tsv", f"{HEAD}0\ta\t \tyes\n1\tc\td\tno\n", {}, "s/dev.tsv, line 2: pair (two) is empty"),
+    ("dev.tsv", GOOD, {"columns": {"text": "uno", "label": "label"}},
+     "s/dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
+    ("dev.tsv", GOOD, {"columns": {"text": "one", "label": "gold"}},
+     "s/dev.tsv, line 2: no column 'gold' for 'label'; there are index, one, two, label; a split without labels says"),
+    ("dev.tsv", GOOD, {"label_names": []}, "s/dev.tsv, line 2: label 'yes' is not one of 0, 1"),
+    ("dev.tsv", HEAD.encode() + b"0\tcaf\xe9\tb\tyes\n", {}, "dev.tsv:2: not UTF-8 text"),
+    ("dev.csv", QUOTED + "1,c,d,no,x\n", {}, "dev.csv, row 2: more fields than the header has; are quotes missing?"),
+    ("dev.csv", QUOTED + "1,c,d\n", {}, "s/dev.csv, row 2: label '' is not one of no, yes"),
+    ("dev.csv", QUOTED + '1,"c,d,no\n', {}, "dev.csv:3: not valid CSV (unexpected end of data); are quotes missing?"),
+    ("dev.csv", QUOTED + '1,"c" and,d,no\n', {}, "dev.csv:3: not valid CSV (',' expected after '\"')"),
+    ("dev.csv", QUOTED, {"options": {"encoding": "utf-9"}}, "dev.csv: unknown encoding: utf-9"),
+    ("dev.json", '[{"index": 0, "one": "a"', {}, "dev.json:1: not valid JSON (Expecting ',' delimiter)"),
+    ("dev.json", "[5]", {}, "dev.json, row 1: not a JSON object: '5'"),
+    ("dev.json", "{}", {"options": {"field": "rows"}}, "dev.json: no list of objects under 'rows'"),
+    ("dev.json", '{"one": 5, "label": "no"}', PLAIN, "s/dev.json, row 1: text (one) is 5, not a text"),
+    ("f.json", '{"data": [\n{"paragraphs": [', SQUAD, "f.json:2: not valid JSON"),
+    ("f.json", '{"version": "1.1"}', SQUAD, "f.json: no 'data'; the file does not have SQuAD's format"),
+    ("f.json", article({**asked(), "answers": [{"text": "x"}]}), SQUAD, f"f.json, {PLACE}: no 'answer_start'"),
+    ("f.json", article(asked(start=True)), SQUAD, f"f.json, {PLACE}: 'answer_start' is not a whole number"),
+    ("f.json", article(asked(), asked()), SQUAD,
+     f"s/f.json, question q1 (data[0].paragraphs[0].qas[1]): id 'q1' stands in {PLACE} already"),
+    ("f.json", article(asked(start=23)), SQUAD,
+     f"s/f.json, {PLACE}: answer 'Oban' does not stand at character 23 of its context, where ' Oba' is"),
+    ("f.json", article(asked(answer=" ", start=3)), SQUAD, f"s/f.json, {PLACE}: an answer is empty"),
+    ("f.json", article(asked(answers=[])), SQUAD, f"s/f.json, {PLACE}: no answer; only tasks of type 'span-or-none'"),
+    ("f.json", article(asked(is_impossible=True)), NONE, f"s/f.json, {PLACE}: is_impossible is true, and it has 1 ans"),
+    ("f.json", article(asked()), {**SQUAD, "options": {"leave_out": ["q9"]}}, "f.json: leave_out: there is no q"),
+    ("dev.tsv", "index\tone\tone\tlabel\n0\ta\tb\tyes\n1\tc\td\tno\n", PLAIN,
      "s/dev.tsv, line 1: two columns are called 'one'; rename one of the two"),
-    ("dev.csv", "one,one,label\na,b,yes\nc,d,no\n", CSV,
+    ("dev.csv", "one,one,label\na,b,yes\nc,d,no\n", PLAIN,
      "s/dev.csv, line 1: two columns are called 'one'; rename one of the two"),
     *(("dev.tsv", f"{HEAD}0\ta\tb\t{score}\n1\tc\td\t1\n", SCORES, f"s/dev.tsv, line 2: score '{score}' {OUT}")
       for score in ("nan", "inf", "1e308", "1e400", "-1e7", "1_0", "٣", "0x10", "")),
     ("dev.tsv", f"{HEAD}0\ta\tb\t7\n1\tc\td\t1\n", {**SCORES, "bounds": (0, 5)},
      "s/dev.tsv, line 2: score '7' is not a number from 0 to 5"),
-    ("dev.jsonl", '{"one": "a", "label": true}\n', {**JSONL, **SCORES}, f"s/dev.jsonl, line 1: score 'True' {OUT}"),
-    ("dev.jsonl", '{"one": "a", "label": NaN}\n', {**JSONL, **SCORES}, f"s/dev.jsonl, line 1: score 'nan' {OUT}"),
-    ("dev.jsonl", '{"one": "a", "label": [1]}\n', {**JSONL, **SCORES}, f"s/dev.jsonl, line 1: score '[1]' {OUT}"),
-    ("dev.jsonl", f'{{"one": "a", "label": {LONG}}}\n', {**JSONL, **SCORES}, "s/dev.jsonl, line 1: score '9999"),
-    ("dev.jsonl", f'{{"one": "a", "label": {LONG * 20}}}\n', {**JSONL, **SCORES},
+    ("dev.jsonl", '{"one": "a", "label": true}\n', {**PLAIN, **SCORES}, f"s/dev.jsonl, line 1: score 'True' {OUT}"),
+    ("dev.jsonl", '{"one": "a", "label": NaN}\n', {**PLAIN, **SCORES}, f"s/dev.jsonl, line 1: score 'nan' {OUT}"),
+    ("dev.jsonl", '{"one": "a", "label": [1]}\n', {**PLAIN, **SCORES}, f"s/dev.jsonl, line 1: score '[1]' {OUT}"),
+    ("dev.jsonl", f'{{"one": "a", "label": {LONG}}}\n', {**PLAIN, **SCORES}, "s/dev.jsonl, line 1: score '9999"),
+    ("dev.jsonl", f'{{"one": "a", "label": {LONG * 20}}}\n', {**PLAIN, **SCORES},
      "s/dev.jsonl, line 1: a number has thousands of digits"),
-    ("dev.jsonl", f'{{"one": {DEEP}}}\n', JSONL, "s/dev.jsonl, line 1: lists or objects are nested too deep"),
-    ("dev.jsonl", f'{{"one": {HALF}, "label": "yes"}}\n', JSONL, r"s/dev.jsonl, line 1: '\ud800' is half a character"),
-    ("dev.jsonl", '{"one": "a", "one": "b", "label": "yes"}\n', JSONL, "s/dev.jsonl, line 1: 'one' is given twice"),
-    ("dev.jsonl", '{"one": "a", "label": {"a": 1}}\n', JSONL, "s/dev.jsonl, line 1: label '{\"a\": 1}' is not one of"),
-    ("dev.jsonl", '{"id": [1], "one": "a", "label": "yes"}\n', {**JSONL, "columns": {**LABELLED, "id": "id"}},
+    ("dev.jsonl", f'{{"one": {DEEP}}}\n', PLAIN, "s/dev.jsonl, line 1: lists or objects are nested too deep"),
+    ("dev.jsonl", f'{{"one": {HALF}, "label": "yes"}}\n', PLAIN, r"s/dev.jsonl, line 1: '\ud800' is half a character"),
+    ("dev.jsonl", '{"one": "a", "one": "b", "label": "yes"}\n', PLAIN, "s/dev.jsonl, line 1: 'one' is given twice"),
+    ("dev.jsonl", '{"one": "a", "label": {"a": 1}}\n', PLAIN, "s/dev.jsonl, line 1: label '{\"a\": 1}' is not one of"),
+    ("dev.jsonl", '{"id": [1], "one": "a", "label": "yes"}\n', {"columns": {**PLAIN["columns"], "id": "id"}},
      "s/dev.jsonl, line 1: id (id) is [1], not a text or a number"),
-    ("dev.jsonl", '["a"]\n', JSONL, "s/dev.jsonl, line 1: not a JSON object: '[\"a\"]'"),
-    ("dev.json", f'{{"one": {DEEP}}}\n', JSON, "dev.json: lists or objects are nested too deep"),
-    ("dev.json", "[" * 100_000, JSON, "dev.json: lists or objects are nested too deep"),
-    ("dev.json", f'[{{"one": {HALF}, "label": "yes"}}]', JSON, r"dev.json: '\ud800' is half a character"),
-    ("dev.json", '[\n{"one": "a", "one": "b", "label": "yes"}\n]', JSON, "dev.json: 'one' is given twice"),
-    ("dev.json", '[\n{"one": "a",\n"one": "b", "label": "yes"}\n]', JSON, "dev.json: 'one' is given twice"),
-    ("dev.json", '{"data": 1, "data": 2}', SQUAD, "dev.json: 'data' is given twice"),
-    ("dev.json", f'{{"data": {DEEP}}}', SQUAD, "dev.json: lists or objects are nested too deep"),
-    ("dev.json", f'{{"data": [{HALF}]}}', SQUAD, r"dev.json: '\ud800' is half a character"),
-    ("dev.json", '{"data": [', SQUAD, "dev.json:1: not valid JSON"),
+    ("dev.jsonl", '["a"]\n', PLAIN, "s/dev.jsonl, line 1: not a JSON object: '[\"a\"]'"),
+    ("dev.json", f'{{"one": {DEEP}}}\n', PLAIN, "dev.json: lists or objects are nested too deep"),
+    ("dev.json", "[" * 100_000, PLAIN, "dev.json: lists or objects are nested too deep"),
+    ("dev.json", f'[{{"one": {HALF}, "label": "yes"}}]', PLAIN, r"dev.json: '\ud800' is half a character"),
+    ("dev.json", '[\n{"one": "a", "one": "b", "label": "yes"}\n]', PLAIN, "dev.json: 'one' is given twice"),
+    ("dev.json", '[\n{"one": "a",\n"one": "b", "label": "yes"}\n]', PLAIN, "dev.json: 'one' is given twice"),
+    ("f.json", '{"data": 1, "data": 2}', SQUAD, "f.json: 'data' is given twice"),
+    ("f.json", f'{{"data": {DEEP}}}', SQUAD, "f.json: lists or objects are nested too deep"),
+    ("f.json", f'{{"data": [{HALF}]}}', SQUAD, r"f.json: '\ud800' is half a character"),
 ]
 
 # the text of a file whose rows are drawn, what its reader is told, the line
@@ -131,36 +177,33 @@ TEXTS: list[tuple[str, str, bytes, str]] = [
     ("parquet", "a.parquet", parquet(texts=["a"]), "a.parquet has no column 'text'; it has texts"),
 ]
 # fmt: on
-Read = Callable[[], object]
 
 
-def read_rows(folder: Path, name: str, text: str, says: dict[str, Any]) -> Read:
-    """Write the file of a split and return a function that reads it as encoding does."""
-    (folder / "s").mkdir()
-    (folder / "s" / name).write_text(text, encoding="utf-8")
-    own = {key: value for key, value in says.items() if key in TaskSettings.model_fields}
-    split = {key: value for key, value in says.items() if key not in own}
-    split = split_settings(**{"files": {"dev": {"file": name, "rows": [1, 2]}}, **split})
-    task = task_settings(**{"sample": False, **own}, splits={"dev": split})
-    return lambda: list(read_task(task, task_type_of(task), {"s": folder / "s"}))
+def read_rows(folder: Path, name: str, content: str | bytes, **says: Any) -> SplitRows:
+    """Write the file of a split and read it as encoding does; its ending is its format, unless `says` has another."""
+    (folder / "s").mkdir(exist_ok=True)
+    (folder / "s" / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    task = one_split(**{"format": name.split(".")[1], "files": {"dev": {"file": name, "rows": [1, 2]}}, **says})
+    ((_, rows),) = read_task(task, task_type_of(task), {"s": folder / "s"})
+    return rows
 
 
-def read_drawn(folder: Path, text: str, options: dict[str, Any]) -> Read:
-    """Write a file of rated texts and return a function that draws splits of it as encoding does."""
+def read_drawn(folder: Path, text: str, options: dict[str, Any]) -> None:
+    """Write a file of rated texts and draw splits of it as encoding does."""
     (folder / "s").mkdir()
     (folder / "s" / "dev.txt").write_text(text, encoding="utf-8")
     reader = {"name": "rated-sentences", "options": {"file": "dev.txt", **options}}
     task = task_settings(reader=reader, split={"seed": 1, "test": 1, "dev": 1})
-    return lambda: list(read_task(task, task_type_of(task), {"s": folder / "s"}))
+    list(read_task(task, task_type_of(task), {"s": folder / "s"}))
 
 
-def read_ratings(folder: Path, text: str) -> Read:
-    """Write a file of ratings and return a function that reads it."""
+def read_ratings(folder: Path, text: str) -> None:
+    """Write a file of ratings and read it."""
     (folder / "rated.txt").write_text(text, encoding="utf-8")
-    return lambda: list(rated_lines(folder / "rated.txt", "utf-8"))
+    list(rated_lines(folder / "rated.txt", "utf-8"))
 
 
-def read_texts(folder: Path, form: str, name: str, data: bytes) -> Read:
-    """Write a file of a corpus and return a function that reads its documents."""
+def read_texts(folder: Path, form: str, name: str, data: bytes) -> None:
+    """Write a file of a corpus and read its documents."""
     (folder / name).write_bytes(data)
-    return lambda: list(texts[form](Section(folder / name)))
+    list(texts[form](Section(folder / name)))

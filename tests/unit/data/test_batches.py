@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 import torch
 from retort.batch import Batch
-from retort.data.batches import EpochOrder, MaskedBatches, TaskBatches, epoch_batches
+from retort.data.batches import (
+    EpochOrder,
+    MaskedBatches,
+    TaskBatches,
+    collate,
+    epoch_batches,
+    in_order,
+    mask_tokens,
+)
+from retort.data.blocks import CorpusInfo
 from retort.data.encoded import Encoded
 from retort.training.how.micro_batches import Division
 from torch.utils.data import Dataset
@@ -63,6 +72,17 @@ def test_batches_differ_from_epoch_to_epoch_and_smaller_ones_have_any_rows_and_s
                 rows |= seen[-1]
     assert len(set(seen)) == len(seen)
     assert (positions, rows) == (set(range(7)), set(range(100)))
+
+
+def test_a_batch_holds_its_rows_and_padding() -> None:
+    rows, chosen = encoded(LENGTHS), np.array([5, 0, 9])
+    batch = collate(rows, chosen)
+    assert batch.attention_mask.sum(1).tolist() == LENGTHS[chosen].tolist()
+    for row, ids, mask in zip(chosen, batch.input_ids, batch.attention_mask, strict=True):
+        assert ids[mask].tolist() == rows.input_ids[rows.offsets[row] : rows.offsets[row + 1]].tolist()
+        assert not ids[~mask].any()
+    assert (batch.labels.tolist(), batch.labels.dtype) == (chosen.tolist(), torch.long)
+    assert sorted(torch.cat([numbers for numbers, _ in in_order(rows, 7)]).tolist()) == list(range(len(rows)))
 
 
 def padded(batches: list[np.ndarray]) -> int:
@@ -120,6 +140,23 @@ def test_masks_change_from_epoch_to_epoch_and_labels_are_the_true_tokens(corpus:
                 first.setdefault(row, []).append(block)
     assert sorted(first) == list(range(count))
     assert any(one != other for one, other in first.values())
+
+
+def test_masking_shares_and_determinism() -> None:
+    special = [0, 1, 2, *range(500, 1000)]
+    info = CorpusInfo(blocks=1, mask=4, pad=0, special=special, vocabulary=1000, components=[], sha256={})
+    ids = np.random.default_rng(1).integers(5, 500, (200, 50))
+    ids[:, 0] = 1
+    masked, chosen = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
+    assert not chosen[:, 0].any()
+    assert abs(chosen.mean() - 0.15 * 49 / 50) < 0.01
+    assert abs((masked[chosen] == 4).mean() - 0.8) < 0.03
+    assert abs((masked[chosen] == ids[chosen]).mean() - 0.15) < 0.03  # with half of the random tokens, the special ones
+    assert (masked[~chosen] == ids[~chosen]).all()
+    assert masked[:, 1:].min() >= 3
+    assert masked.max() < 500
+    again, _ = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
+    assert (again == masked).all()
 
 
 @pytest.mark.parametrize("workers", [0, 2])

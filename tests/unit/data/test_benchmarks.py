@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +11,13 @@ from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
 from retort.plan import resolve_data
-from retort.specs.config import ROOT, Config
+from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.tasks import task_type_of
 
-DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)"),
-]
+from tests.conftest import DATA, needs_data
+
+pytestmark = [pytest.mark.slow, needs_data("CoLA")]
 
 
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
@@ -52,9 +48,7 @@ def test_whole_sets_are_read_whole(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "rows"), [("qnli", 8000), ("qqp", 20000), ("mnli", 12500)])
 def test_a_sample_is_an_error_unless_the_configuration_says_so(name: str, rows: int) -> None:
-    with pytest.raises(
-        RetortError, match=rf"{rows} rows, and the whole set has .*name the task under `sample` in config.yaml"
-    ):
+    with pytest.raises(RetortError, match=rf"{rows} rows, and the whole set has .*name the task under `sample` in co"):
         read(name)
     assert read(name, sample=True)["train"].sample == (rows, {"qnli": 104743, "qqp": 363849, "mnli": 392702}[name])
 

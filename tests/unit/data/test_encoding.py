@@ -13,6 +13,7 @@ from datasets import ClassLabel, DatasetDict, List, Value, load_from_disk
 from retort.data.batches import collate
 from retort.data.encoded import Encoded, RowCounts, TokenColumns
 from retort.data.encoding import SplitWriter, encode_task
+from retort.data.splits import read_task
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
@@ -55,6 +56,20 @@ def encoded(folder: Path, task: TaskSettings, tokenizer: Tokenizer, output: str 
 def test_a_label_that_no_training_row_has_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RetortError, match="no row of split 'train' has the label 'maybe'"):
         encoded(tmp_path, pairs(labels=["no", "yes", "maybe"]), letters(BERT))
+
+
+def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    reader = {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}}
+    task = task_settings(reader=reader, split={"seed": 1, "test": 40, "dev": 20}, max_length=6)
+    encode_task(task, task_type_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
+    records = dict(read_task(task, task_type_of(task), {"texts": texts}))["train"].records
+    expected = AutoTokenizer.from_pretrained(encoder)([r.text for r in records], truncation=True, max_length=6)
+    rows = load_from_disk(str(tmp_path))["train"]
+    assert [list(ids) for ids in rows["input_ids"]] == expected["input_ids"]
+    assert list(rows["labels"]) == [r.label for r in records]
+    assert max(map(len, rows["input_ids"])) == 6
 
 
 def test_the_library_opens_an_encoded_task(tmp_path: Path) -> None:

@@ -1,17 +1,124 @@
-"""Tests of the check that two folders of models describe the same tokenizer."""
+"""Tests of tokenizers: texts word by word have the tokens of whole texts, and when two files describe the same."""
 
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.tokenizers import check_same_tokenizer, tokenizer_file
+from retort.data.corpus_texts import clean
+from retort.data.files import lines, plain_or_gzip
+from retort.data.tokenizers import TextTokenizer, check_same_tokenizer, tokenizer_file, words_are_independent
 from retort.errors import RetortError
-from tokenizers import Tokenizer, processors
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from tests.conftest import DATA, needs_data
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+CHARACTERS = "aAbBeEéÉzZ \u00a0.,!?'\"-_/0123[]▁Ġß\u0130\u0301\u200b\u0600ابҖж한국日本語。！😀\u1e9b\ufb01\u2028"
+
+
+def wordpiece() -> Tokenizer:
+    """Return a tokenizer as BERT's."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
+
+
+def byte_level() -> Tokenizer:
+    """Return a tokenizer as RoBERTa's: a word has other input ids at the beginning of a text."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def unigram() -> Tokenizer:
+    """Return a tokenizer as XLM-R's."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    return tokenizer
+
+
+TRAINERS = {
+    "wordpiece": (wordpiece, trainers.WordPieceTrainer),
+    "byte-level": (byte_level, trainers.BpeTrainer),
+    "unigram": (unigram, trainers.UnigramTrainer),
+}
+
+
+def texts_of(count: int) -> list[str]:
+    """Return cleaned texts: of random characters, and of repeated words."""
+    draw = random.Random("texts")
+    words = ["".join(draw.choices(CHARACTERS, k=draw.randint(1, 8))) for _ in range(200)]
+    odd = ["".join(draw.choices(CHARACTERS, k=draw.randint(1, 60))) for _ in range(count)]
+    return [text for text in map(clean, odd + [" ".join(draw.choices(words, k=12)) for _ in range(count)]) if text]
+
+
+@pytest.fixture(scope="module", params=sorted(TRAINERS))
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    """Return a small tokenizer of each family."""
+    make, trainer = TRAINERS[request.param]
+    tokenizer = make()
+    more = {"unk_token": "[UNK]"} if request.param == "unigram" else {}
+    tokenizer.train_from_iterator(
+        texts_of(300), trainer(vocab_size=600, special_tokens=SPECIAL, show_progress=False, **more)
+    )
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def assert_same_both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> None:
+    """Compare the tokens of the texts, `step` texts at a time, with those of the library."""
+    assert words_are_independent(json.loads(tokenizer.to_str()))
+    by_words = TextTokenizer(tokenizer, words_are_independent=True)
+    for start in range(0, len(texts), step):
+        chunk = texts[start : start + step]
+        input_ids, lengths = by_words.encode(chunk)
+        expected = [row.ids for row in tokenizer.encode_batch(chunk, add_special_tokens=False)]
+        assert lengths.tolist() == list(map(len, expected))
+        assert input_ids.tolist() == [token for row in expected for token in row]
+
+
+def test_random_texts(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_same_both_ways(tokenizer, texts_of(1500), 400)
+    monkeypatch.setattr("retort.data.tokenizers.WORDS", 50)  # the words are forgotten and learnt again
+    assert_same_both_ways(tokenizer, texts_of(300), 20)
+    assert TextTokenizer(tokenizer, words_are_independent=True).encode([])[1].tolist() == []
+
+
+@needs_data("XNLI")
+def test_texts_of_fifteen_languages(tokenizer: Tokenizer) -> None:
+    for language in ("ar", "de", "el", "hi", "ru", "th", "tr", "ur", "vi", "zh"):
+        path = plain_or_gzip(DATA / "XNLI" / f"dev-{language}.tsv")
+        rows = [clean(field) for _, line in lines(path) for field in line.split("\t")[:2]][:600]
+        assert_same_both_ways(tokenizer, [row for row in rows if row], 200)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("pre_tokenizer", None),
+        ("pre_tokenizer", {"type": "Split", "pattern": {"String": "-"}, "behavior": "Removed", "invert": False}),
+        ("normalizer", {"type": "Replace", "pattern": {"String": "a b"}, "content": "c"}),
+        ("added_tokens", [{"content": "New York", "special": False}]),
+    ],
+)
+def test_other_tokenizers_take_texts_as_a_whole(part: str, value: object) -> None:
+    content = json.loads(wordpiece().to_str())
+    assert words_are_independent(content)
+    assert not words_are_independent({**content, part: value})
+
+
+# when two folders of models describe the same tokenizer
 
 Change = Callable[[dict[str, Any]], object]
 LENGTH = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}  # as of sentence encoders

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +19,12 @@ from retort.tasks.windows import Question, stored_questions, windows
 from retort.training.evaluate import predict
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from tests.conftest import ROOT
+from tests.conftest import DATA, ROOT, needs_data
 from tests.job_settings import split_settings, task_settings
 from tests.tiny.edit import change, problems
 from tests.unit.tasks.contexts import CONTEXT, QUESTIONS, wordpiece
 
-DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
-real = pytest.mark.skipif(not (DATA / "SQuAD").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
+real = needs_data("SQuAD")
 COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
 
 
