@@ -6,7 +6,10 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 STUDY = Path(__file__).parent / "study"
 GLAD, SAD = ["glad", "good", "warm", "bright"], ["sad", "bad", "cold", "dim"]
@@ -62,10 +65,16 @@ def make_family(folder: Path, family: str, **shape: int) -> None:
     import torch
     from transformers import AutoModel
 
+    folder.mkdir(parents=True, exist_ok=True)
     if family in ("bert", "electra"):
         make_encoder(folder, **shape)  # both have BERT's tokenizer
     else:
-        _make_sentence_tokenizer(folder, family)
+        tokenizer = train_tokenizer(family, [line.split("\t")[2] for line in sentences()], 299)
+        tokenizer.add_special_tokens(["<mask>"])
+        tokenizer.save(str(folder / "tokenizer.json"))
+        ends = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>"}
+        about = {f"{name}_token": token for name, token in {**ends, "unk": "<unk>", "mask": "<mask>"}.items()}
+        (folder / "tokenizer_config.json").write_text(json.dumps(about))  # as published: no tokenizer_class
     torch.manual_seed(0)
     AutoModel.from_config(family_config(family, **shape)).save_pretrained(folder)
 
@@ -83,28 +92,36 @@ def family_config(family: str, **shape: int) -> Any:
     return AutoConfig.for_model(family, initializer_range=0.2, **{**sizes, **own, **shape})
 
 
-def _make_sentence_tokenizer(folder: Path, family: str) -> None:
-    """Save byte pairs (RoBERTa) or pieces (XLM-R): <s> is 0, <pad> 1, </s> 2, <unk> 3, <mask> the last."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+def train_tokenizer(family: str, texts: list[str], size: int) -> Tokenizer:
+    """Return a tokenizer of a family's type that has learnt at most `size` tokens of texts.
 
-    folder.mkdir(parents=True, exist_ok=True)
-    options: Any = {"vocab_size": 299, "special_tokens": ["<s>", "<pad>", "</s>", "<unk>"], "show_progress": False}
-    if family == "roberta":
-        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    BERT's has the tokens of `SPECIAL` first, the others have <s>, <pad>, </s> and <unk>.
+    """
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    special = SPECIAL if family == "bert" else ["<s>", "<pad>", "</s>", "<unk>"]
+    options: Any = {"vocab_size": size, "special_tokens": special, "show_progress": False}
+    if family == "bert":
+        tokenizer, trainer = Tokenizer(models.WordPiece(unk_token="[UNK]")), trainers.WordPieceTrainer(**options)
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    elif family == "roberta":  # a word has other input ids at the beginning of a text; one token type id
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer: Any = trainers.BpeTrainer(initial_alphabet=alphabet, **options)
+        tokenizer, trainer = Tokenizer(models.BPE()), trainers.BpeTrainer(initial_alphabet=alphabet, **options)
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     else:
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
-    tokenizer.train_from_iterator([line.split("\t")[2] for line in sentences()], trainer)
-    tokenizer.add_special_tokens(["<mask>"])
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    names = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"}
-    about = {f"{name}_token": token for name, token in names.items()}
-    (folder / "tokenizer_config.json").write_text(json.dumps(about))  # as published: no tokenizer_class
+        tokenizer, trainer = Tokenizer(models.Unigram()), trainers.UnigramTrainer(unk_token="<unk>", **options)
+        tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+        words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(words)
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
 
 
 def make_study(folder: Path, **config: Any) -> Path:

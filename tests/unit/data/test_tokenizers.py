@@ -14,45 +14,12 @@ from retort.data.corpus_texts import clean
 from retort.data.files import lines, plain_or_gzip
 from retort.data.tokenizers import TextTokenizer, check_same_tokenizer, tokenizer_file, words_are_independent
 from retort.errors import RetortError
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, processors
 
 from tests.conftest import DATA, needs_data
+from tests.tiny.make import train_tokenizer
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CHARACTERS = "aAbBeEéÉzZ \u00a0.,!?'\"-_/0123[]▁Ġß\u0130\u0301\u200b\u0600ابҖж한국日本語。！😀\u1e9b\ufb01\u2028"
-
-
-def wordpiece() -> Tokenizer:
-    """Return a tokenizer as BERT's."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return tokenizer
-
-
-def byte_level() -> Tokenizer:
-    """Return a tokenizer as RoBERTa's: a word has other input ids at the beginning of a text."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
-
-
-def unigram() -> Tokenizer:
-    """Return a tokenizer as XLM-R's."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
-    )
-    return tokenizer
-
-
-TRAINERS = {
-    "wordpiece": (wordpiece, trainers.WordPieceTrainer),
-    "byte-level": (byte_level, trainers.BpeTrainer),
-    "unigram": (unigram, trainers.UnigramTrainer),
-}
 
 
 def texts_of(count: int) -> list[str]:
@@ -63,15 +30,10 @@ def texts_of(count: int) -> list[str]:
     return [text for text in map(clean, odd + [" ".join(draw.choices(words, k=12)) for _ in range(count)]) if text]
 
 
-@pytest.fixture(scope="module", params=sorted(TRAINERS))
+@pytest.fixture(scope="module", params=["bert", "roberta", "xlm-roberta"])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     """Return a small tokenizer of each family."""
-    make, trainer = TRAINERS[request.param]
-    tokenizer = make()
-    more = {"unk_token": "[UNK]"} if request.param == "unigram" else {}
-    tokenizer.train_from_iterator(
-        texts_of(300), trainer(vocab_size=600, special_tokens=SPECIAL, show_progress=False, **more)
-    )
+    tokenizer = train_tokenizer(request.param, texts_of(300), 600)
     tokenizer.encode_special_tokens = True
     return tokenizer
 
@@ -113,7 +75,7 @@ def test_texts_of_fifteen_languages(tokenizer: Tokenizer) -> None:
     ],
 )
 def test_other_tokenizers_take_texts_as_a_whole(part: str, value: object) -> None:
-    content = json.loads(wordpiece().to_str())
+    content = json.loads(train_tokenizer("bert", ["a text"], 20).to_str())
     assert words_are_independent(content)
     assert not words_are_independent({**content, part: value})
 

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from tests.conftest import DATA, ROOT, needs_data
 from tests.job_settings import split_settings, task_settings
 from tests.tiny.edit import change, problems
-from tests.unit.tasks.contexts import CONTEXT, QUESTIONS, wordpiece
+from tests.unit.tasks.contexts import CONTEXT, QUESTIONS, tokenizer_of
 
 real = needs_data("SQuAD")
 COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
@@ -31,7 +31,7 @@ COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "a
 @pytest.fixture
 def rows(tmp_path: Path) -> Encoded:
     """Return the questions as an encoded split, in windows of at most 40 tokens."""
-    SplitWriter(tmp_path, []).write("dev", windows(QUESTIONS, Tokeniser.of(wordpiece()), 40, 12, 64))
+    SplitWriter(tmp_path, []).write("dev", windows(QUESTIONS, Tokeniser.of(tokenizer_of("bert")), 40, 12, 64))
     return Encoded.load(tmp_path, "dev")
 
 

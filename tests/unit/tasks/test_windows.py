@@ -8,14 +8,14 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.tasks.windows import Question, windows
 
-from tests.unit.tasks.contexts import CONTEXT, FAMILIES, QUESTIONS, wordpiece
+from tests.unit.tasks.contexts import CONTEXT, FAMILIES, QUESTIONS, tokenizer_of
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("room", "overlap"), [(12, 4), (24, 8), (200, 8)])
 def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int) -> None:
     """Windows have the input ids, token type ids and characters of `tokenizers` when it cuts the second text."""
-    tokenizer = FAMILIES[family]()
+    tokenizer = tokenizer_of(family)
     length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
     rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer), length, overlap, 64)[""])
     tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
@@ -39,7 +39,7 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_labels_lead_back_to_the_first_answer(family: str) -> None:
-    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(FAMILIES[family]()), 64, 15, 64)[""])
+    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer_of(family)), 64, 15, 64)[""])
     held: dict[int, list[str]] = {}
     for row, (first, last) in enumerate(rows.labels.tolist()):
         number, at = int(rows.more["question"][row]), rows.offsets[row]
@@ -52,7 +52,7 @@ def test_labels_lead_back_to_the_first_answer(family: str) -> None:
 
 
 def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
-    tokenise = Tokeniser.of(wordpiece())
+    tokenise = Tokeniser.of(tokenizer_of("bert"))
     long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
     rows = Encoded.from_table(windows([long], tokenise, 40, 8, 12)[""])
     first = rows.input_ids[: rows.offsets[1]].tolist()
