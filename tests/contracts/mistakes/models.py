@@ -25,16 +25,29 @@ def config(**values: Any) -> Mend:
     return change
 
 
-def weights(name: str, change: Callable[[Tensor], Tensor | None]) -> Mend:
-    """Return what changes a weight, or takes it away."""
+def rewrite(change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Mend:
+    """Return what changes the weights as a whole."""
 
     def write(folder: Path) -> None:
         path = folder / "model.safetensors"
-        held = load_file(path)
-        new = change(held.pop(name))
-        save_file({**held, **({} if new is None else {name: new})}, path, {"format": "pt"})
+        save_file(change({name: weight.clone() for name, weight in load_file(path).items()}), path, {"format": "pt"})
 
     return write
+
+
+def weights(part: str, change: Callable[[Tensor], Tensor | None]) -> Mend:
+    """Return what changes the weights whose names contain a part, or takes them away if it makes None of them."""
+
+    def changed(held: dict[str, Tensor]) -> dict[str, Tensor]:
+        new = {name: change(weight) if part in name else weight for name, weight in held.items()}
+        return {name: weight for name, weight in new.items() if weight is not None}
+
+    return rewrite(changed)
+
+
+def without(part: str) -> Mend:
+    """Return what takes away the weights whose names contain a part."""
+    return weights(part, lambda weight: None)
 
 
 def text(name: str, content: str | bytes) -> Mend:
@@ -73,9 +86,9 @@ def pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
-def filled(value: float) -> Mend:
-    """Return what puts a number into a weight."""
-    return weights(LAYER, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
+def filled(value: float, part: str = LAYER) -> Mend:
+    """Return what puts a number into weights."""
+    return weights(part, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
 
 
 MISTAKES: list[tuple[str, Mend, str]] = [
@@ -97,8 +110,8 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("other widths", config(hidden_size=48, intermediate_size=96), "with hidden: 48, not 24, intermediate: 96, not 48"),
     ("half of the weights", cut("model.safetensors"), "model.safetensors cannot be read"),
     ("weights that are text", text("model.safetensors", "no weights"), "model.safetensors cannot be read"),
-    ("no weight at all", lambda folder: save_file({}, folder / "model.safetensors", {"format": "pt"}), "lacks"),
-    ("a layer is missing", weights(LAYER, lambda weight: None), "lacks 1 weight of the encoder"),
+    ("no weight at all", without(""), "lacks"),
+    ("a layer is missing", without(LAYER), "lacks 1 weight of the encoder"),
     ("a transposed weight", weights(LAYER, lambda weight: weight.T.contiguous()), "of 48 x 24 numbers, not 24 x 48"),
     ("whole numbers", weights(LAYER, lambda weight: weight.to(torch.int8)), "as I8, not as floating-point numbers"),
     ("a NaN", filled(float("nan")), "holds NaN or infinity in"),

@@ -1,28 +1,29 @@
-"""Tests of models that are built or loaded: their sizes, and what is wrong with the files of a folder in one line."""
+"""Tests of models that are built, loaded and saved: their sizes, and what is wrong with the files of a folder."""
 
 from __future__ import annotations
 
-import json
+import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from retort.checksums import remedy_of_model
-from retort.data.tokenizers import CorpusTokenizer, read_tokenizer
+from retort.checksums import Maker, remedy_of_model
+from retort.data.tokenizers import CorpusTokenizer
+from retort.engine.job import this_code
 from retort.errors import Diverged, RetortError
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 from transformers import AutoConfig, DistilBertConfig, DistilBertModel
 
+from tests.contracts.mistakes import models
+from tests.job_settings import distillation_settings
 from tests.tiny.make import family_config, make_encoder, make_family
+from tests.tiny.results import quiet
 
 VOCABULARY = {"bert": 30522, "roberta": 50265, "xlm-roberta": 250002}
 BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
@@ -117,59 +118,7 @@ def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str,
     assert str(caught.value).endswith(f"config.json: {line}")
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (None, "holds no config.json; a model is config.json, model.safetensors, tokenizer.json"),
-        ("{", "config.json cannot be read"),
-        (json.dumps({"model_type": "nothing"}), "config.json cannot be read"),
-        (json.dumps({"hidden_size": 21}), "config.json cannot be read"),
-        (json.dumps({"model_type": "gpt2"}), "no family of encoders is called 'gpt2'; there are: bert, electra"),
-    ],
-)
-def test_a_config_that_cannot_be_read(content: str | None, line: str, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "config.json").write_text(content)
-    with pytest.raises(RetortError) as caught:
-        check_published(tmp_path, described())
-    assert line in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-Weights = dict[str, Tensor]
-Change = Callable[[Weights], Weights]
-OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}
-
-
-def without(part: str) -> Change:
-    """Return a function that leaves out the weights whose names contain a part."""
-    return lambda weights: {name: weight for name, weight in weights.items() if part not in name}
-
-
-def changed(part: str, change: Callable[[Tensor], Tensor]) -> Change:
-    """Return a function that changes the weights whose names contain a part."""
-    return lambda weights: {name: change(weight) if part in name else weight for name, weight in weights.items()}
-
-
-def with_one(value: float) -> Callable[[Tensor], Tensor]:
-    """Return a function that sets the last number of a tensor."""
-
-    def change(weight: Tensor) -> Tensor:
-        weight.view(-1)[-1] = value
-        return weight
-
-    return change
-
-
-def old_names(weights: Weights) -> Weights:
-    """Return the weights of layer normalisation by the names that BERT's first files give them."""
-    return {re.sub(r"LayerNorm\.(weight|bias)", lambda name: OLD[name[1]], name): w for name, w in weights.items()}
-
-
-def rewrite(folder: Path, change: Change) -> None:
-    """Change the weights of a folder."""
-    weights = {name: weight.clone() for name, weight in load_file(folder / "model.safetensors").items()}
-    save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
+OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}  # in BERT's first files
 
 
 def line_of(folder: Path, head: str = "classification") -> str:
@@ -190,16 +139,20 @@ def test_a_layer_or_the_embeddings_are_never_random(
     family: str, head: str, part: str, words: str, tmp_path: Path
 ) -> None:
     make_family(tmp_path, family)
-    rewrite(tmp_path, without(part))
+    models.without(part)(tmp_path)
     assert f"model.safetensors lacks {words} of the encoder, such as " in line_of(tmp_path, head)
 
 
-WHOLE: dict[str, Change] = {
-    "no pooler": without("pooler"),
-    "unused weights": lambda weights: weights | {"fit_dense.weight": torch.zeros(2), "cls.a.bias": torch.zeros(3)},
-    "16 bits": changed("", Tensor.half),
-    "old names": old_names,
-    "a sum that overflows": changed("attention.self.query.bias", lambda weight: torch.full_like(weight, 3e38)),
+WHOLE = {
+    "no pooler": models.without("pooler"),
+    "unused weights": models.rewrite(
+        lambda held: held | {"fit_dense.weight": torch.zeros(2), "cls.a.bias": torch.zeros(3)}
+    ),
+    "16 bits": models.weights("", torch.Tensor.half),
+    "old names": models.rewrite(
+        lambda held: {re.sub(r"LayerNorm\.(weight|bias)", lambda name: OLD[name[1]], key): w for key, w in held.items()}
+    ),
+    "a sum that overflows": models.weights("attention.self.query.bias", lambda weight: torch.full_like(weight, 3e38)),
 }
 
 
@@ -207,64 +160,46 @@ WHOLE: dict[str, Change] = {
 @pytest.mark.parametrize("change", WHOLE)
 def test_what_published_models_lack_or_hold_besides_is_accepted(family: str, change: str, tmp_path: Path) -> None:
     make_family(tmp_path, family)
-    rewrite(tmp_path, WHOLE[change])
+    WHOLE[change](tmp_path)
     for head in build.HEADS:
         assert {weight.dtype for weight in build.load(tmp_path, head, 2).parameters()} == {torch.float32}
 
 
-DAMAGE: dict[str, tuple[Change, str]] = {
-    "NaN": (changed("layer.0.output.dense.bias", with_one(float("nan"))), "holds NaN or infinity in bert.encoder"),
-    "infinite": (changed("layer.0.output.dense.bias", with_one(float("-inf"))), "holds NaN or infinity in bert.enc"),
-    "another shape": (changed("word", lambda weight: weight[:-1].clone()), " of 89 x 24 numbers, not 90 x 24; replace"),
-    "no weights": (lambda weights: {}, " weights of the encoder, such as "),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_damaged_weights(damage: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_weights(tmp_path: Path) -> None:
     make_encoder(tmp_path)
-    change, words = DAMAGE[damage]
-    rewrite(tmp_path, change)
-    assert words in line_of(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff" * 64, None])
-def test_a_file_that_holds_no_weights(content: bytes | None, tmp_path: Path) -> None:
-    make_encoder(tmp_path)
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-9] if content is None else content)
+    models.cut("model.safetensors")(tmp_path)
     assert "model.safetensors cannot be read (" in line_of(tmp_path)
     with pytest.raises(RetortError, match=r"model\.safetensors cannot be read"):
         build.has_masked_lm(tmp_path)
-    path.rename(tmp_path / "pytorch_model.bin")
+    models.pickled(tmp_path)
     with pytest.raises(RetortError, match="weights are read as safetensors only"):
         build.load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (without("layer.1."), "lacks 16 weights of the encoder, such as encoder.layer.1."),
-        (without("word_embeddings"), "cannot be read ('embeddings.word_embeddings.weight')"),
-        (changed("layer.1", with_one(float("nan"))), "holds NaN or infinity in "),
-    ],
-)
-def test_a_damaged_distilbert(change: Change, words: str, tmp_path: Path) -> None:
+DISTILBERT = [
+    (models.without("layer.1."), "lacks 16 weights of the encoder, such as encoder.layer.1."),
+    (models.without("word_embeddings"), "cannot be read ('embeddings.word_embeddings.weight')"),
+    (models.filled(math.nan, "layer.1"), "holds NaN or infinity in "),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), DISTILBERT)
+def test_a_damaged_distilbert(change: models.Mend, words: str, tmp_path: Path) -> None:
     sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
     DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
-    rewrite(tmp_path, change)
+    change(tmp_path)
     assert words in line_of(tmp_path, "none")
 
 
 def test_weights_of_a_training_that_diverged_may_be_anything(tmp_path: Path) -> None:
     """What starts from them counts as diverged; that is a result, and no damage."""
     make_encoder(tmp_path)
-    rewrite(tmp_path, changed("layer.0", with_one(float("nan"))))
+    models.filled(math.nan)(tmp_path)
     weights.note_result(tmp_path, "measured")
     assert "NaN" in line_of(tmp_path)
     weights.note_result(tmp_path, Diverged(3))
     build.load(tmp_path)
-    rewrite(tmp_path, without("layer.1."))
+    models.without("layer.1.")(tmp_path)
     assert "lacks" in line_of(tmp_path)
 
 
@@ -274,10 +209,24 @@ def test_a_damaged_tokenizer(file: str, content: str, tmp_path: Path) -> None:
     make_encoder(tmp_path)
     CorpusTokenizer.load(tmp_path)
     (tmp_path / file).write_bytes(content.encode(errors="surrogateescape"))
-    places = {CorpusTokenizer.load: tmp_path} | ({read_tokenizer: tmp_path / file} if file == "tokenizer.json" else {})
-    for read, place in places.items():
-        with pytest.raises(RetortError) as refused:
-            read(place)
-        assert str(refused.value).startswith(f"{tmp_path}/{file} cannot be read (")
-        assert file != "tokenizer.json" or str(refused.value).endswith(remedy_of_model(tmp_path))
-        assert "\n" not in str(refused.value)
+    with pytest.raises(RetortError) as refused:
+        CorpusTokenizer.load(tmp_path)
+    assert str(refused.value).startswith(f"{tmp_path}/{file} cannot be read (")
+    assert file != "tokenizer.json" or str(refused.value).endswith(remedy_of_model(tmp_path))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_card_says_that_a_model_is_mixed(tmp_path: Path) -> None:
+    """It names the other code that has made a part of it."""
+    make_encoder(tmp_path)
+    settings = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
+    cards = []
+    for ancestors, resumed_from in ((), ()), ({Maker(commit="b", code="11")}, {Maker(commit="a", code="10")}):
+        job = quiet()
+        job.ancestors, job.resumed_from = {this_code(), *ancestors}, {this_code(), *resumed_from}
+        weights.save_with_card(job, settings, build.load(tmp_path), tmp_path, tmp_path / "saved", "A student")
+        cards.append((tmp_path / "saved" / "README.md").read_text())
+    plain, mixed = cards
+    assert "Mixed" not in plain
+    said = "other code has made a part of it, or of what it was made from: commit a (code 10); commit b (code 11)."
+    assert mixed.replace(f"\n**Mixed results**: {said}\n", "", 1) == plain
