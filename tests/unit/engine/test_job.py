@@ -172,3 +172,17 @@ def test_a_job_of_slurm_knows_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert end() == pytest.approx(time.time() + 1800, abs=60)  # squeue is not there
     monkeypatch.delenv("SLURM_JOB_ID")
     assert end() is None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cuda", "config", "expected"),
+    [(0, True, {}, 0), (1, True, {}, 2), (0, False, {"dataloader_num_workers": 3}, 3),
+     (1, True, {"dataloader_num_workers": 0}, 0)],
+)  # fmt: skip
+def test_a_job_with_a_gpu_has_two_processes_that_prepare_batches_unless_the_configuration_says_otherwise(
+    gpu: int, cuda: bool, config: dict[str, int | None], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: int(cuda))
+    with job(rule_job(resources={"gpu": gpu}, config=config)) as running:
+        assert running.num_workers == expected

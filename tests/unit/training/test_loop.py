@@ -1,7 +1,8 @@
-"""Tests of the training loop, its schedule, its checkpoints, and divergence."""
+"""Tests of the training loop: its schedule, divergence, states of which it goes on, and the best epoch."""
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import torch
 from retort.batch import Batch
 from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.errors import Diverged
-from retort.training import optim
+from retort.training import loop, optim
 from retort.training.checkpoint import Checkpoint
+from retort.training.finetuning import keep_best
+from torch import nn
 
 from tests.job_settings import schedule
-from tests.unit.training.runs import SCHEDULE, Dropped, run_of, same, short_after, train
+from tests.unit.training.runs import SCHEDULE, Dropped, run_of, same, short_after, train, training_of
 
 
 def test_rate_rises_and_falls() -> None:
@@ -83,31 +86,24 @@ def test_worker_processes_end_with_a_training_that_fails(
     assert multiprocessing.active_children() == before
 
 
-def job(folder: Path, clock: Clock, workers: int = 0) -> Any:
-    """Train a model twice, as a job of two stages does, from where it was ended; return the last run."""
-    model, checkpoint = Dropped(), Checkpoint(folder, {}, 1e9)
-    run = run_of(model)
-    for number in (1, 2):
-        if not checkpoint.past(number):
-            run = run_of(model)
-            run.number = number
-            train(run, checkpoint, workers=workers, clock=clock)
-    return run
+def test_a_due_checkpoint_ends_no_training(tmp_path: Path) -> None:
+    """It goes on to the next line of the log, in which all processes of a training ask."""
+    diverging = training_of(run_of(Dropped(), bad=3), Checkpoint(tmp_path, {}, 0.0))
+    loop.train([diverging], "cpu")
+    assert diverging.diverged is not None
+    assert (diverging.diverged.step, diverging.step) == (3, 10)
+    assert training_of(run_of(Dropped()), Checkpoint(tmp_path, {}, 1e9)).step == 2  # no state after the divergence
 
 
-# in a stage, at its end, in the next
-@pytest.mark.parametrize(("questions", "step", "workers"), [(5, 5, 2), (12, 1, 0), (17, 5, 0)])
-def test_a_job_ahead_of_its_limit_writes_its_state_and_goes_on(
-    questions: int, step: int, workers: int, tmp_path: Path
-) -> None:
-    with pytest.raises(Interrupted, match=f"its time limit ended it after step {step}; its state is kept"):
-        job(tmp_path / "cut", short_after(questions), workers)
-    state = Checkpoint(tmp_path / "cut", {}, 1e9).state
-    assert state is not None
-    assert (state.run, state.step) == (1 if questions < 12 else 2, step)
-    with pytest.raises(Interrupted):
-        job(tmp_path / "cut", Clock(end=0.0))  # it begins ahead of its limit, and takes a step
-    assert same(job(tmp_path / "cut", NEVER), job(tmp_path / "whole", NEVER))
+@pytest.mark.parametrize("stop", [4, 11])  # before the log asks for the loss, and after
+def test_a_divergence_is_seen_ahead_of_a_limit(stop: int, tmp_path: Path) -> None:
+    runs = {"whole": run_of(Dropped()), "wild": run_of(Dropped(), bad=3)}
+    trainings = [training_of(run, Checkpoint(tmp_path / name, {}, 1e9)) for name, run in runs.items()]
+    with pytest.raises(Interrupted, match=f"its time limit ended it after step {stop}; its state is kept"):
+        loop.train(trainings, "cpu", clock=short_after(stop))
+    assert [each.diverged and each.diverged.step for each in trainings] == [None, 3]
+    states = [Checkpoint(tmp_path / name, {}, 1e9).state for name in runs]
+    assert [state and state.step for state in states] == [stop, None]
 
 
 def test_the_log_holds_the_terms_by_name(tmp_path: Path) -> None:
@@ -124,3 +120,60 @@ def test_the_log_holds_the_terms_by_name(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_epochs_and_parts_of_epochs_are_rounded_up(length: dict[str, Any], rows: int, steps: int) -> None:
     assert schedule(**length).steps_on(rows) == steps
+
+
+# the weights of the best epoch
+
+ROWS = 20  # in batches of four: epochs end after steps 5 and 10, and the last step, 12, ends a part of one
+
+
+class Scored:
+    """Scores in the order in which they are asked for; keeps the weights that each was of."""
+
+    def __init__(self, model: nn.Module, scores: list[float]) -> None:
+        self.model, self.scores = model, iter(scores)
+        self.seen: list[list[torch.Tensor]] = []
+
+    def __call__(self) -> float:
+        self.model.eval()  # as an evaluation does; the training must go on in training mode
+        self.seen.append([weight.detach().clone() for weight in self.model.parameters()])
+        return next(self.scores)
+
+
+def trained(folder: Path, scores: list[float], stop: int | None = None) -> tuple[nn.Module, Scored]:
+    """Train for twelve steps; if `stop` is given, the run is killed at this step and goes on from its checkpoint."""
+    score = Scored(Dropped(), scores)
+    if stop:
+        killed = run_of(score.model, stop)
+        keep_best(killed, score.model, score, ROWS)
+        with pytest.raises(KeyboardInterrupt):
+            train(killed, Checkpoint(folder, {}, 0.0))
+        score.model = Dropped()
+    run = run_of(score.model)
+    keep_best(run, score.model, score, ROWS)
+    train(run, folder)
+    return score.model, score
+
+
+@pytest.mark.parametrize(("scores", "best"), [([0.1, 0.5, 0.3], 1), ([0.1, 0.2, 0.3], 2), ([0.3, 0.3, 0.2], 0),
+                                              ([math.nan, 0.2, math.nan], 1), ([math.nan] * 3, 2)])  # fmt: skip
+def test_the_last_weights_are_those_of_the_first_best_epoch(tmp_path: Path, scores: list[float], best: int) -> None:
+    model, score = trained(tmp_path, scores)
+    assert len(score.seen) == 3
+    for weight, kept in zip(model.parameters(), score.seen[best], strict=True):
+        assert torch.equal(weight, kept)
+
+
+def test_scoring_changes_no_step(tmp_path: Path) -> None:
+    plain = Dropped()
+    train(run_of(plain), tmp_path / "plain")
+    model, _ = trained(tmp_path / "scored", [0.1, 0.2, 0.3])
+    assert all(torch.equal(one, other) for one, other in zip(model.parameters(), plain.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("stop", [4, 8, 12])
+def test_a_run_that_was_killed_ends_with_the_same_weights(tmp_path: Path, stop: int) -> None:
+    whole, _ = trained(tmp_path / "whole", [0.5, 0.1, 0.2])
+    resumed, score = trained(tmp_path / "cut", [0.5, 0.1, 0.2], stop)
+    assert len(score.seen) == 3  # no epoch is scored twice
+    assert all(torch.equal(one, other) for one, other in zip(whole.parameters(), resumed.parameters(), strict=True))

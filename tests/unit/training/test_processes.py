@@ -28,7 +28,6 @@ from safetensors.torch import load_file, save_file
 
 from tests.conftest import ROOT
 from tests.unit.training.runs import state_of, train
-from tests.unit.training.test_loader import runs
 from tests.unit.training.test_micro_batches import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
@@ -41,6 +40,42 @@ launch.START = "fork"
 from tests.unit.training.test_processes import job_of, sleep
 sleep(job_of(Path({folder!r})), {folder!r})
 """
+
+
+# two workers prepare batches
+TRAINING = """
+import multiprocessing, sys, time
+import torch
+from retort.batch import Batch
+from retort.training.how.micro_batches import Division
+
+class Batches(torch.utils.data.Dataset):
+    def __getitem__(self, number):
+        values = torch.full((2, 3), number)
+        return Batch(values, values, values > 0)
+
+
+batches = Division().load(Batches(), 0, 1000, "cpu", 2)
+next(batches), next(batches)  # a batch of each worker: only then both know the process that they must not outlive
+print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+time.sleep(60)
+"""
+
+
+def runs(pid: int) -> bool:
+    """Return whether a process exists and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for at most half a minute."""
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def cut(numbers: range) -> TrainingRun:
@@ -196,6 +231,21 @@ def test_a_process_that_is_killed_is_told_and_the_others_are_ended(tmp_path: Pat
     assert time.monotonic() - begun < 30.0
 
 
+def test_workers_end_when_the_job_is_killed() -> None:
+    command = [sys.executable, "-c", TRAINING]
+    trainings = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    workers: list[int] = []
+    for training, sent in zip(trainings, (signal.SIGTERM, signal.SIGKILL), strict=True):
+        assert training.stdout
+        pids = [int(pid) for pid in training.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(map(runs, pids))
+        workers += pids
+        training.send_signal(sent)
+        training.wait()
+    wait_until(lambda: not any(map(runs, workers)))
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
 def test_processes_end_when_their_parent_does(sent: signal.Signals, tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))], cwd=ROOT)
@@ -204,14 +254,6 @@ def test_processes_end_when_their_parent_does(sent: signal.Signals, tmp_path: Pa
     parent.send_signal(sent)
     assert parent.wait() == -sent
     wait_until(lambda: not any(runs(int(path.read_text())) for path in begun))
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for at most half a minute."""
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
