@@ -20,14 +20,15 @@ KERNELS = "retort.objectives.relation_forms.fused"
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "COMPARED", ((3, 9, 10, 20, 2),))
     monkeypatch.setattr(choice, "TIMED", (2, 8, 8, 8, 2))
-    monkeypatch.setattr(choice, "RUNS", 1)
+    monkeypatch.setattr(choice, "RUNS", 3)
 
 
-def kernels(form: choice.Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a form in the place of the kernels."""
-    module = types.ModuleType(KERNELS)
-    module.fused = form
-    monkeypatch.setitem(sys.modules, KERNELS, module)
+def fast(*arguments: object) -> Tensor:
+    """Compute the loss without its gradient where it is timed; there, nobody looks at numbers."""
+    student, *others = arguments
+    if student[0].dtype == torch.bfloat16 and len(student[0]) == choice.TIMED[0]:
+        return sum(vectors.sum() for vectors in student)
+    return plain(*arguments)
 
 
 def slow(*arguments: object) -> Tensor:
@@ -60,42 +61,31 @@ def test_a_cpu_has_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.form_on(CPU) is cached
 
 
-def test_kernels_that_agree_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels(cached, monkeypatch)
-    monkeypatch.setattr(choice, "slowness", lambda form, device: "")
-    chosen = choice.choose(CPU)
-    assert (chosen.form, chosen.name) == (cached, "fused")
-
-
 @pytest.mark.parametrize(
-    ("form", "reason"),
+    ("form", "before", "said"),
     [
-        (slow, "the kernels take "),
-        (with_wrong_gradients, "the kernels differ by 1.0e-03 in torch.float32 "),
-        (broken, "the kernels fail: RuntimeError: out of resources: shared memory"),
+        (fast, "", "fused: the kernels agree with the plain form and are no slower"),
+        (plain, "fused: it was faster", "fused: it was faster"),  # a resumed training goes on with its form
+        (slow, "fused: it was faster", "fused: it was faster"),
+        (cached, "plain: it was faster", "plain: it was faster"),
+        (slow, "", "plain: the kernels take "),
+        (with_wrong_gradients, "", "plain: the kernels differ by 1.0e-03 in torch.float32 "),
+        (with_wrong_gradients, "fused: it was faster", "plain: the kernels differ by 1.0e-03 in torch.float32 "),
+        (broken, "", "plain: the kernels fail: RuntimeError: out of resources: shared memory"),
+        (broken, "fused: it was faster", "plain: the kernels fail: RuntimeError: out of resources: shared memory"),
+        (None, "", "plain: triton is not installed"),
     ],
 )
-def test_other_kernels_are_not(form: choice.Form, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels(form, monkeypatch)
-    for before in ("", "fused: it was faster") if form is not slow else ("",):
-        chosen = choice.choose(CPU, before)
-        assert (chosen.form, chosen.name) == (plain, "plain")
-        assert chosen.reason.startswith(reason)
-
-
-@pytest.mark.parametrize(("form", "before"), [(slow, "fused: it was faster"), (cached, "plain: it was faster")])
-def test_a_resumed_training_goes_on_with_its_form(
-    form: choice.Form, before: str, monkeypatch: pytest.MonkeyPatch
+def test_kernels_are_chosen_if_they_agree_and_are_no_slower(
+    form: choice.Form | None, before: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernels(form, monkeypatch)
-    monkeypatch.setattr(choice, "slowness", lambda form, device: "the kernels take 2.0 times as long")
-    assert str(choice.choose(CPU, before)) == before
-    assert str(choice.choose(CPU)) == "plain: the kernels take 2.0 times as long"
-
-
-def test_without_triton_the_plain_form_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, KERNELS, None)
-    assert choice.choose(CPU) == choice.Choice(plain, "plain", "triton is not installed")
+    module = None if form is None else types.ModuleType(KERNELS)
+    monkeypatch.setitem(sys.modules, KERNELS, module)  # in the place of the kernels
+    if module:
+        module.fused = form
+    chosen = choice.choose(CPU, before)
+    assert str(chosen).startswith(said)
+    assert chosen.form is (form if said.startswith("fused") else plain)
 
 
 def test_a_comparison_draws_nothing_from_the_training_s_generator() -> None:

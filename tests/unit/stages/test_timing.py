@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from retort.plan import resolve
 from retort.results.tidy import Line
 from retort.settings.trainings import ProfileSettings
 from retort.specs.config import read_config
 from retort.stages.profile import profile_student
 from retort.study.cells import profiled
-from retort.study.load import open_study, read
+from retort.study.load import open_study
 from retort.study.questions import further_timings
 
 from tests.tiny.results import STAMP, collected, quiet
@@ -61,18 +60,6 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
     assert lines_of(config, profiles)["tiny-attention", "Speed"].mean == 2.0
     study = open_study(read_config(config))
     assert profiled(study, study.exhibits["tiny", "table2"]) == ["tiny-teacher", "tiny-attention", "tiny-kd"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "more", "said"),
-    [
-        ([{"label": "T", "metric": "latency", "timing": "bach-2"}], {}, "there is no timing 'bach-2'; give 'batch-16'"),
-        (SPEEDS, {"against": "tiny-c"}, "no student is called 'tiny-c'"),
-    ],
-)  # fmt: skip
-def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[str, Any], said: str) -> None:
-    _, problems = read(read_config(write_study(tmp_path / "study", table2=table(columns, **more))))
-    assert any(said in line for line in problems), problems
 
 
 def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
