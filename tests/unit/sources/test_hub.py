@@ -1,8 +1,11 @@
-"""Tests of downloads from the hub, over real HTTP to a server on localhost."""
+"""Tests of downloads from the hub, of whole files or of their first rows, over real HTTP to a server on localhost."""
 
 from __future__ import annotations
 
+import functools
+import io
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 from retort.errors import NoAnswer, RetortError
 from retort.sources.fetch import fetch
 from retort.sources.hub import as_retort_error
-from retort.specs.source import HubFiles, HubRepository
+from retort.specs.source import HubRepository
 
-from tests.conftest import ROOT
 from tests.tiny.hub import TinyHub, serve, sha256
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -40,12 +44,15 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
         yield running
 
 
-def source(repository: str = "someone/texts", commit: str = NEW, files: list[str] | None = None) -> HubRepository:
-    """Return a pinned source."""
+def source(
+    repository: str = "someone/texts", files: list[str] | None = None, commit: str = NEW, **first: Any
+) -> HubRepository:
+    """Return a pinned source, of which only the first rows are wanted if something is said of them."""
     kind = "dataset" if repository == "someone/texts" else "model"
     patterns = files or (["plain/*.parquet"] if kind == "dataset" else ["config.json", "*.safetensors"])
-    where: dict[str, Any] = {"repository": repository, "repo_type": kind, "commit": commit}
-    return HubRepository(hub=HubFiles(**where, files=patterns))
+    hub = {"repository": repository, "repo_type": kind, "commit": commit, "files": patterns}
+    rows = {"first": {"files": ["en/*.parquet"], "column": "text", **first}} if first else {}
+    return HubRepository.model_validate({"hub": hub, **rows})
 
 
 def refused(tmp_path: Path, wanted: HubRepository) -> str:
@@ -85,18 +92,27 @@ FETCH = """
 import sys
 from pathlib import Path
 from retort.sources.fetch import fetch
-from tests.unit.sources.test_hub import source
-fetch(source(), Path(sys.argv[1]) / "to", Path(sys.argv[1]) / "state")
+from retort.specs.source import HubRepository
+fetch(HubRepository.model_validate_json(sys.argv[1]), Path("to"), Path("state"))
 """
+
+
+def started(wanted: HubRepository, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that fetches a source to the folder `to` of a folder, where its home is empty."""
+    (folder / "home").mkdir()
+    own = {"HF_HUB_OFFLINE": "1", "HOME": str(folder / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "60"}
+    command = [sys.executable, "-c", FETCH, wanted.model_dump_json()]
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, **own})
+
+
+def is_all(folder: Path) -> bool:
+    """Return whether a process has written nothing beside the files of its source."""
+    return {entry.name for entry in folder.iterdir()} == {"home", "to"} and not list((folder / "home").rglob("*.*"))
 
 
 def test_a_download_that_was_killed_keeps_the_files_that_had_come(hub: TinyHub, tmp_path: Path) -> None:
     hub.stall["train.parquet"] = 11 * MEGA
-    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
-    own = {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "HOME": str(tmp_path / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "60"}
-    (tmp_path / "home").mkdir()
-    running = subprocess.Popen([sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, **own})
-    state = tmp_path / "state"
+    running, state = started(source(), tmp_path), tmp_path / "state"
     assert hub.silent.wait(60)
     while not any(len(path.read_text().splitlines()) == 3 for path in state.rglob("dev.parquet.metadata")):
         assert running.poll() is None  # its three lines: commit, etag, time
@@ -108,8 +124,7 @@ def test_a_download_that_was_killed_keeps_the_files_that_had_come(hub: TinyHub, 
     assert not any(path.endswith("dev.parquet") for path in hub.paths())
     assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
     assert not state.exists()
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["home", "to"]  # nothing is written elsewhere
-    assert not list((tmp_path / "home").rglob("*.*"))
+    assert is_all(tmp_path)
 
 
 def test_another_content_is_thrown_away(hub: TinyHub, tmp_path: Path) -> None:
@@ -150,3 +165,55 @@ def test_a_hub_out_of_reach_without_its_password(tmp_path: Path, monkeypatch: py
         raise ValueError(text)
     assert "for url: http://host/a (Request ID: 1)" in str(error.value)
     assert "secret" not in f"{said} {error.value}"
+
+
+# the first rows of a file
+
+ROWS, GROUP = 40_000, 4000
+
+
+def text(number: int) -> str:
+    """Return the text of a row: 200 characters that cannot be compressed much."""
+    return random.Random(number).randbytes(100).hex()
+
+
+@functools.cache
+def rows(first: int, count: int) -> bytes:
+    """Return a Parquet file of rows with a text each, and with another column of the same size."""
+    numbers = range(first, first + count)
+    table = pyarrow.table({"other": [text(-number) for number in numbers], "text": [text(n) for n in numbers]})
+    stream = io.BytesIO()
+    parquet.write_table(table, stream, row_group_size=GROUP)
+    return stream.getvalue()
+
+
+@pytest.fixture
+def of_rows(hub: TinyHub) -> TinyHub:
+    """Return the hub, with two files of rows in its data set."""
+    files = {"README.md": b"# texts", "en/train-0.parquet": rows(0, ROWS), "en/train-1.parquet": rows(ROWS, 10)}
+    hub.files = {"datasets/someone/texts": {NEW: files}}
+    return hub
+
+
+@pytest.mark.slow
+def test_the_first_rows_are_read_and_the_rest_is_not(of_rows: TinyHub, tmp_path: Path) -> None:
+    assert started(source(files=["en/*"], characters=200 * (GROUP + 1)), tmp_path).wait() == 0
+    (path,) = (tmp_path / "to").rglob("*.parquet")
+    table = parquet.read_table(path)
+    assert (path.name, table.column_names) == ("train-0.parquet", ["text"])
+    assert table.column("text").to_pylist() == [text(number) for number in range(2 * GROUP)]
+    assert is_all(tmp_path)
+    assert all(NEW in path or "storage" in path for path in of_rows.paths())
+    spans = [span.removeprefix("bytes=").split("-") for _, path, span in of_rows.asked if span and "storage" in path]
+    sent = sum(int(last) - int(first) + 1 for first, last in spans)
+    whole = len(of_rows.files["datasets/someone/texts"][NEW]["en/train-0.parquet"])
+    assert 0 < sent < whole * 0.8  # the library reads five megabytes ahead
+
+
+def test_a_column_or_a_file_that_is_not_there(of_rows: TinyHub, tmp_path: Path) -> None:
+    said = "someone/texts: en/train-0.parquet has no column 'txt'; name it in the corpus's options"
+    with pytest.raises(RetortError, match=said):
+        fetch(source(files=["en/*"], characters=5, column="txt"), tmp_path / "to", tmp_path / "state")
+    wanted = source(files=["en/*"]).model_dump() | {"first": {"files": ["de/*"], "column": "text", "characters": 5}}
+    with pytest.raises(RetortError, match=r"holds no de/\*, but README.md, en/train-0.parquet"):
+        fetch(HubRepository.model_validate(wanted), tmp_path / "to", tmp_path / "state")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.plan import exhibits
+from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan
 from retort.results.collect import measure_score
 from retort.results.tidy import Status
@@ -113,8 +113,8 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]
-    cell = measure_score(plan.study, {}, name, "mood", "accuracy").fields
-    assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
+    cell = measure_score(plan.study, {}, name, "mood", "accuracy")
+    assert (cell.status, cell.reason, cell.mean) == (Status.MISSING, reason, None)
     tables = [table for _, table in plan.study.exhibits if "table" in table]
     assert [reason] in [exhibits.reasons_left_out(plan, "tiny", table) for table in tables]
     assert exhibits.reasons_left_out(Plan(config), "tiny", tables[0]) == []
@@ -153,3 +153,45 @@ def test_what_was_fetched_is_not_asked_for(config: Config, monkeypatch: pytest.M
     assert plan.config.run_sources.missing == {}
     set_value(Path(config.study), "sources/texts.yaml", "hub", "commit", to=OTHER)
     assert set(planned(config).config.run_sources.missing) == {"sources/texts"}
+
+
+# the part of a source that is enough
+
+HUB = {"repository": "a/b", "repo_type": "dataset", "commit": COMMIT, "found": "made up", "files": ["en/*"]}
+PART = {"source": "wiki", "files": ["en/*.parquet"], "format": "parquet"}
+
+
+def part_of(folder: Path, corpora: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the part of the source that is fetched for these corpora; None if it is fetched whole."""
+    write(folder, "sources/wiki.yaml", {"title": "Wiki", "licence": "MIT", "hub": HUB})
+    for number, corpus in enumerate(corpora):
+        write(folder, f"corpora/wiki-{number}.yaml", {"title": "W", "block": 128, "version": 1, **corpus})
+    study = open_study(Config(papers=["tiny"], study=str(folder)))
+    assert "first" not in resolve_data.source(study, "wiki").model_dump()
+    part: dict[str, Any] | None = resolve_data.fetched(study, "wiki").model_dump().get("first")
+    return part
+
+
+def test_a_part_is_enough_for_a_number_of_blocks(study_folder: Path) -> None:
+    half = {
+        "blocks": 300,
+        "components": [{**PART, "share": 0.5, "sample": 0.25}, {**PART, "source": "texts", "share": 0.5}],
+    }
+    part = {"files": ["en/*.parquet"], "column": "text", "characters": 100 * 128 * 12}
+    assert part_of(study_folder, [{"blocks": 100, "components": [PART]}]) == part
+    more = {**part, "characters": 600 * 128 * 12}
+    assert part_of(study_folder, [{"blocks": 100, "components": [PART]}, half]) == more
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        {"components": [PART]},
+        {"blocks": 9, "components": [PART, {**PART, "source": "texts"}]},
+        {"blocks": 9, "components": [{**PART, "format": "text"}]},
+        {"blocks": 9, "components": [{**PART, "options": {"column": "body"}}]},
+        {"blocks": 9, "components": [{**PART, "files": ["de/*.parquet"]}]},
+    ],
+)
+def test_all_is_fetched_where_the_part_is_not_known(study_folder: Path, corpus: dict[str, Any]) -> None:
+    assert part_of(study_folder, [{"blocks": 100, "components": [PART]}, corpus]) is None
