@@ -1,4 +1,4 @@
-"""Tests of objectives as terms: they add up, list the activations they read, and name what is wrong with them."""
+"""Tests of objectives as terms: they add up and list the activations they read; and a contract of all mappings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from retort.errors import RetortError
 from retort.objectives import Pair, WeightedSum, objectives
 from retort.specs import catalogue
 from retort.specs.catalogue import wrong_options
+from retort.specs.mappings import mappings, pairs_of
 from torch import Tensor
 
-from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of, compose
+from tests.references.examples import NARROW, PADDED, WIDE, Case, activations_of, batch_of, compose
 
 TERMS: list[dict[str, Any]] = [
     {"objective": "hidden-sequence", "mapping": "uniform", "weight": 0.5},
@@ -31,7 +32,7 @@ def built(terms: list[dict[str, Any]], student: Shape = NARROW, teacher: Shape =
 
 
 def recorded(needs: set[tuple[str, int | None]], shape: Shape, seed: int) -> dict[tuple[str, int | None], Tensor]:
-    case, size = Case("hidden-cls"), len(LENGTHS["padded"])
+    case, size = Case("hidden-cls"), len(PADDED)
     return {
         key: activations_of(case, shape, size, seed + (key[1] or 0))[key[0]].requires_grad_()
         for key in sorted(needs, key=str)
@@ -52,7 +53,7 @@ def test_needs_are_what_the_terms_read() -> None:
 
 
 def test_the_total_is_the_weighted_sum_over_pairs() -> None:
-    total, batch = built(TERMS), batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    total, batch = built(TERMS), batch_of(Case("hidden-cls"), PADDED)
     student, teacher = both(total)
     loss, shares = total(student, teacher, batch)
     labels = "hidden-sequence relations soft-labels supervised hidden-sequence-2 embedding-mse"
@@ -70,36 +71,26 @@ def test_the_total_is_the_weighted_sum_over_pairs() -> None:
 
 
 def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
-    total, batch = built(TERMS), batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    total, batch = built(TERMS), batch_of(Case("hidden-cls"), PADDED)
     assert len(list(total.parameters())) == 4
     student, teacher = both(total)
     total(student, teacher, batch)[0].backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in total.parameters())
 
 
-@pytest.mark.parametrize(
-    ("objective", "options", "said"),
-    [
-        ("soft-labels", {"temperature": 0.0}, "soft-labels.temperature: Input should be greater than or equal to"),
-        ("soft-labels", {"squared": "no"}, "soft-labels.squared: Input should be a valid boolean"),
-        ("relations", {"pairs": ["q-x"]}, "relations.pairs.1: Input should be 'q-q', 'q-k', "),
-        ("embedding-mse", {"maps": "never"}, "embedding-mse.maps: no key is called 'maps'; did you mean 'map'?"),
-    ],
-)
-def test_options_have_the_limits_that_they_have_in_yaml(objective: str, options: dict[str, Any], said: str) -> None:
-    mapping = {"mapping": "last"} if objective == "relations" else {}
+def test_options_have_the_limits_that_they_have_in_yaml() -> None:
     with pytest.raises(RetortError) as error:
-        built([{"objective": objective, "options": options, **mapping}])
-    assert str(error.value).startswith(said)
-    assert "\n" not in str(error.value)
-    assert wrong_options(catalogue.objectives()[objective], options, objective) == [str(error.value)]
+        built([{"objective": "soft-labels", "options": {"temperature": 0.0}}])
+    assert str(error.value).startswith("soft-labels.temperature: Input should be greater than or equal to")
+    entry = catalogue.objectives()["soft-labels"]
+    assert wrong_options(entry, {"temperature": 0.0}, "soft-labels") == [str(error.value)]
 
 
 def test_layers_that_are_read_together_come_as_one_tensor() -> None:
     total = built([{"objective": "emd", "mapping": "emd", "options": {"attention": False}}])
     assert total.reads("student") == {("hidden", 1), ("hidden", 2)}
     assert total.reads("teacher") == {("hidden", layer) for layer in range(1, 7)}
-    batch = batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    batch = batch_of(Case("hidden-cls"), PADDED)
     student, teacher = both(total)
     loss, _ = total.eval()(student, teacher, batch)
     stacked = [
@@ -108,3 +99,27 @@ def test_layers_that_are_read_together_come_as_one_tensor() -> None:
     ]
     (part,) = total.terms[0].instances
     assert torch.equal(loss, part(*stacked, batch))
+
+
+# the layers that mappings pair
+
+OPTIONS: dict[str, dict[str, Any]] = {"single": {"layer": 2}, "listed": {"pairs": [[1, 1], [2, 2]]}}
+SIZES = [(1, 1), (2, 6), (3, 6), (4, 6), (5, 12), (6, 12), (6, 6), (12, 6), (12, 24)]  # layers of student and teacher
+
+
+def pairs(name: str, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+    """Return the pairs of a mapping for a student that starts from the first layers; none if the mapping refuses."""
+    try:
+        return pairs_of({name: OPTIONS.get(name, {})}, student_layers, teacher_layers, range(1, student_layers + 1))
+    except RetortError:
+        return []
+
+
+@pytest.mark.parametrize("name", mappings)
+def test_layers_exist_pairs_count_once_and_the_last_student_layer_learns(name: str) -> None:
+    assert pairs(name, 3, 6)
+    for student_layers, teacher_layers in SIZES:
+        paired = pairs(name, student_layers, teacher_layers)
+        assert paired == sorted(set(paired))
+        assert name == "listed" or not paired or student_layers in {student for student, _ in paired}
+        assert all(0 <= student <= student_layers and 0 <= teacher <= teacher_layers for student, teacher in paired)

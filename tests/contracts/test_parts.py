@@ -14,7 +14,7 @@ from retort.objectives.compose import activations_of as read_by
 from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
 from torch import Tensor, nn
 
-from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of
+from tests.references.examples import LENGTH, PADDED, Case, activations_of, batch_of
 from tests.references.objectives import CASES
 
 POSITIONS = torch.tensor([0, 5, LENGTH, 2 * LENGTH + 1])  # of the four labels of masked-LM: 2, 1 and 1 a row
@@ -27,7 +27,7 @@ MARKED = [(case, POSITIONS if case.name == "masked-lm" else None) for case in CA
 def recorded(case: Case, side: str, positions: Tensor | None) -> dict[Key, Tensor]:
     """Return random activations of one model as a recorder returns them: by activation and layer."""
     shape, seed = (case.student, 1) if side == "student" else (case.teacher, 2)
-    tensors = activations_of(case, shape, len(LENGTHS["padded"]), seed)
+    tensors = activations_of(case, shape, len(PADDED), seed)
     level = getattr(objectives[case.name], "level", "layer")
     if level == "layers":
         return {(name, layer): x for name, layers in tensors.items() for layer, x in enumerate(layers, 1)}
@@ -54,7 +54,7 @@ def built(case: Case) -> WeightedSum:
 
 def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list[Tensor]:
     """Take two steps of a loss, each of which changes its state; return values, gradients and the last state."""
-    batch = dataclasses.replace(batch_of(case, LENGTHS["padded"]), positions=positions)
+    batch = dataclasses.replace(batch_of(case, PADDED), positions=positions)
     batch.labels = batch.labels if positions is None else torch.tensor([4, -100, 0, 2])
     student = {key: x.requires_grad_() for key, x in recorded(case, "student", positions).items()}
     teacher, loss = recorded(case, "teacher", positions), built(case)
@@ -89,6 +89,6 @@ def test_a_batch_may_be_computed_in_parts(case: Case, positions: Tensor | None, 
 
 
 def test_a_part_that_is_the_whole_batch_is_computed_as_ever() -> None:
-    batch = batch_of(Case("contrast"), LENGTHS["padded"])
+    batch = batch_of(Case("contrast"), PADDED)
     assert Division(3).divide(batch).parts[0] is batch
     assert not Division(2).divide(batch).is_undivided

@@ -17,6 +17,7 @@ from retort.specs.mappings import pairs_of
 from torch import Tensor
 
 LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
+PADDED = LENGTHS["padded"]
 LENGTH = 7
 VOCABULARY = 5
 CLASSES = [0, 2, 1, 1, 0, 1, 2, 0, 0, 0, 1, 0, 2, 1]  # of the training rows; a batch has rows 3, 8 and 13 of them
@@ -98,6 +99,13 @@ def activations_of(
     if case.span:
         sizes["logits"] = (size, LENGTH, 2)
     return {activation: torch.randn(*shape, generator=generator, dtype=dtype) for activation, shape in sizes.items()}
+
+
+def both(
+    case: Case, dtype: torch.dtype = torch.float64, size: int = len(PADDED)
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return random activations of the case's student and of its teacher for so many examples."""
+    return activations_of(case, case.student, size, 1, dtype), activations_of(case, case.teacher, size, 2, dtype)
 
 
 def compose(

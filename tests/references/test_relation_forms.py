@@ -22,11 +22,10 @@ from retort.objectives.relation_forms.in_pytorch import cached, plain
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.references.examples import LENGTHS, Case, activations_of, batch_of
+from tests.references.examples import LENGTHS, PADDED, Case, batch_of, both
 from tests.references.meter import Meter
 from tests.references.objectives import CASES
-from tests.references.test_objectives import assert_agrees_with_its_reference
-from tests.references.test_precision import assert_as_precise_as_plain_pytorch
+from tests.references.test_objectives import assert_agrees_with_its_reference, assert_as_precise_as_plain_pytorch
 
 CPU = torch.device("cpu")
 needs_triton = pytest.mark.skipif(
@@ -48,10 +47,8 @@ RELATIONAL = [case for case in CASES if getattr(objectives[case.name], "holds_re
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_objective_declares_that_it_compares_relations(case: Case) -> None:
-    lengths = LENGTHS["padded"]
-    student, teacher = (activations_of(case, shape, len(lengths), 1) for shape in (case.student, case.teacher))
     with mock.patch.object(choice, "form_on", return_value=cached) as form_on:
-        case.build()(student, teacher, batch_of(case, lengths))
+        case.build()(*both(case), batch_of(case, PADDED))
     assert form_on.called == (case in RELATIONAL)
 
 

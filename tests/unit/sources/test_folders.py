@@ -64,19 +64,15 @@ def test_links_that_lead_in_a_circle(data: Path, tmp_path: Path, monkeypatch: py
     assert content(data) != before
 
 
-@pytest.mark.parametrize(
-    ("target", "words"), [("nowhere", "a link that leads nowhere"), ("gone.txt", "a link that leads nowhere")]
-)
-def test_a_link_that_leads_nowhere(
-    target: str, words: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("target", ["nowhere", "gone.txt"])
+def test_a_link_that_leads_nowhere(target: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = content(data)
     (data / "inner" / "gone.txt").symlink_to(target)  # the second one leads to itself
     assert content(data) == before
     with pytest.raises(RetortError) as refused:
         fetch(Folder(path=str(data)), tmp_path / "to", tmp_path / "state")
-    line = f"'inner/gone.txt' in the folder of the source is {words}; correct it, or take it away"
+    line = "'inner/gone.txt' in the folder of the source is a link that leads nowhere; correct it, or take it away"
     assert str(refused.value) == line
 
 

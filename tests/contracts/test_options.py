@@ -1,12 +1,15 @@
-"""Tests that the checks of the YAML files refuse exactly the students for which an objective cannot be computed."""
+"""Contracts on options of objectives: what cannot be computed is refused, and at all limits losses are finite."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
+import torch
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import objectives
@@ -16,7 +19,7 @@ from retort.specs.model import Architecture
 from retort.specs.student import Term
 from retort.study import check_entries
 
-from tests.references.examples import LENGTHS, MANY_HEADS, NARROW, WIDE, Case, activations_of, batch_of, compose
+from tests.references.examples import MANY_HEADS, NARROW, PADDED, WIDE, Case, batch_of, both, compose
 from tests.references.objectives import CASES
 
 SHAPES = [NARROW, WIDE, MANY_HEADS, Shape(width=20, heads=4, intermediate=40, num_labels=3)]
@@ -68,10 +71,8 @@ def is_refused(term: Term, student: Shape, teacher: Shape) -> bool:
 
 def is_computed(case: Case) -> bool:
     """Return whether the objective itself, without any check before it, gives a loss for the case."""
-    batch, size = batch_of(case, LENGTHS["padded"]), len(LENGTHS["padded"])
-    student, teacher = (activations_of(case, shape, size, 1) for shape in (case.student, case.teacher))
     try:
-        case.build()(student, teacher, batch)
+        case.build()(*both(case), batch_of(case, PADDED))
     except (RuntimeError, ValueError):
         return False
     return True
@@ -128,3 +129,53 @@ def test_an_option_without_a_default_has_a_type(value: object) -> None:
     (line,) = wrong_options(catalogue.objectives()["direct"], {"heads": value}, "options")
     assert line == f"options.heads: Input should be a valid integer, not {value!r}"
     assert wrong_options(catalogue.objectives()["direct"], {"heads": None}, "options") == []
+
+
+# limits of numbers
+
+ENTRIES = [
+    entry
+    for of_kind in (catalogue.objectives(), catalogue.readers(), catalogue.text_formats())
+    for entry in of_kind.values()
+]
+NUMBERS = [
+    (entry, name)
+    for entry in ENTRIES
+    for name in entry.options
+    if name != "seed"
+    and name not in entry.facts.get("divides_widths", ())  # a number that divides both widths has its limits
+    and re.search("int|float", entry.annotations[name])
+]
+
+
+@pytest.mark.parametrize(("entry", "name"), NUMBERS, ids=[f"{entry.name}-{name}" for entry, name in NUMBERS])
+def test_a_number_has_limits_that_its_default_keeps(entry: catalogue.Entry, name: str) -> None:
+    default, is_list = entry.options[name], "list" in entry.annotations[name]
+
+    def is_refused(value: Any) -> bool:
+        return any(line.startswith(name) for line in wrong_options(entry, {name: value}, ""))
+
+    assert default is None or not is_refused(default)
+    assert any(is_refused([number] if is_list else number) for number in (-1, 2**40))
+
+
+def test_limits_are_of_options() -> None:
+    assert len(NUMBERS) > 14
+    for entry in ENTRIES:
+        assert set(entry.facts.get("limits", {})) <= set(entry.options), entry.name
+
+
+TEMPERED = [(case, bound) for case in CASES if "temperature" in catalogue.objectives()[case.name].options
+            for bound in ("ge", "le")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "bound"), TEMPERED, ids=str)
+def test_the_loss_is_finite_at_the_limits_of_the_temperature(case: Case, bound: str) -> None:
+    temperature: Any = catalogue.objectives()[case.name].facts["limits"]["temperature"][bound]
+    case = dataclasses.replace(case, options={**case.options, "temperature": temperature})
+    student, teacher = both(case, torch.float32)
+    leaves = {name: value.requires_grad_() for name, value in student.items() if value.is_floating_point()}
+    loss = case.build(torch.float32)(student, teacher, batch_of(case, PADDED, torch.float32))
+    loss.backward()
+    assert loss.isfinite()
+    assert all(leaf.grad is None or leaf.grad.isfinite().all() for leaf in leaves.values())
