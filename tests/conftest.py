@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import snakemake as snakemake_package
 from filelock import FileLock
 from retort.engine import attempts, forkserver, run
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
 ROOT = Path(__file__).resolve().parent.parent
-SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/Snakefile")]
+SNAKEFILE = str(ROOT / "workflow/Snakefile")
+SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE]
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as published
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tensors are tiny: threads would wait for each other, not work
@@ -70,11 +75,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
 
 
+# what Snakemake and the Snakefile import before any job runs
+PLANNING = ("snakemake.cli", "retort.engine.dry_run", "retort.engine.repairs", "retort.engine.workflow",
+            "retort.report.index", "retort.results.verification")  # fmt: skip
+
+
 @functools.cache
-def forkserver_address() -> str:
-    """Start a server whose forks are the jobs of all runs of this process, and return its address."""
-    forkserver.start()
+def server_of(*preloaded: str) -> str:
+    """Start a server of forks that this process shares, and return its address."""
+    forkserver.start(preloaded)
     return os.environ.pop(forkserver.ADDRESS)
+
+
+def server_of_jobs() -> str:
+    """Return the address of the server whose forks are the jobs of all runs of this process."""
+    return server_of(*forkserver.PRELOADED)
 
 
 def snakemake(
@@ -82,18 +97,31 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Run the Snakefile of the repository, or of a copy, in `folder`; return the finished process, with its output."""
     paths = os.pathsep.join([str(repository / "workflow"), os.environ["PYTHONPATH"]])
-    snakefile = str(repository / "workflow/Snakefile")
-    variables = {**os.environ, forkserver.ADDRESS: forkserver_address(), "PYTHONPATH": paths}
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--directory", str(folder),
-         "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder, env=variables,
+    done = run_snakemake(
+        folder, "--snakefile", str(repository / "workflow/Snakefile"), "--directory", str(folder),
+        "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments,
+        **{forkserver.ADDRESS: server_of_jobs(), "PYTHONPATH": paths},
     )  # fmt: skip
     if check and done.returncode:
         raise AssertionError(
             f"snakemake {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
         )
     return done
+
+
+def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a folder, in a fork of a process that has imported it; return what became of it."""
+    command = [f"{Path(snakemake_package.__file__).parent}/__main__.py", *arguments]
+    variables = os.environ | environment
+    path = [*variables["PYTHONPATH"].split(os.pathsep), *sys.path]
+    with contextlib.ExitStack() as opened:
+        streams = [opened.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
+        watcher = opened.enter_context(socket.socket(socket.AF_UNIX))
+        numbers = [stream.fileno() for stream in streams]
+        assert forkserver.begins(watcher, server_of(*PLANNING), numbers, command, path, str(folder), variables)
+        status = int(watcher.recv(3) or 1)
+        said = [stream.seek(0) or stream.read() for stream in streams[1:]]
+    return subprocess.CompletedProcess(command, status, *said)
 
 
 @pytest.fixture(scope="session")

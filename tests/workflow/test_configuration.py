@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SNAKEMAKE
+from tests.conftest import SNAKEFILE, run_snakemake
 
 pytestmark = pytest.mark.workflow
 MINE = ["--configfile", "mine.yaml"]
@@ -31,8 +30,7 @@ def test_a_mistake_is_blamed_on_what_gives_it(mistake: str, tmp_path: Path) -> N
     own, mine, arguments, lines = MISTAKES[mistake]
     (tmp_path / "config.yaml").write_text(own)
     (tmp_path / "mine.yaml").write_text(mine)
-    command = [*SNAKEMAKE, "--dry-run", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_snakemake(tmp_path, "--snakefile", SNAKEFILE, "--dry-run", *arguments)
     said = done.stdout + done.stderr
     assert done.returncode != 0
     assert "Traceback" not in said

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from retort.data.encoded import Encoded
 from retort.engine.attempts import RUN
 from retort.engine.run import LATEST, VARIABLE
 
-from tests.conftest import SNAKEMAKE, snakemake
+from tests.conftest import SNAKEFILE, run_snakemake, snakemake
 from tests.tiny.edit import change
 from tests.tiny.make import make_study
 from tests.workflow.test_incremental import planned
@@ -65,14 +63,13 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
 
 def late(folder: Path, run: Path | None) -> None:
     """Run a job in a process of its own, as an executor for other machines does."""
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     of_run = {VARIABLE: str(run), RUN: (folder / LATEST).read_text()} if run else {}
-    subprocess.run(
-        [*SNAKEMAKE, "--directory", str(folder),
-         "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--no-hooks",
-         "--force", "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
-        check=True, cwd=folder, env=environment | of_run, capture_output=True,
+    done = run_snakemake(
+        folder, "--snakefile", SNAKEFILE, "--configfile", "config.yaml", "--cores", "1",
+        "--mode", "remote", "--nolock", "--no-hooks", "--force",
+        "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task", **of_run,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def longest(folder: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from retort.plan.plan import Plan
 from retort.provenance import processor
 from retort.specs.config import read_config
 
-from tests.conftest import SNAKEMAKE, snakemake
+from tests.conftest import SNAKEFILE, run_snakemake, snakemake
 
 pytestmark = pytest.mark.workflow
 LIMIT = 2880  # minutes of the partition's longest job
@@ -31,8 +30,7 @@ def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[s
     """Return the jobs of a dry run on a cluster: the rule of each, and what is printed of it, by its name."""
     (folder / "config.yaml").write_text(json.dumps({**config, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
-    command = [*SNAKEMAKE, "--dry-run", "-p", *targets]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_snakemake(folder, "--snakefile", SNAKEFILE, "--dry-run", "-p", *targets)
     assert done.returncode == 0, done.stdout + done.stderr
     jobs = []
     for block in re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)[1:]:

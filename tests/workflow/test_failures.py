@@ -57,7 +57,7 @@ def assert_failed(copied: Path, why: str) -> None:
 
 def test_a_failed_job_costs_its_own_cells(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sitecustomize.py").write_text(BREAK)
-    monkeypatch.setattr(conftest, "forkserver_address", lambda: "")  # its server has not read the module
+    monkeypatch.setattr(conftest, "server_of_jobs", lambda: "")  # its server has not read the module
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
     for path in (SCORE, "results/tables/tiny/table4.csv"):
         (copied / path).unlink()

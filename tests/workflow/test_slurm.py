@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.conftest import ROOT, SNAKEMAKE, read_json, snakemake
+from tests.conftest import ROOT, SNAKEFILE, SNAKEMAKE, read_json, run_snakemake, snakemake
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
@@ -33,8 +32,7 @@ def running() -> bool:
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     """Return the resources of the jobs that a dry run on the cluster would send there."""
-    command = [*SNAKEMAKE, "--profile", "slurm", "-n", "-p", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_snakemake(folder, "--snakefile", SNAKEFILE, "--profile", "slurm", "-n", "-p", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)
     jobs = [dict(pair.split("=", 1) for pair in line.split(", ")) for line in lines]
@@ -67,8 +65,7 @@ def configuration(folder: Path, *arguments: str) -> Any:
         'configfile: "config.yaml"\nimport json, pathlib\npathlib.Path("seen.json").write_text(json.dumps(config))\n'
         "rule all:\n    input: []\n"
     )
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "all", "--profile", "slurm", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_snakemake(folder, "--dry-run", "--quiet", "all", "--profile", "slurm", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return read_json(folder / "seen.json")
 

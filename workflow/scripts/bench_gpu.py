@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from retort.engine.job import job
+from retort.engine.script import job
 
 with job(snakemake) as running:
     from retort.bench.gpu import lines

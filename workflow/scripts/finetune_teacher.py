@@ -1,4 +1,4 @@
-from retort.engine.job import job
+from retort.engine.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings

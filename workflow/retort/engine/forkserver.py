@@ -27,8 +27,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
 from retort import provenance
 
@@ -41,6 +43,7 @@ SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 FOLDER, PREFIX = "/tmp", "retort-"  # the path of a socket is short
 MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
 PRELOADED = (
+    "datasets",
     "matplotlib.pyplot",
     "pandas",
     "retort.report.page",
@@ -104,18 +107,29 @@ def hand_over() -> None:
     address = os.environ.pop(ADDRESS, "")
     if Path(address).name != _code():
         return
-    accepted, request = b"", json.dumps([sys.argv, sys.path, str(Path.cwd()), dict(os.environ)])
     with socket.socket(socket.AF_UNIX) as watcher:
-        with contextlib.suppress(OSError):  # the server has ended, or is on another machine
-            watcher.connect(address)
-            socket.send_fds(watcher, [MESSAGE], [0, 1, 2])
-            watcher.sendall(f"{request}\n".encode())
-            accepted = watcher.recv(1)
-        if not accepted:
+        if not begins(watcher, address, (0, 1, 2), sys.argv, sys.path, str(Path.cwd()), dict(os.environ)):
             return
         signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
         sys.exit(int(watcher.recv(3) or 1))
+
+
+def begins(watcher: socket.socket, address: str, streams: Sequence[int], *request: Any) -> bool:
+    """Ask a server for a fork that runs a script, and return whether it begins; the socket then gives its status.
+
+    Args:
+        watcher: a new socket.
+        address: the path of the server's socket.
+        streams: the standard input, output and error of the script.
+        request: its arguments, its `sys.path`, its folder and its environment variables.
+    """
+    with contextlib.suppress(OSError):  # the server has ended, or is on another machine
+        watcher.connect(address)
+        socket.send_fds(watcher, [MESSAGE], streams)
+        watcher.sendall(f"{json.dumps(request)}\n".encode())
+        return bool(watcher.recv(1))
+    return False
 
 
 class Watcher(socketserver.StreamRequestHandler):

@@ -22,10 +22,10 @@ from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.engine import attempts, forkserver, run, slurm
 from retort.engine.attempts import INTERRUPTED, LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
 from retort.engine.locks import AtWork, claimed
+from retort.engine.script import DOWNLOADS
 from retort.errors import RetortError, explain
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
-DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
 @dataclass
@@ -144,8 +144,6 @@ def job(snakemake: Any) -> Iterator[Job]:
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both. Slurm queues the job again if its time limit ended a training.
     """
-    if snakemake.rule != DOWNLOADS:  # a download sees tokens, so it has a process of its own
-        forkserver.hand_over()
     _prepare_process(snakemake)
     path = str(snakemake.log[0])
     try:

@@ -11,7 +11,6 @@ from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.engine.job import Job
 from retort.rehearsal.synthetic_files import write_rows, write_texts
-from retort.rehearsal.synthetic_models import write_model
 from retort.settings.inputs import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.sources import fetch
 from retort.specs.model import Made
@@ -99,6 +98,8 @@ def make_source(job: Job, settings: Made, output: str) -> None:
     for texts in settings.texts:
         write_texts(folder, texts, settings.seed)
     if settings.model:
+        from retort.rehearsal.synthetic_models import write_model  # it imports torch, which takes seconds
+
         write_model(folder, settings.model, settings.seed)
     write_json(f"{output}.json", settings.model_dump(mode="json"))
     job.say(f"{len(settings.rows) + len(settings.texts)} files" + ", a model" * (settings.model is not None))

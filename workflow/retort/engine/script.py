@@ -1,0 +1,22 @@
+"""The first line of the script of every rule: it imports little, for a job that a fork runs ends here."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from retort.engine import forkserver
+
+if TYPE_CHECKING:
+    from retort.engine.job import Job
+
+DOWNLOADS = "fetch_source"  # a download sees tokens, so it has a process of its own
+
+
+def job(snakemake: Any) -> AbstractContextManager[Job]:
+    """Return the context of a job, unless a server of forks takes it over; this process then ends as the fork does."""
+    if snakemake.rule != DOWNLOADS:
+        forkserver.hand_over()
+    from retort.engine import job as imported
+
+    return imported.job(snakemake)
