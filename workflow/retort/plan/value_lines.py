@@ -59,6 +59,11 @@ class YamlContent:
     path: Path
     content: Any
 
+    @functools.cached_property
+    def place(self) -> str:
+        """The path as it is printed."""
+        return relative_to_here(self.path)
+
     def line(self, *steps: Step) -> str:
         """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
         content, line = self.content, 0
@@ -68,7 +73,7 @@ class YamlContent:
             elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
                 return ""
             content = content[step]
-        return f"{relative_to_here(self.path)}:{line}"
+        return f"{self.place}:{line}"
 
     def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         """Return a value that the file gives under these steps, or that is a default."""
@@ -94,7 +99,7 @@ def dotted(*steps: Step) -> str:
 
 
 class WrittenFiles:
-    """The YAML files of a study, each read once.
+    """The YAML files of a study; each file and entry is read once.
 
     Args:
         study: the study as its files have it.
@@ -103,15 +108,16 @@ class WrittenFiles:
     def __init__(self, study: Study) -> None:
         self.study = study
         self._content = functools.cache(functools.partial(read_yaml, marked=True))
+        self.entry, self.file = functools.cache(self._entry), functools.cache(self._file)
         self._students = functools.cache(lambda path: student_entries(path, Problems(study.folder), marked=True))
 
-    def entry(self, student: str) -> YamlContent:
+    def _entry(self, student: str) -> YamlContent:
         """Return a student's entry in its students.yaml, families expanded."""
         path = self.study.files["students", student]
         entry = self._students(path)[student.removeprefix(f"{path.parent.name}-")][1]
         return YamlContent(path, {**entry, "architecture": with_sizes(entry["architecture"], self.study.models)})
 
-    def file(self, folder: str, name: str) -> YamlContent:
+    def _file(self, folder: str, name: str) -> YamlContent:
         """Return the file of a task, corpus, model, protocol or source, or of the paper of a teacher.
 
         Of a protocol that stands in a paper.yaml, this is its entry there.
