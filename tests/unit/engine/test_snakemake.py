@@ -1,13 +1,54 @@
-"""Tests of the short form of a dry run."""
+"""Tests of what is Snakemake's: its versions, the short form of a dry run, and faults that are seen to be mended."""
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 from typing import Any
 
+import pytest
+from packaging.specifiers import SpecifierSet
 from retort.engine.dry_run import WIDTH, ShortForm
+from retort.engine.run import BOUNDS
 from snakemake.persistence import ParamsChange
 from snakemake_interface_logger_plugins.common import LogEvent
+
+from tests.conftest import ROOT, SNAKEMAKE
+
+SLURM = "snakemake-executor-plugin-slurm"
+
+
+@pytest.mark.parametrize(("name", "version"), [("snakemake", "9.28.0"), (SLURM, "2.7.1")])
+def test_another_version_is_refused_in_a_line(name: str, version: str, tmp_path: Path) -> None:
+    about = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    done = subprocess.run(
+        [*SNAKEMAKE, "--cores", "1", "-n"], cwd=tmp_path, text=True,
+        capture_output=True, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 1
+    right, how = f"{name}{BOUNDS[name]}", "install another version: pip install"
+    line = f"{name} {version} is installed, and this workflow needs {right}; {how} '{right}'"
+    said = done.stdout + done.stderr
+    assert line in said.splitlines()
+    assert "Traceback" not in said
+
+
+def test_the_project_asks_for_the_same_versions_and_the_lock_has_one_of_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = set(project["dependencies"])
+    locked = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
+    for name, bounds in BOUNDS.items():
+        assert f"{name}{bounds}" in asked
+        assert SpecifierSet(bounds).contains(locked[name])
+
+
+# the short form of a dry run
 
 KINDS = {"finetune_student_1": "finetune_student", "finetune_student_2": "finetune_student", "make_table": "make_table"}
 
@@ -64,3 +105,30 @@ def test_a_changed_setting_is_told_by_its_key_with_its_old_and_its_new_value() -
         assert line in said.splitlines()
     assert "Would remove" not in said
     assert max(map(len, said.splitlines())) <= WIDTH
+
+
+# a test that fails says that a fault is mended, and its repair can go
+
+FAULT = f"""
+import sys
+sys.path.insert(0, "{ROOT}/workflow")
+from retort.engine.repairs import look_once
+onstart:
+    if config.get("repaired"):
+        look_once(workflow.scheduler)
+rule all:
+    input: expand("made/{{number}}", number=range(30))
+rule make:
+    output: "made/{{number}}"
+    shell: "sleep 0.3; touch {{output}}"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("config", "few"), [([], False), (["--config", "repaired=1"], True)])
+def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(FAULT)
+    command = [sys.executable, "-m", "snakemake", "--cores", "3", "--scheduler", "greedy", "--verbose", *config]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    looks = done.stderr.count("Ready jobs: ")
+    assert (looks <= 31) == few
