@@ -11,10 +11,16 @@ from tests.tiny.variant import write_study
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the configuration of the tiny study's variant, whose results go to the current folder."""
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the current folder one of the test's own, and return it."""
     monkeypatch.chdir(tmp_path)
-    return write_study(tmp_path / "study")
+    return tmp_path
+
+
+@pytest.fixture
+def config(here: Path) -> dict[str, Any]:
+    """Return the configuration of the tiny study's variant, whose results go to the current folder."""
+    return write_study(here / "study")
 
 
 @pytest.fixture

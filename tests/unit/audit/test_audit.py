@@ -39,53 +39,47 @@ def papers(whole: Study) -> dict[str, list[Finding]]:
     return {name: looked.findings for name, looked in audit(whole).items()}
 
 
-def test_averages_that_are_not_the_mean_of_their_columns(papers: dict[str, list[Finding]]) -> None:
-    assert {(one.paper, one.where, one.printed, one.other) for one in papers["averages"]} == {
-        ("minilmv2", "Table 5, XLM-100, Avg; Table 5 (acl), XLM-100, Avg", "70.7", "71.26"),
-        ("udagawa2023", "Table 6, 6L / OD Transfer / Uniform-Cons., Avg.", "71.1", "70.86"),
-        ("udagawa2023", "Table 6, 6L / OD Transfer / Uniform-Cons., Avg. (-CoLA)", "78.7", "78.57"),
-        ("udagawa2023", "Table 7, 6L / OD Transfer / Uniform+Last, Avg.", "61.0", "60.02"),
-        ("wang2023", "Table 1, Hid-CLS, Avg; Table 3, Hid-CLS / 4,8,12, Avg", "73.2", "73.71"),
-        ("wang2023", "Table 1, Att-MSE: +Hid-Seq, Avg", "77.0", "76.69"),
-        ("wang2023", "Table 3, Hid-Seq / 1,8,12, Avg", "77.6", "76.93"),
-    }
-
-
+AVERAGES = {  # where -> what is printed, and the mean of the columns
+    "Table 5, XLM-100, Avg; Table 5 (acl), XLM-100, Avg": ("70.7", "71.26"),
+    "Table 6, 6L / OD Transfer / Uniform-Cons., Avg.": ("71.1", "70.86"),
+    "Table 6, 6L / OD Transfer / Uniform-Cons., Avg. (-CoLA)": ("78.7", "78.57"),
+    "Table 7, 6L / OD Transfer / Uniform+Last, Avg.": ("61.0", "60.02"),
+    "Table 1, Hid-CLS, Avg; Table 3, Hid-CLS / 4,8,12, Avg": ("73.2", "73.71"),
+    "Table 1, Att-MSE: +Hid-Seq, Avg": ("77.0", "76.69"),
+    "Table 3, Hid-Seq / 1,8,12, Avg": ("77.6", "76.93"),
+}
 LARGEST_GAIN = "The largest gain from lower teacher layers, of vanilla KD and hidden states over all tasks, in points"
-SHARE = "The share of the teacher's parameters that six layers have"
-OVERALL = "Attention transfer is the best objective overall; better than vanilla KD"
-BEST_START = "each from the start that is best for it"
-KD_ABOVE = "Avg: 77.7 (Att-KL / 1,2,3) against 79.4 (Vanilla KD / 1,2,3)"
-LAST = "OD Transfer / Uniform+Last"
+READ = "Attention transfer is the best objective overall; better than vanilla KD; read as: each from the start that is"
+# check, where, what is printed, what contradicts it
+FINDINGS = [
+    ("metrics", "Table 1, CoLA; Table 3, CoLA", "the heading Mcc", "accuracy"),
+    ("floors", "Table 1, RTE, Hid-Seq; Table 3, RTE, Hid-Seq / 4,8,12", "51.8", "52.7"),
+    ("metrics", "Table 1, MRPC; Table 3, MRPC", "the heading F1", "accuracy"),
+    ("names", "Table 1, TinyBERT / BERTBASE, MRPC", "88.4 as accuracy", "88.4 as f1"),
+    ("repeats", "Table 1, 6×384 Ours / BERTBASE, MNLI-m", "82.8", "82.4"),
+    ("sizes", "Table 11, STS-B, #Train", "7k", "5,749"),
+    ("sizes", "Table 11, RTE, #Dev", "276", "277"),
+    ("texts", "abstract, against Table 3", f"{LARGEST_GAIN} (17.8)", "19.7"),
+    (
+        "texts",
+        "section 4.3, against Table 1",
+        "The share of the teacher's parameters that six layers have (50%)",
+        "61.5",
+    ),
+    ("copies", "Table 7, 6L / OD Transfer / Uniform+Last", "", "numbers of 4L / OD Transfer / Uniform+Last"),
+    ("coincidences", "", "59.9, 3 times", ""),
+    ("texts", "", "MiniLM has a larger batch", "Batch Size: 1024 (MiniLM) against 1024 (Ours)"),
+    ("readings", "abstract, against Table 3", READ, "Avg: 77.7 (Att-KL / 1,2,3) against 79.4 (Vanilla KD / 1,2,3)"),
+]
 
 
-@pytest.mark.parametrize(
-    ("check", "expected"),
-    [
-        ("metrics", ("wang2023", "Table 1, CoLA; Table 3, CoLA", "the heading Mcc", "accuracy")),
-        ("floors", ("wang2023", "Table 1, RTE, Hid-Seq; Table 3, RTE, Hid-Seq / 4,8,12", "51.8", "52.7")),
-        ("metrics", ("wang2023", "Table 1, MRPC; Table 3, MRPC", "the heading F1", "accuracy")),
-        ("names", ("minilmv2", "Table 1, TinyBERT / BERTBASE, MRPC", "88.4 as accuracy", "88.4 as f1")),
-        ("repeats", ("minilmv2", "Table 1, 6×384 Ours / BERTBASE, MNLI-m", "82.8", "82.4")),
-        ("sizes", ("minilmv2", "Table 11, STS-B, #Train", "7k", "5,749")),
-        ("sizes", ("minilmv2", "Table 11, RTE, #Dev", "276", "277")),
-        ("texts", ("wang2023", "abstract, against Table 3", f"{LARGEST_GAIN} (17.8)", "19.7")),
-        ("texts", ("mlkd2024", "section 4.3, against Table 1", f"{SHARE} (50%)", "61.5")),
-        ("copies", ("udagawa2023", f"Table 7, 6L / {LAST}", None, f"numbers of 4L / {LAST}")),
-        ("coincidences", ("udagawa2023", None, "59.9, 3 times", None)),
-        ("texts", (None, None, "MiniLM has a larger batch", "Batch Size: 1024 (MiniLM) against 1024 (Ours)")),
-        ("readings", ("wang2023", "abstract, against Table 3", f"{OVERALL}; read as: {BEST_START}", KD_ABOVE)),
-    ],
-)
-def test_a_finding(papers: dict[str, list[Finding]], check: str, expected: tuple[str | None, ...]) -> None:
-    given = {key: text for key, text in zip(("paper", "where", "printed", "other"), expected, strict=True) if text}
-    assert any(given.items() <= vars(one).items() for one in papers[check])
-
-
-def test_how_many_findings(papers: dict[str, list[Finding]]) -> None:
+def test_what_is_found(papers: dict[str, list[Finding]]) -> None:
+    assert {one.where: (one.printed, one.other) for one in papers["averages"]} == AVERAGES
+    for check, *said in FINDINGS:
+        found = [(one.where, one.printed, one.other) for one in papers[check]]
+        assert any(all(map(str.startswith, texts, said)) for texts in found), (check, said)
     assert papers["changes"] == papers["exact-match"] == []
     assert len(papers["copies"]) == len(papers["coincidences"]) == 1
-
     assert [one.printed for one in papers["versions"]] == ["14 of 16 numbers"] * 2 + ["16 of 16 numbers"] * 2
 
 

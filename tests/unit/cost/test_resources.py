@@ -33,11 +33,7 @@ SLOW = {"flops": 1e9, "bandwidth": 1e9, "relations": 1, "start": 9, "device": "c
         "threads": 1, "precision": "bfloat16", "at": "2026-11-22"}  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def calibrate(folder: Path) -> None:

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import statistics
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.figures.effects import EffectsFigure, effect_of, half_width
-from retort.results.tidy import Line
-from retort.specs.config import read_config
-from retort.study.load import read
-from retort.tables.base import Inputs
+from retort.figures.effects import effect_of, half_width
 from scipy.stats import ttest_1samp
 
-from tests.tiny.results import line
-from tests.tiny.variant import write_study
-
-FIGURE: dict[str, Any] = {
-    "kind": "effects", "title": "T", "question": "Q?", "of": "table1", "axis": "steps", "columns": {20: "c", 60: "d"},
-    "curves": ["A", "B"], "effects": [{"label": "gain", "above": ["A"], "below": ["B"]}],
-}  # fmt: skip
-LINES = [
-    line(70.0 + place, row=row, column=column, by_seed=((1, place), (2, place + 1), (3, place + 5)))
-    for place, (row, column) in enumerate([("A", "c"), ("A", "d"), ("B", "c"), ("B", "d")])
-]
-
-
-def drawn(folder: Path, lines: list[Line]) -> str:
-    """Draw lines and return the SVG."""
-    svg = str(folder / "out.svg")
-    inputs = Inputs(None, "p", "figure1", {}, {}, {}, remark="a remark")  # type: ignore[arg-type]  # it reads no study
-    EffectsFigure.model_validate(FIGURE).draw(inputs, lines, {"svg": svg})
-    return Path(svg).read_text()
+from tests.tiny.edit import problems
+from tests.tiny.variant import EFFECTS, write_study
 
 
 def test_an_effect_is_paired_by_seed() -> None:
@@ -50,14 +27,6 @@ def test_the_interval_is_that_of_a_t_test() -> None:
     assert half_width([1.0]) == 0
 
 
-def test_curves_and_effects_are_drawn(tmp_path: Path) -> None:
-    text = drawn(tmp_path, LINES)
-    ET.fromstring(text)
-    found = re.findall(r">([^<>]+)</text>", text)
-    assert {"A", "B", "gain", "20", "60", "steps", "Accuracy on t, × 100", "a remark"} <= set(found)
-    assert drawn(tmp_path, LINES) == text
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -66,8 +35,5 @@ def test_curves_and_effects_are_drawn(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_gets_one_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    rows = {"columns": {20: "Acc. %", 60: "Pearson"}, "curves": ["Teacher", "B"]}
-    effects = [{"label": "gain", "above": ["Teacher"], "below": ["B"]}]
-    content = {**FIGURE, **rows, "effects": effects, **change}
-    _, problems = read(read_config(write_study(tmp_path / "study", figure1=content)))
-    assert sum(f"figure1.yaml: {message}" in problem for problem in problems) == 1, problems
+    write_study(tmp_path / "study", figure3={**EFFECTS, **change})
+    assert sum(f"figure3.yaml: {message}" in problem for problem in problems(tmp_path / "study")) == 1

@@ -53,10 +53,9 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
         compare_rows(study, "tiny/table1", ("Teacher", "B"))
 
 
-def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_mistake_gets_one_line(here: Path) -> None:
     rows = [*ROWS, {"label": "Q", "quoted": "Nobody (2020)"}]
-    study = write_results(write_study(tmp_path / "study", table1={**UNPUBLISHED, "rows": rows}))
+    study = write_results(write_study(here / "study", table1={**UNPUBLISHED, "rows": rows}))
     for given, said in (
         (("tiny/table2", (A, B)), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
         (("tiny/table1", ("Teachr", B)), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
@@ -70,14 +69,13 @@ def test_a_mistake_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 # --- a paper's own tests
 
 
-def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
+def test_what_a_paper_says_stands_beside_our_tests(here: Path) -> None:
+    lines, out = made(write_study(here / "alike", table3=REPORTED), "table3")
     assert "**0.028**<br>*≥ 0.05*<br>differs" in out["md"]
     assert out["md"].count("≥ 0.05") == 1  # not beside corrected ones
     assert {line.metric for line in lines if line.metric.endswith("-holm")} == {f"{test.metric}-holm" for test in ALL}
     apart = {**TESTS, "reported": {"table1": {"below": 0.05}}}
-    _, out = made(write_study(tmp_path / "apart", table3=apart), "table3")
+    _, out = made(write_study(here / "apart", table3=apart), "table3")
     assert "**0.028**<br>*\\< 0.05*<br>agrees" in out["md"]
     assert "&lt; 0.05" in out["html"]
 

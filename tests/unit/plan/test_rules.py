@@ -23,11 +23,8 @@ def test_a_job_of_smaller_models_says_from_which_one(tmp_path: Path) -> None:
         assert (message and message.format(wildcards=wildcards)) == said
 
 
-def test_claims_page_and_index_are_made_again_after_a_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config, study = write_study(tmp_path / "study"), tmp_path / "study"
+def test_claims_page_and_index_are_made_again_after_a_recording(here: Path) -> None:
+    config, study = write_study(here / "study"), here / "study"
     recording = {"run": {"machine": "a laptop"}, "replacements": {}, "runs": 3}
     write(study, "papers/tiny/recorded/reduced.yaml", {**recording, "tables": {"table1": {"B": {"Pearson": [60, 1]}}}})
     write(study, "scales/reduced.yaml", {"title": "Between"})

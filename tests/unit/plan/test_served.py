@@ -114,11 +114,14 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
 
 def test_what_is_computed_from_server_cells_is_computed_from_dev_beside_them(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path)))
-    _, lines = collected(study, "table1", dev_scores("tiny-kd"))
+    spec, lines = collected(study, "table1", dev_scores("tiny-kd"))
     row = {line.column: line for line in lines if line.student == "tiny-kd"}
     assert {row[name].status for name in ("Acc. %", "Avg", "Change")} == {"server"}
     # the submitted run has seed 1: 70 and 50, their mean, and its change from the second
     assert [row[name].dev for name in ("Acc. %", "Avg", "Change")] == [pytest.approx(70), 60, pytest.approx(20)]
+    sheet = spec.lay_out(lines)
+    assert any(entry.text == "server" and entry.beside == "dev 70.0" for entry in sheet.grids[0].entries)
+    assert any(remark.startswith("'dev'") for remark in sheet.remarks)
 
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:

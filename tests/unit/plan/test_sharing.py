@@ -72,29 +72,13 @@ def test_students_that_see_the_same_batches_are_companions(
     assert jobs == ([[FIRST, SECOND]] if together else [])
 
 
-def test_the_jobs_of_the_papers_hold_each_student_once(paper: Plan) -> None:
-    jobs, settings = jobs_of(paper, paper.task_agnostic), paper.settings.students
-    members = [name for job in jobs for name in job]
-    assert len(set(members)) == len(members) > 150
-    for job in jobs:
-        assert 2 <= len(job) <= 8
-        alike = [(settings[name].seed, settings[name].teacher.model_dump_json()) for name in job]
-        batches = [[(stage.data, stage.schedule.batch_size) for stage in settings[name].stages] for name in job]
-        assert all(each == alike[0] for each in alike)
-        assert all(each == batches[0] for each in batches)
-        assert not {paper.study.students[name].initialisation.student for name in job} & set(job)
-
-
 def test_a_job_on_another_machine_has_the_companions_that_the_run_was_planned_with(study_folder: Path) -> None:
     assert companions_of(plan_of(study_folder)) == {"tiny-teacher.1": [FIRST, SECOND]}
     config = {"papers": ["tiny"], "study": str(study_folder), "companions": {"tiny-teacher.7": [SECOND, FIRST]}}
     assert companions_of(Plan(read_config(config))) == config["companions"]
 
 
-def test_only_students_that_are_still_to_be_made_have_companions(
-    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_only_students_that_are_still_to_be_made_have_companions(study_folder: Path, here: Path) -> None:
     plan = plan_of(study_folder)
     settings = plan.settings.students[FIRST]
     corpus, folder = Path("results/corpora/sentences/encoder"), Path(f"results/students/{FIRST}/model")

@@ -81,14 +81,13 @@ def test_mixed_results_are_said(config: dict[str, Any]) -> None:
     assert "Different commits, states of the code stand behind" in report(config)[0]
 
 
-def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_deviations_stand_once_for_all_who_share_them(here: Path) -> None:
     everyone = {"of": ["initialisation"], "text": "all <of> them"}
     five, one = ({"of": ["stages"], "text": f"{count} of them"} for count in ("five", "one"))
     given = {name: [everyone, five] for name in ("s0", "s1", "s2", "s3", "s4")}
     given |= {"s5": [everyone], "kd": [everyone, one], "attention": [everyone]}
     students = {name: {**STUDENT, "deviations": deviations} for name, deviations in given.items()}
-    config = write_study(tmp_path / "study", students=students)
+    config = write_study(here / "study", students=students)
     write_results(config)
     _, page = report(config)
     assert page.count("all &lt;of&gt; them") == page.count("five of them") == page.count("one of them") == 1

@@ -40,9 +40,8 @@ def page_of(config: dict[str, Any], *tables: str, paper: str = "tiny") -> str:
     return " ".join(without_copies(Path(f"reports/{paper}/index.html").read_text()).split())
 
 
-def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
+def test_a_table_that_was_not_run_says_so_once(here: Path) -> None:
+    config = study_config(here, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
     page = page_of(config, "table1", paper="some")
     once = "Not run, since these rows have no student yet"
     assert page.count(once) == 1
@@ -60,13 +59,12 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
     assert lost("some/index.html") == ["../index.html"]  # which is made later
 
 
-def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_table_of_a_printed_paper_at_our_scale(here: Path) -> None:
     rows = [{"student": "tiny-kd", "label": "A", "cells": "61.0"}, {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]
     table1 = as_printed(rows, TABLE["columns"][:1])
     paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
     others = {"table2": {**PROFILES, "published": {}}, "paper": paper, "claims": {}}
-    page = page_of(write_one_table(tmp_path / "study", table1, **others), "table1", "table2")
+    page = page_of(write_one_table(here / "study", table1, **others), "table1", "table2")
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
     assert page.count("quoted (Nobody), never run") == 1
@@ -163,10 +161,9 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def study(here: Path) -> Path:
     """Record a run of a printed paper at a smaller scale, and return the folder of its study."""
-    monkeypatch.chdir(tmp_path)
-    config = scaled_config(tmp_path / "study", "reduced", seeds=3)
+    config = scaled_config(here / "study", "reduced", seeds=3)
     made(config)
     keep(record_scale(open_study(read_config(config)), "tiny"))
     return Path(config["study"])
@@ -206,14 +203,6 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     assert "There is no result yet: nothing here was run." in page
     assert picture(tmp_path / "study/papers/tiny/recorded/float32-figure2.svg") in page
     assert lost("index.html") == lost("tiny/index.html") == []
-
-
-def test_a_paper_without_students_has_a_page_beside_the_others(study: Path) -> None:
-    write(study, "papers/some/paper.yaml", {"title": "Some", "reference": "R"})
-    write(study, "papers/some/table1.yaml", table(MEAN, {"a": "70.0 | 80.0 | 75.0"}))
-    pages = [f"reports/{paper}/index.html" for paper in ("some", "tiny")]
-    make_printed_pages(quiet(), {"study": str(study), "scale": "pocket"}, pages, "printed.json")
-    assert "these rows have no student yet" in Path(pages[0]).read_text()
 
 
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:

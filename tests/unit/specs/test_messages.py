@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from retort.cli import main
 from retort.errors import RetortError, StudyError, first_line
 from retort.specs.config import Config, read_config
 from retort.study.load import read
@@ -61,25 +62,15 @@ def test_all_mistakes_of_all_files_come_at_once(study_folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"papers": ["tinny"]}, "papers: no paper is called 'tinny'; did you mean 'tiny'?"),
-        ({"papers": ["tiny"], "sample": ["mod"]}, "sample: no task is called 'mod'; did you mean 'mood'?"),
-    ],
-)
-def test_a_name_in_the_configuration_that_the_study_does_not_have(
-    study_folder: Path, given: dict[str, list[str]], said: str
-) -> None:
-    assert read(Config(study=str(study_folder), **given))[1] == [f"config.yaml: {said}"]
+def test_a_task_in_the_configuration_that_the_study_does_not_have(study_folder: Path) -> None:
+    config = Config(study=str(study_folder), papers=["tiny"], sample=["mod"])
+    assert read(config)[1] == ["config.yaml: sample: no task is called 'mod'; did you mean 'mood'?"]
 
 
 @pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])
 def test_the_command_line_says_what_is_wrong(
     study_folder: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from retort.cli import main
-
     change(study_folder, STUDENTS, "mapping: uniform", "mapping: unifrom")
     config = study_folder.parent / "config.yaml"
     config.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(study_folder)}))

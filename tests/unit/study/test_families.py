@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from retort.errors import RetortError
 from retort.specs.config import Config
 from retort.specs.fields import Names
@@ -14,7 +13,7 @@ from retort.study.families import check_shared, expand
 from retort.study.load import open_study, read
 
 from tests.contracts.mistakes.families import FAMILIES
-from tests.tiny.edit import add, write
+from tests.tiny.edit import add
 
 FIELDS = ("title", "teacher", "architecture", "initialisation", "stages", "deviations")
 SHAPES = {"6l": {"label": "six", "architecture": {"layers": 6}}, "4l": {"label": "four", "architecture": {"layers": 4}}}
@@ -153,12 +152,3 @@ def test_every_field_that_names_a_student_takes_short_names(study_folder: Path) 
     after = open_study(config)
     assert after.students == before.students
     assert after.exhibits == before.exhibits
-
-
-def test_a_student_of_another_paper_goes_by_its_full_name(study_folder: Path) -> None:
-    table = yaml.safe_load((study_folder / "papers/tiny/table4.yaml").read_text())
-    table["rows"][0]["student"] = "tiny-predicting"
-    write(study_folder, "papers/other/table1.yaml", table)
-    write(study_folder, "papers/other/paper.yaml", {"title": "Other", "reference": "Nobody", "show": ["table1"]})
-    study = open_study(Config(papers=["tiny", "other"], study=str(study_folder)))
-    assert study.exhibits["other", "table1"].rows[0].student == "tiny-predicting"  # type: ignore[union-attr]

@@ -91,14 +91,11 @@ def test_files_of_splits_may_be_compressed(tmp_path: Path) -> None:
     assert absence.reason == "test sets of rte is not there: its folder holds no test.tsv"  # stands in tables
 
 
-def test_a_model_brings_its_tokenizer_unless_it_has_another_models(
-    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "encoder").mkdir()
+def test_a_model_brings_its_tokenizer_unless_it_has_another_models(study_folder: Path, here: Path) -> None:
+    (here / "encoder").mkdir()
     assert told(config(study_folder), "sources/encoder")[0].startswith("path: encoder is empty;")
     for name in ("config.json", "model.safetensors"):
-        (tmp_path / "encoder" / name).write_text("{}")
+        (here / "encoder" / name).write_text("{}")
     assert told(config(study_folder), "models/encoder")[0].startswith("encoder holds no tokenizer.json;")
     other = {"title": "O", "source": "encoder", "vocabulary": 90, "architecture": SHAPE}
     write(study_folder, "models/other.yaml", {**other, "source": "texts"})

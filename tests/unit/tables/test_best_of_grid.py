@@ -38,17 +38,16 @@ MOOD = Path("results/trials/tiny-narrow/mood")
 
 
 @pytest.fixture
-def grids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def grids(here: Path) -> dict[str, Any]:
     """Write a printed paper whose numbers are the best of a grid, with trials; return the study's configuration."""
-    monkeypatch.chdir(tmp_path)
     table = as_printed(ROWS, COLUMNS, runs=1, split="dev", best_of="grid")
     students = {**STUDENTS, "narrow": {**NARROW, "protocol": "gridded"}}
-    config = write_one_table(tmp_path / "study", table, paper=PRINTED_PAPER, students=students)
+    config = write_one_table(here / "study", table, paper=PRINTED_PAPER, students=students)
     protocol = {"title": "Short", "schedule": {"steps": 6, "batch_size": 8, "learning_rate": 1e-3}, "seeds": [1]}
-    write(tmp_path / "study", "protocols/short.yaml", protocol)
-    write(tmp_path / "study", "protocols/gridded.yaml", {**protocol, "grid": GRID})
+    write(here / "study", "protocols/short.yaml", protocol)
+    write(here / "study", "protocols/gridded.yaml", {**protocol, "grid": GRID})
     for task in DEV:
-        set_value(tmp_path / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
+        set_value(here / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
     config = {**config, "scale": "paper"}
     study = open_study(read_config(config))
     for task, values in DEV.items():

@@ -22,12 +22,11 @@ ROW = {"label": "Best", "student": "tiny-kd", "best_of": ["tiny-attention"]}
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def config(here: Path) -> dict[str, Any]:
     """Write a study whose only row is the best of two students, on tasks that are scored on dev."""
-    monkeypatch.chdir(tmp_path)
-    written = write_one_table(tmp_path / "study", {**UNPUBLISHED, "rows": [ROW]})
+    written = write_one_table(here / "study", {**UNPUBLISHED, "rows": [ROW]})
     for task in ("mood", "rating"):
-        set_value(tmp_path / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
+        set_value(here / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
     return written
 
 

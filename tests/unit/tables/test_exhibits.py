@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from retort import figures
-from retort.figures.base import Figure
 from retort.specs.config import Config
-from retort.specs.exhibit import Exhibit, exhibit_type, figure_kinds, table_kinds
+from retort.specs.exhibit import exhibit_type, figure_kinds, table_kinds
 from retort.study.load import open_whole
 from retort.study.study import Study
-from retort.tables.base import Table
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
@@ -23,15 +20,6 @@ for _noun in ("table", "figure"):
 @pytest.fixture(scope="module")
 def papers() -> Study:
     return open_whole(Config(scale="paper"))
-
-
-@pytest.mark.parametrize("cls", [kinds[name] for kinds in (table_kinds, figure_kinds) for name in kinds])
-def test_a_kind_is_whole(cls: type[Exhibit]) -> None:
-    base = Table if issubclass(cls, Table) else Figure
-    assert issubclass(cls, base)
-    assert not inspect.isabstract(cls)
-    assert (cls.__doc__ or "").endswith(".")
-    assert cls.cells is not Exhibit.cells or cls.collect is not getattr(Figure, "collect", None)  # type: ignore[attr-defined]
 
 
 def test_the_papers_use_every_kind(papers: Study) -> None:

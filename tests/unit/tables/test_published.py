@@ -125,9 +125,8 @@ def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**config, "scale": "paper"}  # other scales scale the paper's students or do not run them
 
 
-def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines, renders = made(small(tmp_path, printed(CELL_ROWS, DERIVED)))
+def test_means_and_changes_follow_from_the_cells_of_a_row(here: Path) -> None:
+    lines, renders = made(small(here, printed(CELL_ROWS, DERIVED)))
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert ours["Acc"].mean == pytest.approx(72)
     assert ours["Change"].mean == pytest.approx(100 * (60 / 72 - 1))
@@ -143,10 +142,9 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkey
     assert "<br>*71.2*" in renders["md"]
 
 
-def test_an_average_over_an_incomplete_row_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_average_over_an_incomplete_row_is_not_printed(here: Path) -> None:
     scores = {"tiny-kd": {"mood": [0.7, None, 0.7], "rating": [0.5, 0.6, 0.7]}}
-    lines, _ = made(small(tmp_path, printed(CELL_ROWS, DERIVED)), **scores)
+    lines, _ = made(small(here, printed(CELL_ROWS, DERIVED)), **scores)
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert {ours[name].state for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
 
@@ -178,14 +176,13 @@ def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
         show(ours, "tiny/table1")
 
 
-def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_quoted_row_may_have_ours_beside_it(here: Path) -> None:
     table = as_printed([{"label": "R", "student": "tiny-kd", "quoted": "Else (2020)", "cells": "70.0"}], [ACC])
-    (line,) = made(small(tmp_path, table))[0]
+    (line,) = made(small(here, table))[0]
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
     assert line.note.startswith("published: quoted (Else (2020)); ours: trained here")
-    scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
+    scale = {**small(here / "idle", table), "scale": "pocket"}
     assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"
     untrained = {**STUDENTS, "kd": {**STUDENTS["kd"], "stages": []}}
-    (line,) = made(small(tmp_path / "untrained", table, students=untrained))[0]
+    (line,) = made(small(here / "untrained", table, students=untrained))[0]
     assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")

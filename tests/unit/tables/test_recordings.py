@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
-from retort.report.outcome import Files, Shown
 from retort.results.collect import read_scores
 from retort.results.tidy import Line
 from retort.specs.config import read_config
@@ -107,15 +106,6 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
     assert table.recorded(ours(config), "tiny", lines) == [("kd", "5", lines[0]), ("kd", "30", lines[1])]
 
 
-def test_a_page_opens_with_the_record_of_a_study_that_is_not_run(config: dict[str, Any]) -> None:
-    made(config, "table1")
-    study = ours(config)
-    assert not any(opening.shown for opening in Shown(study, "tiny", Files(Path("elsewhere"))).openings)
-    keep(record(study, "tiny"))
-    (shown,) = (one for one in Shown(ours(config), "tiny", Files(Path("elsewhere"))).openings if one.shown)
-    assert shown.source.startswith("cpu: <any>, 2026-01-02, commit abc1234; 3 runs of each student; tasks: mood")
-
-
 def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
         record(open_study(read_config(config)), "tiny")
@@ -177,11 +167,10 @@ def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) ->
 
 
 @pytest.fixture
-def reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def reduced(here: Path) -> dict[str, Any]:
     """Return the configuration of a printed paper at a smaller scale that is not held against it."""
-    monkeypatch.chdir(tmp_path)
-    config = study_config(tmp_path / "study", "reduced", seeds=3)
-    set_value(tmp_path / "study", SCALE, "judged", to=False)
+    config = study_config(here / "study", "reduced", seeds=3)
+    set_value(here / "study", SCALE, "judged", to=False)
     return config
 
 

@@ -8,12 +8,11 @@ import pytest
 from retort.judgement.judge import Kind
 from retort.judgement.verdicts import NO_RUNS, is_comparable
 from retort.plan.plan import Plan
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs.config import Config, RunSources
 from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.claims import judge_all
-from retort.tables.layout import as_printed
 
 from tests.conftest import ROOT
 from tests.paper_results import all_lines, lines_of, made_up
@@ -75,19 +74,6 @@ def test_no_cell_has_a_wrong_verdict(tables: Tables, shifted: Tables) -> None:
         assert same.keys() <= {"agrees", "inconclusive"}  # none differs in truth
         assert apart.keys() <= {"differs", "inconclusive"}  # all do
         assert same.total() == apart.total() > 0
-
-
-def test_a_cell_of_a_server_shows_our_score_on_dev(study: Study, tables: Tables) -> None:
-    for name in ("table4", "table5", "table6", "table7", "table8"):
-        lines = tables["mlkd2024", name]
-        assert {line.status for line in lines} == {Status.SERVER}
-        assert all(line.dev is not None and line.mean is None and not line.verdict for line in lines)
-        exhibit = study.exhibits["mlkd2024", name]
-        sheet = exhibit.lay_out(lines)  # type: ignore[attr-defined]
-        entries = [entry for grid in sheet.grids for row in grid.rows for entry in row.entries]
-        assert len(entries) == len(as_printed(exhibit))
-        assert all(entry.text == "server" and entry.beside.startswith("dev ") for entry in entries)
-        assert any(remark.startswith("'dev'") for remark in sheet.remarks)
 
 
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it() -> None:
