@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,12 +166,6 @@ def repository(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "config.yaml", copy)
     shutil.copytree(ROOT / "envs", copy / "envs")
     return copy
-
-
-@pytest.fixture
-def run_in() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that runs Snakemake in a folder."""
-    return snakemake
 
 
 def read_json(path: Path) -> Any:

@@ -11,7 +11,7 @@ from retort.judgement.judge import ours
 from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules, read_weights
-from retort.specs.config import Config, read_config
+from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
 from retort.tables.render import formats
@@ -128,14 +128,6 @@ def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None
     study = open_study(read_config(study_config(tmp_path, split="dev")))
     assert {cell.task for cell in expand(study)} == {"rating", "mood"}
     assert served(study, study.exhibits["tiny", "table1"]) == []
-
-
-@pytest.mark.parametrize(
-    ("paper", "table", "tasks_sent"), [("mlkd2024", "table3", {"mnli"}), ("udagawa2023", "table7", set())]
-)
-def test_the_papers(paper: str, table: str, tasks_sent: set[str]) -> None:
-    study = open_study(Config(papers=[paper], scale="paper"))
-    assert {task for _, task in served(study, study.exhibits[paper, table])} == tasks_sent
 
 
 @pytest.mark.parametrize("scale", ["rehearsal", "paper"])

@@ -132,6 +132,8 @@ def with_larger(study_folder: Path, **changes: Any) -> None:
 
 
 def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> None:
+    own = Plan(config(study_folder)).settings.teachers["tiny-teacher"]["mood"].model
+    assert "tokenizer" not in own.as_json()
     with_larger(study_folder)
     plan = Plan(config(study_folder))
     assert plan.encoded("tiny-teacher", "mood") == "results/encoded/mood/encoder"
@@ -144,11 +146,6 @@ def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> Non
     assert plan.settings.corpora["encoder"]["sentences"].as_json()["tokenizer"]["local"] == "encoder"
     model = plan.settings.teachers["tiny-teacher"]["mood"].model.as_json()
     assert (model["source"]["local"], model["tokenizer"]["local"]) == ("larger", "encoder")
-
-
-def test_a_model_with_its_own_tokenizer_has_the_settings_that_it_had(study_folder: Path) -> None:
-    settings = Plan(config(study_folder)).settings
-    assert "tokenizer" not in settings.teachers["tiny-teacher"]["mood"].model.as_json()
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,20 @@ PRINTED_VERDICTS = {
 
 
 @pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: str):
+def test_claims_begin_with_the_abstract_and_the_printed_numbers_decide_all_whose_cells_are_printed(paper: str):
     study = open_study(read_config({"papers": [paper]}))
     study.recordings.clear()  # their claims take thousands of draws
     claims = study.claims[paper]
+    of_abstract = ["abstract" in claim.where for claim in claims.values()]
+    assert of_abstract[0]
+    assert of_abstract == sorted(of_abstract, reverse=True)
+    for one in (
+        one for claim in claims.values() for one in (claim, *map(claim.read_as, claim.other_readings.values()))
+    ):
+        assert one.number or not one.within or one.within == MARGIN, (
+            one.says
+        )  # the text gives another distance, or none
+
     tables: dict[str, list[Line]] = {name: [] for one in claims.values() for name in one.tables}  # nothing was run
     judged = judge_all(study, paper, tables)
     assert {item.ours.verdict for item in judged} == {Kind.WITHOUT}
@@ -51,22 +61,6 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
     assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} borne out")
     guide = (ROOT / "workflow/retort/judgement/README.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
-
-
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_claims_begin_with_those_of_the_abstract(paper: str):
-    claims = open_study(read_config({"papers": [paper]})).claims[paper].values()
-    of_abstract = ["abstract" in claim.where for claim in claims]
-    assert of_abstract[0]
-    assert of_abstract == sorted(of_abstract, reverse=True)
-
-
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_a_distance_that_the_text_does_not_give_is_the_margin(paper: str):
-    study = open_study(read_config({"papers": [paper]}))
-    for claim in study.claims[paper].values():
-        for one in (claim, *map(claim.read_as, claim.other_readings.values())):
-            assert one.number or not one.within or one.within == MARGIN, one.says
 
 
 def test_pages_print_conditions_without_check_that():

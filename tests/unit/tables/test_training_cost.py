@@ -55,11 +55,8 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     spec = table([{**OURS, "stated": {"Batch": "256"}}, OTHERS], columns)
     lines = {(line.row, line.column): line for line in spec.collect(inputs)}
     assert lines["Ours", "Hours"].mean == pytest.approx(134, abs=1)
-    assert (lines["Ours", "Batch"].mean, lines["Ours", "Batch"].published, lines["Ours", "Batch"].unit) == (
-        256,
-        256,
-        "rows",
-    )
+    batch = lines["Ours", "Batch"]
+    assert (batch.mean, batch.published, batch.unit) == (256, 256, "rows")
     assert lines["Ours", "Steps"].mean == 400_000
     assert (lines["Others", "Hours"].mean, lines["Others", "Hours"].status) == (1720, Status.OK)
     assert (lines["Others", "Batch"].mean, lines["Others", "Batch"].status) == (None, Status.QUOTED)
