@@ -12,7 +12,6 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from retort.figures.base import figure_of
 from retort.plan.plan import Plan
 from retort.results.collect import Scores
 from retort.results.tidy import Line
@@ -142,10 +141,10 @@ def all_lines(plan: Plan, written: Study) -> dict[tuple[str, str], list[Line]]:
     study, scores, lines = plan.study, made_up(plan.study), dict[tuple[str, str], list[Line]]()
     profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
     for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())):
-        of = figure_of if name.startswith("figure") else table_of
+        exhibit: Any = study.exhibits[paper, name]
         others = {
             table: found for (slug, table), found in lines.items() if slug == paper
         }  # which some of the last read
         inputs = Inputs(study, paper, name, scores, profiles, others, as_written=written)
-        lines[paper, name] = of(study, paper, name).collect(inputs)
+        lines[paper, name] = exhibit.collect(inputs)
     return lines
