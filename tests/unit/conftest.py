@@ -24,6 +24,14 @@ def config(here: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, outside Slurm, and return it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
 def forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a training on several processes fork them: a fork imports nothing again, and without a GPU it works."""
     monkeypatch.setattr("retort.training.how.launch.START", "fork")

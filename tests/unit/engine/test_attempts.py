@@ -26,11 +26,9 @@ with attempt(Path('{NOTE}')):
 
 
 @pytest.fixture(autouse=True)
-def one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder of results, in a run of Snakemake, outside Slurm."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(attempts.RUN, "run-1")
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
 
 def fails(error: str | BaseException = "no luck") -> None:

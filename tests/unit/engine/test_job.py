@@ -18,15 +18,9 @@ from retort.engine.job import job
 
 from tests.rule_job import rule_job
 
+pytestmark = pytest.mark.usefixtures("folder")
 LOG, SCORE = Path("rule.a.log"), Path("results/scores/s/mood/seed-1.json")
 FULL = OSError(28, "No space left on device", "results/x")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in an empty folder, outside Slurm."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
 
 def status_of(error: BaseException) -> int | str | None:
@@ -139,7 +133,7 @@ def test_checkpoints_stay_until_the_job_has_succeeded() -> None:
 
 
 @pytest.fixture
-def asked(put: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def asked(folder: Path, put: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run in Slurm job 12; return the file to which its scontrol writes what it is asked."""
     monkeypatch.setenv("SLURM_JOB_ID", "12")
     monkeypatch.setattr("retort.engine.job.ENDING", 0.0)

@@ -14,15 +14,15 @@ from retort.specs.source import Folder
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(folder: Path) -> Path:
     """Return a folder of data with files, an inner folder, a folder that is a link, and a hidden file."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "far.txt").write_text("far")
-    data = tmp_path / "data"
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "far.txt").write_text("far")
+    data = folder / "data"
     (data / "inner").mkdir(parents=True)
     (data / "a.txt").write_text("a")
     (data / "inner" / "b.txt.gz").write_bytes(b"b")
-    (data / "linked").symlink_to(tmp_path / "elsewhere")
+    (data / "linked").symlink_to(folder / "elsewhere")
     (data / ".snakemake_timestamp").write_text("the user's own")
     return data
 
@@ -33,10 +33,7 @@ def content(data: Path) -> str:
     return content_of("texts", data)
 
 
-def test_a_folder_is_known_by_the_files_behind_its_links(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_is_known_by_the_files_behind_its_links(data: Path, tmp_path: Path) -> None:
     to, before = tmp_path / "to", content(data)
     fetch(Folder(path=str(data)), to, tmp_path / "state")
     taken = take(to, "fetch_source(texts)", this_code(), (), {})
@@ -52,8 +49,7 @@ def test_a_folder_is_known_by_the_files_behind_its_links(
     assert content(data) == before  # the same files in a folder of its own
 
 
-def test_links_that_lead_in_a_circle(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_links_that_lead_in_a_circle(data: Path, tmp_path: Path) -> None:
     before = content(data)
     (data / "inner" / "up").symlink_to(data)
     (tmp_path / "elsewhere" / "back").symlink_to(data / "linked")
@@ -65,8 +61,7 @@ def test_links_that_lead_in_a_circle(data: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("target", ["nowhere", "gone.txt"])
-def test_a_link_that_leads_nowhere(target: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_link_that_leads_nowhere(target: str, data: Path, tmp_path: Path) -> None:
     before = content(data)
     (data / "inner" / "gone.txt").symlink_to(target)  # the second one leads to itself
     assert content(data) == before
@@ -76,8 +71,7 @@ def test_a_link_that_leads_nowhere(target: str, data: Path, tmp_path: Path, monk
     assert str(refused.value) == line
 
 
-def test_what_is_no_file_is_not_opened(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_no_file_is_not_opened(data: Path, tmp_path: Path) -> None:
     before = content(data)
     os.mkfifo(data / "pipe")  # a reader of it would wait for ever
     assert content(data) == before

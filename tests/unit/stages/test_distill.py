@@ -36,16 +36,11 @@ from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
 from tests.unit.training.runs import short_after
 
+pytestmark = pytest.mark.usefixtures("folder")
 HIDDEN = ("hidden", 2)
 Students = dict[str, CorpusDistillationSettings]
 STEPS = {"logits": 8, "hidden": 5, "relations": 3}
 FILES = ("model.safetensors", "README.md", "config.json", "tokenizer.json")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in an empty folder."""
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -22,9 +22,8 @@ OLD = Maker(commit="a", code="1")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def results(folder: Path) -> None:
     """Work in a folder with the results that the seeds are trained from."""
-    monkeypatch.chdir(tmp_path)
     make(MODEL, "weights")
     make(ACTIVATIONS, "tensors")
 
