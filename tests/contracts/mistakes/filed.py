@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.conftest import ROOT
 from tests.contracts.mistakes.edits import Edits
 
 FILED = """\
@@ -43,6 +44,9 @@ MORE = (
     .replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
     .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")
 )
+
+# of extractive question answering
+SPANS = (ROOT / "workflow/tasks/squad.yaml").read_text().replace("source: squad", "source: texts")
 
 # fmt: off
 MISTAKES = [
@@ -105,5 +109,14 @@ MISTAKES = [
         ("evaluation_split: dev", "evaluation_split: more",
          "read.local.files.more: 'train.tsv' is what is trained on, too; its score would say nothing"),
     ], before=MORE),
+    Edits("tasks/filed.yaml", [
+        ("windows: {overlap: 128, question: 64}\n", "", "'windows' is missing: span cuts long contexts, as {overlap"),
+        ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
+        ("overlap: 128", "overlap: 128, stride: 8", "windows.stride: no key is called 'stride'"),
+        ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
+        ("train_split: train", "train_split: train\nsubsets: [en, fr]", "subsets: no language of span is called 'fr'; "),
+        ("type: span\n", "type: span-or-none\nsubsets: [en]\n", "subsets: no language of span-or-none is called 'en'"),
+        ("context: context, ", "", "read.local.columns: 'context' is missing"),
+    ], before=SPANS),
 ]
 # fmt: on

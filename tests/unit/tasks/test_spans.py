@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,8 @@ from retort.tasks.windows import Question, stored_questions, windows
 from retort.training.evaluate import predict
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from tests.conftest import DATA, ROOT, needs_data
+from tests.conftest import DATA, needs_data
 from tests.job_settings import split_settings, task_settings
-from tests.tiny.edit import change, problems
 from tests.tiny.make import train_tokenizer
 
 CONTEXT = "The old ferry starts in Oban at noon. It runs twice a day, and é costs nothing; nobody knows why it is free."
@@ -143,13 +141,16 @@ def test_the_best_spans_are_those_of_a_search_by_loops(
         assert len({tuple(span[:2]) for span in answer["best"]}) == len(scores) <= 20
 
 
-def test_true_positions_give_full_marks(rows: Encoded) -> None:
-    logits = np.zeros((len(rows), 40, 2), np.float32)
-    for row, (first, last) in enumerate(rows.labels):
-        logits[row, first, 0] = logits[row, last, 1] = 9
+def scores_of_labels(kind: Any, rows: Encoded) -> dict[str, float]:
+    """Return the scores of logits that point to the labels."""
+    logits, each = np.zeros((len(rows), int(rows.lengths.max()), 2), np.float32), np.arange(len(rows))
+    logits[each, rows.labels[:, 0], 0] = logits[each, rows.labels[:, 1], 1] = 9
     logits[:, 0] -= 3
-    kind = task_types["span-or-none"]()
-    scores = kind.scores(kind.answers(logits, rows), kind.truth(rows))
+    return dict(kind.scores(kind.answers(logits, rows), kind.truth(rows)))
+
+
+def test_true_positions_give_full_marks(rows: Encoded) -> None:
+    scores = scores_of_labels(task_types["span-or-none"](), rows)
     contexts, questions = stored_questions(rows)
     assert (contexts, [question["context"] for question in questions]) == ([CONTEXT, "Nobody knows."], [0, 0, 0, 1])
     assert scores["f1"] == scores["exact"] == scores["best-f1"] == scores["f1-unanswered"] == 1.0
@@ -226,37 +227,6 @@ def test_every_question_of_a_real_dev_set(tmp_path: Path) -> None:
     folders = {"squad": DATA / "SQuAD"}
     encode_task(settings, found, folders, tmp_path / "tokenizer.json", tmp_path / "to", lambda _: None)
     rows = Encoded.load(tmp_path / "to", "dev")
-    logits = np.zeros((len(rows), int(rows.lengths.max()), 2), np.float32)
-    each = np.arange(len(rows))
-    logits[each, rows.labels[:, 0], 0] = logits[each, rows.labels[:, 1], 1] = 9
-    logits[:, 0] -= 3
-    scores = found.scores(found.answers(logits, rows), found.truth(rows))
+    scores = scores_of_labels(found, rows)
     assert scores["exact"] > 0.99
     assert scores["f1"] > 0.99
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("windows: {overlap: 128, question: 64}\n", "", "'windows' is missing: span cuts long contexts, as {overlap"),
-        ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
-        ("overlap: 128", "stride: 128", "windows.stride: no key is called 'stride'"),
-        ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
-        (
-            "train_split: train",
-            "train_split: train\nsubsets: [en, fr]",
-            "no language of span is called 'fr'; ",
-        ),
-        ("task_type: span\n", "task_type: span-or-none\nsubsets: [en]\n", "no language of span-or-none is called 'en'"),
-        ("context: context, ", "", "read.local.columns: 'context' is missing"),
-        ("task_type: span\n", "task_type: regression\n", "'windows' is of no use for regression"),
-    ],
-)
-def test_a_mistake_in_a_task(study_folder: Path, old: str, new: str, said: str) -> None:
-    shutil.copy(ROOT / "workflow/tasks/squad.yaml", study_folder / "tasks")
-    shutil.copy(ROOT / "workflow/sources/squad.yaml", study_folder / "sources")
-    assert problems(study_folder) == []
-    change(study_folder, "tasks/squad.yaml", old, new)
-    if "regression" in new:
-        change(study_folder, "tasks/squad.yaml", "metrics: [f1, exact]", "metrics: [pearson]")
-    assert any(said in line for line in problems(study_folder)), problems(study_folder)
