@@ -114,7 +114,7 @@ MISTAKES = [
         ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
         ("overlap: 128", "overlap: 128, stride: 8", "windows.stride: no key is called 'stride'"),
         ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
-        ("train_split: train", "train_split: train\nsubsets: [en, fr]", "subsets: no language of span is called 'fr'; "),
+        ("train_split: train", "train_split: train\nsubsets: [en, fr]", "subsets: no language of span is called 'fr'"),
         ("type: span\n", "type: span-or-none\nsubsets: [en]\n", "subsets: no language of span-or-none is called 'en'"),
         ("context: context, ", "", "read.local.columns: 'context' is missing"),
     ], before=SPANS),

@@ -84,6 +84,24 @@ def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str,
     assert str(caught.value).endswith(f"config.json: {line}")
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("", "holds no config.json; a model is config.json, model.safetensors, tokenizer.json"),
+        ("{", "config.json cannot be read"),
+        ('{"model_type": "nothing"}', "config.json cannot be read"),
+        ('{"model_type": "gpt2"}', "no family of encoders is called 'gpt2'; there are: bert, electra"),
+    ],
+)
+def test_a_config_that_cannot_be_read(content: str, line: str, tmp_path: Path) -> None:
+    if content:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(RetortError) as caught:
+        check_published(tmp_path, described())
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}  # in BERT's first files
 
 
