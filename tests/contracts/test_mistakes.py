@@ -24,25 +24,19 @@ from tests.contracts.mistakes import (
     clusters,
     config,
     data,
-    families,
-    filed,
     files,
     meanings,
     papers,
     sources,
     students,
-    tables,
     tasks,
-    terms,
     training,
 )
 from tests.contracts.mistakes.edits import Edits
 from tests.tiny.edit import add, change, problems
 
 EDITS: list[Edits] = [
-    edits
-    for table in (students, terms, families, training, tasks, filed, sources, tables, papers, meanings)
-    for edits in table.MISTAKES
+    edits for table in (students, training, tasks, sources, papers, meanings) for edits in table.MISTAKES
 ]
 ROWS = [(edits, *row) for edits in EDITS for row in edits.rows]
 

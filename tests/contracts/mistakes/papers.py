@@ -1,9 +1,9 @@
-"""Mistakes in paper.yaml, deviations, claims and figures."""
+"""Mistakes in paper.yaml, tables, deviations, claims and figures."""
 
 from __future__ import annotations
 
 from tests.contracts.mistakes.edits import Edits
-from tests.tiny.edit import CLAIMS, PAPER
+from tests.tiny.edit import CLAIMS, PAPER, TABLE
 
 # a table, a figure and a claim without files of their own
 INSIDE = """tables:
@@ -28,6 +28,7 @@ figures:
 MOOD = "{table: table1, rows: [%s], columns: [Mood]}"
 # fmt: off
 MISTAKES = [
+    # paper.yaml, deviations, claims and figures
     Edits(PAPER, [
         ("table4, ", "tabel4, ", "show: no table or figure is called 'tabel4'; did you mean 'table4'?"),
         ("model: encoder", "model: encodr", "teachers.teacher.model: no model is called 'encodr'"),
@@ -98,5 +99,77 @@ MISTAKES = [
         ("  table7:", "  table1:", "tables.table1: table1.yaml is there, too; keep one of them"),
         ("  table7:", "  table_7:", "tables.table_7: 'table_7' does not match the pattern"),
     ], before=INSIDE.partition("claims:")[0]),
+    # tables
+    Edits(TABLE, [
+        ("metric: accuracy", "metric: acuracy", "metric of mood: no metric is called 'acuracy'"),
+        ("task: mood", "task: moods", "task: no task is called 'moods'; did you mean 'mood'?"),
+        ("student: tiny-kd", "student: tiny-kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("student: tiny-kd", "student: kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("tiny-kd: {Mood", "tiny-kd: {Moood", "published.tiny-kd: no column is called 'Moood'; did you mean 'Mood'?"),
+        ("tiny-kd: {Mood", "tiny-kdd: {Mood", "published: no row is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("kind: scores", "kind: score", "kind: no kind is called 'score'; did you mean 'scores'?"),
+        ("kind: scores", "kind: [scores]", "kind: no kind is called '['scores']'; did you mean 'scores'?"),
+        ("kind: scores", "kind:", "kind: no kind is called 'None'"),
+        ("kind: scores", "kind: layers", "kind: no kind is called 'layers'"),
+        ("kind: scores", "knd: scores", "knd: no key is called 'knd'; did you mean 'kind'?"),
+        ("[50.0, 10.0], Rating: [0.0, 20.0]", "[5000]", "published.tiny-kd.Mood: accuracy is from 0 to 100, not 5000"),
+        ("[50.0, 10.0], Rating: [0.0, 20.0]}", "[-50]}", "published.tiny-kd.Mood: accuracy is from 0 to 100, not -50"),
+        ("[50.0, 10.0], Rating: [0.0, 20.0", "[1e308", "published.tiny-kd.Mood: accuracy is from 0 to 100, not 1e+308"),
+        ("{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Mood: [50, 1000]}",
+         "published.tiny-kd.Mood: the standard deviation of accuracy is at most 70.7, not 1000"),
+        ("{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Rating: [-101]}",
+         "published.tiny-kd.Rating: pearson is from -100 to 100, not -101"),
+        ("50.0, 10.0], Rating: [0.0, 20.0", "50, -1", "published.tiny-kd.Mood: a standard deviation is at least 0"),
+        ("{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Mood: [1,2,3]}",
+         "published.tiny-kd.Mood: Value should have at most 2 items after validation, not 3"),
+        ("{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Mod: [50]}", "published.tiny-kd: no column is called 'Mod'"),
+        ("run?", "run?\ndecimals: -1", "decimals: Input should be greater than or equal to 0, not -1"),
+        ("workflow run?", "workflow run?\ndecimals: 99", "decimals: Input should be less than or equal to 10, not 99"),
+        ("the workflow run?", "the workflow run?\nlength: 0", "length: Input should be greater than 0, not 0"),
+        ("the workflow run?", "the workflow run?\nnumbers: 3", "the rows hold 0 numbers, and 'numbers' says 3"),
+        ("run?", "run?\nagainst: tiny-kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("run?", "run?\nprinted: x | y", "printed: the header is not that of 'stub' and 'columns'"),
+        ("student: tiny-kd, label: Vanilla KD", "student: tiny-kd, label: Attention", "row 'Attention' stands twice"),
+        ("tiny-kd, label: Vanilla KD", "tiny-attention, label: Vanilla KD", "row 'tiny-attention' stands twice"),
+        ("student: tiny-kd, label", "label", "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
+        ("student: tiny-kd, label: Vanilla KD", "quoted: Lee, differs: by far, label: Vanilla KD",
+         "rows.2: row 'Vanilla KD': 'differs' is of a row that is run"),
+        ("tiny-kd,", "tiny-kd, planned: x,", "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
+        ("tiny-kd,", "tiny-kd, model: x,", "rows.2: row 'Vanilla KD': 'model' names what a quoted row shows"),
+        ("label: Rating", "label: Mood", "column 'Mood' stands twice"),
+        ("metric: pearson, label:", "label:", "row 'Teacher', column 'Rating': no 'metric', in neither of them"),
+        ("task: rating, metric:", "metric:", "row 'Teacher', column 'Rating': no 'task', in neither of them"),
+        ("task: rating, metric: pearson", "mean_of: [Mood, Mood]", "columns.2.mean_of: 'Mood' is listed twice"),
+        ("task: rating, metric: pearson", "mean_of: [Mod]", "column 'Rating' names a column 'Mod' that does not exist"),
+        ("task: rating, metric: pearson", "change_from: Mod",
+         "column 'Rating' names a column 'Mod' that does not exist"),
+        ("task: rating, metric: pearson", "task: rating, metric: pearson, mean_of: [Mood]",
+         "columns.2: only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds"),
+        ("task: rating, metric: pearson", "tasks: {mood: acc}", "metric of mood: no metric is called 'acc'"),
+        ("task: rating, metric: pearson", "tasks: {mod: accuracy}", "task: no task is called 'mod'"),
+        ("pearson", "pearson, printed: Accuracy", "columns.2: 'Accuracy' is not a word for pearson"),
+        ("metric: pearson, label", "metric: pearson, because: x, label",
+         "columns.2: 'because' explains why 'printed' and 'metric' differ, and here they do not"),
+        ("pearson", "pearson, timing: batch-16", "columns.2: 'timing' is of a latency or a speed-up, not of 'pearson'"),
+        ("pearson", "latency, timing: batch-0", "columns.2: there is no timing 'batch-0'"),
+        ("pearson", "latency, subset: de", "columns.2: 'subset' is of a score, not of 'latency'"),
+        ("title: On the task\n", "", "title: Field required"),
+        ("kind: scores\n", "", "kind: Field required"),
+        ("label: Vanilla KD", "lable: Vanilla KD", "rows.2.lable: no key is called 'lable'; did you mean 'label'?"),
+        ("columns:\n  - {task: mood, metric: accuracy, label: Mood}\n"
+         "  - {task: rating, metric: pearson, label: Rating}", "columns: mood-and-rating",
+         "columns: no list of columns is called 'mood-and-rating'; did you mean 'mood-and-ratings'?"),
+    ]),
+    Edits("papers/tiny/table2.yaml", [
+        ("profiles", "profiles\nlength: 64", "length: timed rows of 64 tokens, and model 'encoder' takes 32"),
+    ]),
+    Edits("papers/tiny/table3.yaml", [
+        ("of: [table1]", "of: [table9]", "of: no table is called 'table9'"),
+        ("of: [table1]", "of: [table1, table1]", "of: 'table1' is listed twice"),
+        ("table1]", "table1]\nreported: {table9: {below: 0.05}}", "reported: no table of 'of' is called 'table9'"),
+        ("[table1]", "[table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD, Atention]]}}",
+         "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
+        ("of: [table1]", "of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
+    ]),
 ]
 # fmt: on

@@ -12,7 +12,7 @@ from retort.specs.config import Config
 from retort.specs.source import HubSource
 from retort.study.load import read
 
-from tests.contracts.mistakes.filed import FILED
+from tests.contracts.mistakes.tasks import FILED
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_encoder
 

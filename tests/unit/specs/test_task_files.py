@@ -9,7 +9,7 @@ from retort.plan import resolve_data
 from retort.specs.config import Config
 from retort.study.load import open_study
 
-from tests.contracts.mistakes.filed import FILED
+from tests.contracts.mistakes.tasks import FILED
 from tests.tiny.edit import TABLE, change, problems
 
 

@@ -12,7 +12,7 @@ from retort.specs.fields import Names
 from retort.study.families import check_shared, expand
 from retort.study.load import open_study, read
 
-from tests.contracts.mistakes.families import FAMILIES
+from tests.contracts.mistakes.students import FAMILIES
 from tests.tiny.edit import add
 
 FIELDS = ("title", "teacher", "architecture", "initialisation", "stages", "deviations")
