@@ -1,26 +1,227 @@
-"""Tests of building corpora: shards, language proportions, a build that was killed, memory."""
+"""Tests of corpora: reading documents, filling blocks, and building: shards, shares, a killed build, memory."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import json
+import lzma
 import random
+import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from datasets import load_from_disk
 from retort.checksums import sha256
-from retort.data import blocks, corpus_parts, texts
+from retort.data import blocks, corpus_parts
+from retort.data import texts as formats
 from retort.data.blocks import Blocks
 from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import read_shard, tokenize_part
-from retort.data.corpus_texts import CorpusTexts, apportion
+from retort.data.corpus_texts import CorpusTexts, Seen, apportion, clean, divide_blocks, smooth
+from retort.data.packing import Documents, packers, split_sentences
+from retort.data.texts import Section, sections, texts
+from retort.data.tokenizers import Special, special_tokens
 from retort.errors import RetortError
 from retort.settings.inputs import CorpusSettings
+from tokenizers import Tokenizer
 
 from tests.corpora import build_blocks
 from tests.job_settings import corpus_settings
+from tests.references.packing import REFERENCES
 from tests.tiny.make import GLAD, OTHERS, SAD
+
+# reading documents from files: formats, compression, cleaning, sentences
+
+TWO = "First line,\nsecond line.\n\n\nAnother one.\n"
+
+
+def read(path: Path, form: str, **options: object) -> list[str]:
+    """Return the documents of a file."""
+    return list(texts[form](Section(path), **options))
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_a_blank_line_ends_a_document_plain_or_compressed(tmp_path: Path, ending: str, pack: type) -> None:
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(pack(TWO.encode()))
+    assert [document.split("\n") for document in read(path, "text")] == [
+        ["First line,", "second line.", ""],
+        ["Another one.", ""],
+    ]
+
+
+def test_a_text_without_blank_lines_is_cut_at_a_lines_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "LONGEST", 20)
+    (tmp_path / "a.txt").write_text("twelve chars\n" * 4 + "x" * 50)
+    found = read(tmp_path / "a.txt", "text")
+    assert found[:2] == ["twelve chars\ntwelve chars\n"] * 2
+    assert "".join(found) == "twelve chars\n" * 4 + "x" * 50
+    assert max(map(len, found)) <= 40
+
+
+def test_a_jsonl_line_is_a_document(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"body": "One."}) + "\n\n" + json.dumps({"body": "Two."}) + "\n")
+    assert read(tmp_path / "a.jsonl", "jsonl", field="body") == ["One.", "Two."]
+
+
+def test_rows_of_a_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"text": ["a", "b", "c"], "id": [1, 2, 3]}), path)
+    assert read(path, "parquet") == ["a", "b", "c"]
+    assert read(path, "parquet", rows=2) == ["a\nb", "c"]
+
+
+def test_cleaning_of_lines_with_and_without_rare_characters_is_the_same() -> None:
+    unwanted, spaces = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+"), re.compile(r"[^\S\n]+")
+    characters = [chr(number) for number in (*range(0x180), 0x301, 0x2028, 0x3000, 0xFEFF, 0xFFFD, 0x4E00)]
+    draw = random.Random(0)
+    for _ in range(500):
+        text = "".join(draw.choices([*characters, " ", "\n"], k=60))
+        one_by_one = spaces.sub(" ", unwanted.sub("", unicodedata.normalize("NFC", text)))
+        assert clean(text) == "\n".join(line for line in map(str.strip, one_by_one.split("\n")) if line)
+
+
+def test_seen_agrees_with_a_set() -> None:
+    draw, seen, expected = random.Random(1), Seen(), set()
+    for _ in range(60):
+        digests = [draw.randrange(1500) << 50 for _ in range(draw.randint(0, 80))]
+        new = []
+        for number in digests:
+            new.append(number not in expected)
+            expected.add(number)
+        assert seen.add(np.array(digests, np.uint64)).tolist() == new
+
+
+def test_sections_of_a_file_hold_its_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "SECTION", 200)
+    draw, path, packed = random.Random("text"), tmp_path / "a", tmp_path / "a.gz"
+    path.write_text("".join(f"Line {number}.\n" + "\n" * draw.choice([0, 0, 1, 2]) for number in range(300)))
+    cut = sections(path, "text")
+    assert len(cut) > 8
+    assert sum(section.size for section in cut) == path.stat().st_size
+    assert [document for section in cut for document in texts["text"](section)] == read(path, "text")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert sections(packed, "text") == [Section(packed)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It ends. It begins! (Does it?) \"So.\" Good.", ["It ends.", "It begins!", "(Does it?)", '"So."', "Good."]),
+        ("Dr. A. Smith paid 3.50 vs. Mr. Jones. See fig. 2.", ["Dr. A. Smith paid 3.50 vs. Mr. Jones.", "See fig. 2."]),
+        ("one line\nanother line", ["one line", "another line"]),
+        ("He left, e.g. by train. Then ... nothing came.", ["He left, e.g. by train.", "Then ... nothing came."]),
+        ("今日は。Ok. 明日も", ["今日は。", "Ok.", "明日も"]),
+        ("今日は。明日も！はい。", ["今日は。", "明日も！", "はい。"]),
+        ("यह एक है। वह दो है।", ["यह एक है।", "वह दो है।"]),
+        ("هل هذا؟ نعم. لا.", ["هل هذا؟", "نعم.", "لا."]),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_where_sentences_end(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
+
+
+# how documents fill blocks, which tokens are special, and how much each component of a corpus gives
+
+SPECIAL = Special(start=1, end=2, mask=4, pad=0, unknown=3)
+
+
+def documents_of(tokens: list[list[list[int]]]) -> Documents:
+    """Return tokenised documents, given as the input ids of each text of each document."""
+    texts = [text for document in tokens for text in document]
+    return Documents(
+        input_ids=np.array([token for text in texts for token in text], np.int32),
+        text_lengths=np.array([len(text) for text in texts], np.int32),
+        document_texts=np.array([len(document) for document in tokens], np.int32),
+    )
+
+
+def packed(packing: str, documents: list[list[list[int]]], block: int, step: int = 100) -> list[list[int]]:
+    """Return the blocks that a packer makes of tokenised documents, `step` documents at a time."""
+    packer = packers[packing](block, SPECIAL)
+    steps = [documents_of(documents[start : start + step]) for start in range(0, len(documents), step)]
+    arrays = [*(packer.add(each) for each in steps), packer.end()]
+    begun = [number for each in arrays for number in each.documents.tolist()]
+    assert begun == sorted(begun)
+    return [row for each in arrays for row in each.blocks.tolist()]
+
+
+@pytest.mark.parametrize("packing", sorted(REFERENCES))
+def test_blocks_are_those_of_the_slow_packer(packing: str) -> None:
+    for seed in range(40):
+        draw = random.Random(seed)
+        documents = [
+            [[draw.randrange(5, 90) for _ in range(draw.choice([0, 1, 3, 12, 40]))] for _ in range(draw.randint(0, 6))]
+            for _ in range(draw.randint(0, 40))
+        ]
+        block = draw.choice([8, 10, 33])
+        expected = REFERENCES[packing](documents, block, SPECIAL)
+        for step in (1, 7, 100):
+            assert packed(packing, documents, block, step) == expected
+
+
+def test_every_packing_has_a_reference() -> None:
+    assert set(REFERENCES) == set(packers)
+
+
+def test_special_tokens_are_read_from_the_tokenizers_files(encoder: Path, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    assert special_tokens(encoder, tokenizer) == Special(start=2, end=3, mask=4, pad=0, unknown=1)
+    (tmp_path / "tokenizer.json").write_bytes((encoder / "tokenizer.json").read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": {"content": "word40"}}))
+    assert special_tokens(tmp_path, tokenizer).mask == tokenizer.token_to_id("word40")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": "[NO]"}))
+    with pytest.raises(RetortError, match="no mask token is known; tokenizer_config.json should say"):
+        special_tokens(tmp_path, tokenizer)
+
+
+def test_a_tokenizer_as_robertas(tmp_path: Path) -> None:
+    from tokenizers import models, pre_tokenizers, processors
+
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE({name: number for number, name in enumerate([*names, "a"])}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    tokenizer.add_special_tokens(names)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    found = special_tokens(tmp_path, tokenizer)
+    assert found == Special(start=0, end=2, mask=4, pad=1, unknown=None)
+    assert found.never_masked == [0, 2, 1]
+
+
+def test_shares_are_kept_to_the_rounding() -> None:
+    assert apportion(10, [0.5, 0.25, 0.25]) == [5, 3, 2]
+    for total in (1, 7, 100, 12_345):
+        shares = smooth([300, 20, 1], 0.3)
+        counts = apportion(total, shares)
+        assert sum(counts) == total
+        assert all(abs(count - total * share) < 1 for count, share in zip(counts, shares, strict=True))
+    assert smooth([8, 1], 1 / 3) == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_what_is_taken_of_each_part() -> None:
+    names = ["0-en", "1-sw"]
+    assert divide_blocks([70, 30], None, None, names) == [70, 30]
+    assert divide_blocks([70, 30], [0.5, 0.5], None, names) == [30, 30]
+    assert divide_blocks([70, 30], [0.5, 0.5], 20, names) == [10, 10]
+    with pytest.raises(
+        RetortError, match=r"component 1-sw fills 30 blocks, and its share is 40; 'blocks' can be at most 60"
+    ):
+        divide_blocks([70, 30], [0.5, 0.5], 80, names)
+    with pytest.raises(RetortError, match="the texts fill 0 blocks: the corpus is empty"):
+        divide_blocks([0, 0], None, None, names)
+
+
+# building corpora
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +268,7 @@ def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder:
     assert np.array_equal(np.stack(opened.to_pandas()["input_ids"]), whole(made))
 
 
-SMALL = {"CHUNK": (corpus_parts, 500), "SHARD": (corpus_parts, 100), "SECTION": (texts, 900), "BATCH": (blocks, 100)}
+SMALL = {"CHUNK": (corpus_parts, 500), "SHARD": (corpus_parts, 100), "SECTION": (formats, 900), "BATCH": (blocks, 100)}
 
 
 @pytest.mark.parametrize(
