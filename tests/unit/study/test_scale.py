@@ -15,7 +15,7 @@ from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
-from retort.study.cells import expand
+from retort.study.cells import expand, gridded
 from retort.study.load import open_study, read
 from retort.study.questions import runs
 from retort.study.scaled_study import Shrink
@@ -206,8 +206,9 @@ def reduced() -> Study:
     return open_study(read_config({"scale": "reduced"}))
 
 
-def test_the_reduced_scale_runs_students_of_every_paper(reduced: Study) -> None:
+def test_the_reduced_scale_runs_students_of_every_paper_and_judges_no_best_of_a_grid(reduced: Study) -> None:
     assert {reduced.paper_of(name) for name in reduced.running} == {*reduced.papers} - {"pocket"}
+    assert not any(gridded(reduced, table) for table in reduced.exhibits.values())
 
 
 def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_small_teacher(reduced: Study) -> None:
