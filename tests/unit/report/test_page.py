@@ -27,10 +27,16 @@ def test_a_page_is_whole_and_alone_and_its_links_lead_somewhere(config: dict[str
     assert 'tabindex="-1"' not in text  # a keyboard reaches the link of each heading
 
 
-def test_a_cell_opens_its_runs(page: str) -> None:
-    cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0\u00a0±\u00a02.0<', page)
+def origin_of(page: str, value: str) -> str:
+    """Return the box that a cell with this value opens."""
+    cell = re.search(rf'popovertarget="([^"]+)" class="ours( best)?">{value}<', page)
     assert cell
-    box = page[page.index(f'<div popover id="{cell[1]}"') :].split("</div>")[0]
+    return page[page.index(f'<div popover id="{cell[1]}"') :].split("</div>")[0]
+
+
+def test_a_cell_opens_its_runs(page: str) -> None:
+    assert "results/profiles/tiny-attention.json" in origin_of(page, "2.50\u00a0±\u00a00.71")
+    box = origin_of(page, "72.0\u00a0±\u00a02.0")
     for seed, value in ((1, "70.00"), (2, "72.00"), (3, "74.00")):
         assert f"mood accuracy, seed {seed}</th><td>{value}</td><td>2 s</td><td>2026-01-02 03:04</td>" in box
     assert "cpu: &lt;any&gt;" in box
