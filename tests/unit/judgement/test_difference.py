@@ -21,16 +21,18 @@ def test_fixed_tasks_have_a_spread_each():
     # task means 2 and 10, each of three seeds with variances 1 and 4: t = 6 / (sqrt(1/3 + 4/3) / 2) = 9.295
     test = difference.tasks_fixed({MOOD: [1.0, 2.0, 3.0], RATING: [8.0, 10.0, 12.0]})
     assert (test.mean, test.n) == (6.0, 6)
-    assert test.t == pytest.approx(6 / ((1 / 3 + 4 / 3) ** 0.5 / 2))
+    assert test.difference
+    assert test.difference.error == pytest.approx((1 / 3 + 4 / 3) ** 0.5 / 2)
     # degrees of freedom: (1/3 + 4/3)^2 / ((1/3)^2 / 2 + (4/3)^2 / 2) = 2.941
-    assert test.freedom == pytest.approx(25 / 9 / (17 / 18))
+    assert test.difference.freedom == pytest.approx(25 / 9 / (17 / 18))
 
 
 def test_drawn_tasks_count_once_each():
     # task means 2, 4, 6: t = 4 / (2 / sqrt 3)
     test = difference.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0, 4.0], THIRD: [6.0, 6.0]})
-    assert (test.mean, test.n, test.freedom) == (4.0, 3, 2.0)
-    assert test.t == pytest.approx(12**0.5)
+    assert test.difference
+    assert (test.mean, test.n, test.difference.freedom) == (4.0, 3, 2.0)
+    assert test.mean / test.difference.error == pytest.approx(12**0.5)
 
 
 def test_equal_differences_have_no_p():

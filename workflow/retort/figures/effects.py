@@ -11,7 +11,7 @@ from pydantic import Field
 
 from retort.figures.base import Figure
 from retort.figures.style import MUTED, SERIES, figure, points, save, write_notes
-from retort.judgement.difference import Difference
+from retort.judgement.difference import mean_is_zero
 from retort.results.tidy import Line
 from retort.specs.base import Distinct, Label, Name, Spec, Text, Whole
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
@@ -109,11 +109,9 @@ def _mean(curves: list[dict[int, Scores]], x: int, seed: int) -> float:
 
 
 def half_width(values: list[float]) -> float:
-    """Return half of the 95 % interval of a mean (Student's t); 0 for a single value."""
-    if len(values) < 2:
-        return 0.0
-    error = statistics.stdev(values) / len(values) ** 0.5
-    return float(Difference(0.0, error, len(values) - 1).interval()[1])
+    """Return half of the 95 % interval of a mean (Student's t); 0 for a single value, or for equal ones."""
+    apart = mean_is_zero([values]).difference
+    return float(apart.interval()[1] - apart.value) if apart else 0.0
 
 
 def _curve(axes: Axes, label: str, curve: dict[int, Scores], color: str, place: int) -> None:

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from retort.results.collect import summary
 from retort.results.tidy import Status
 
 Numbers = Any  # a float or an array of floats
@@ -124,79 +123,63 @@ EQUAL = 1e-9  # scores times 100 that differ by less are equal: the rest is roun
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a paired test of two rows; t and p are None if the test cannot be computed.
+    """The result of a test whether a mean difference is zero.
 
     Args:
         mean: mean difference; None if the sample is empty.
         std: sample standard deviation of the differences; None if the test uses one for each task.
         n: size of the sample: number of pairs, or of tasks.
-        p: two-sided p-value.
         status: OK, NO_VARIANCE (all differences are equal) or MISSING.
         reason: why it is missing.
-        t: the t statistic.
-        freedom: its degrees of freedom.
+        difference: the mean with its error; None if the test cannot be computed.
     """
 
     mean: float | None
     std: float | None
     n: int
-    p: float | None
-    status: Status
+    status: Status = Status.OK
     reason: str = ""
-    t: float | None = None
-    freedom: float = 0.0
+    difference: Difference | None = None
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p-value; None if the test cannot be computed."""
+        return float(self.difference.p()) if self.difference else None
 
 
-def _one_sample(values: list[float], noun: str) -> Comparison:
-    """Return Student's one-sample t-test of the hypothesis that the mean is zero.
+def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
+    """Test whether the mean of some groups' means is zero: of one group, Student's t-test; of several, Welch's.
 
     Args:
-        values: the sample.
-        noun: what the values stand for, in the plural, such as 'tasks'.
+        groups: the differences of each group, which has a variance of its own.
+        few: the reason for no result if a group has fewer than two.
     """
-    moments = summary(values)
-    if len(values) < 2:
-        return Comparison(**moments, p=None, status=Status.MISSING, reason=f"fewer than two {noun}")
-    if max(values) - min(values) < EQUAL:
-        return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
-    return _comparison(moments["std"], len(values), welch(moments["mean"], [part_of(values)]))
-
-
-def part_of(values: list[float]) -> Part:
-    """Return the variance of the mean of some values."""
-    return Part(statistics.variance(values) / len(values), len(values) - 1)
-
-
-def _comparison(std: float | None, n: int, difference: Difference) -> Comparison:
-    return Comparison(
-        float(difference.value), std, n, float(difference.p()), Status.OK, t=float(difference.value / difference.error),
-        freedom=float(difference.freedom),
-    )  # fmt: skip
+    # With k groups of n_g: t = mean_g(d_g) / sqrt(sum_g s_g^2 / n_g) k, degrees of freedom by Satterthwaite.
+    values = [value for group in groups for value in group]
+    mean = statistics.mean(map(statistics.mean, groups)) if values else None
+    std = statistics.stdev(values) if len(groups) == 1 and len(values) > 1 else None
+    tested = Comparison(mean, std, len(values))
+    if mean is None or min(map(len, groups)) < 2:
+        return replace(tested, status=Status.MISSING, reason=few)
+    if all(max(group) - min(group) < EQUAL for group in groups):
+        return replace(tested, status=Status.NO_VARIANCE)
+    parts = [Part(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups]
+    return replace(tested, difference=welch(mean, parts))
 
 
 def pairs(differences: Differences) -> Comparison:
     """Return the paired t-test over all pairs of a task and a seed."""
-    # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
-    return _one_sample([value for values in differences.values() for value in values], "pairs")
+    return mean_is_zero([[value for values in differences.values() for value in values]], "fewer than two pairs")
 
 
 def tasks_fixed(differences: Differences) -> Comparison:
     """Test whether the mean over these tasks is zero; each task has its own variance over seeds."""
-    # With k tasks of n_t seeds: t = mean_t(d_t) / sqrt(sum_t s_t^2 / n_t) k, degrees of freedom by Satterthwaite.
-    tasks = list(differences.values())
-    mean = statistics.mean(map(statistics.mean, tasks)) if tasks else None
-    size = sum(map(len, tasks))
-    if not tasks or min(map(len, tasks)) < 2:
-        return Comparison(mean, None, size, None, Status.MISSING, "fewer than two seeds on a task")
-    if all(max(values) - min(values) < EQUAL for values in tasks):
-        return Comparison(mean, None, size, None, Status.NO_VARIANCE)
-    shares = [Part(part_of(values).variance / len(tasks) ** 2, len(values) - 1) for values in tasks]
-    return _comparison(None, size, welch(mean, shares))
+    return mean_is_zero(list(differences.values()), "fewer than two seeds on a task")
 
 
 def tasks_drawn(differences: Differences) -> Comparison:
     """Return the t-test over the mean differences of tasks."""
-    return _one_sample([statistics.mean(values) for values in differences.values()], "tasks")
+    return mean_is_zero([[statistics.mean(values) for values in differences.values()]], "fewer than two tasks")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from retort.errors import RetortError
 from retort.formatters import number
@@ -23,48 +22,31 @@ CHOICES = (
     "scores times 100; two-sided; not corrected for further comparisons"
 )
 Key = tuple[str, str, int]  # variant, task, seed
+ABSENT = "no score"
 
 
-@dataclass(frozen=True)
-class RowScores:
-    """The scores of a row, times 100, and its runs without a score.
-
-    Args:
-        values: (variant, task, seed) -> score.
-        without: (variant, task, seed) -> why there is no score.
-    """
-
-    values: Mapping[Key, float]
-    without: Mapping[Key, str]
-
-    @property
-    def run(self) -> bool:
-        """Whether the scale runs the row on any task."""
-        return bool(self.values or self.without)
-
-
-def _why(record: Record | None) -> str:
-    if record is None:
-        return "no score"
-    return f"diverged at step {record['step']}" if record["status"] == Status.DIVERGED else "not defined"
+RowScores = Mapping[Key, float | str]  # the scores of a row, times 100, or why a run has none
 
 
 def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowScores:
-    """Return the scores of a row; if several cells show a task, the first one gives its score."""
+    """Return the scores of a row, or why a run has none; of several cells that show a task, the first one counts."""
     sources: dict[tuple[str, str], tuple[str, str]] = {}
     for cell in table.cells():
         for task, metric in cell.scored if cell.row == row else []:
             sources.setdefault((cell.spec.variant, task), (cell.student, metric))
-    values, without = {}, {}
+    found: dict[Key, float | str] = {}
     for (variant, task), (student, metric) in sources.items():
         for seed in seeds_of(study, student) if runs(study, student, task) else []:
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
-            if value is None:
-                without[variant, task, seed] = _why(record)
-            else:
-                values[variant, task, seed] = value
-    return RowScores(values, without)
+            found[variant, task, seed] = _why(record) if value is None else value
+    return found
+
+
+def _why(record: Record | None) -> str:
+    if record is None:
+        return ABSENT
+    return f"diverged at step {record['step']}" if record["status"] == Status.DIVERGED else "not defined"
 
 
 def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
@@ -78,7 +60,7 @@ def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> Row
     recording = study.record_of(paper) if ours else study.recordings.get((paper, study.config.scale))
     if recording is None:
         raise RetortError(f"no run of {paper} at scale {study.config.scale} is recorded", "name another with --config")
-    values: dict[Key, float] = {}
+    values: dict[Key, float | str] = {}
     for cell in table.cells():
         if cell.row == row and len(cell.scored) == 1:
             key = study.names(paper).short(cell.student) if ours else row
@@ -88,15 +70,16 @@ def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> Row
                 values.setdefault((cell.spec.variant, cell.scored[0][0], seed), score)
     if not values:
         raise RetortError(f"row '{row}' of {address} has no recorded scores", "compare rows that were run")
-    return RowScores(values, {})
+    return values
 
 
 def paired_differences(first: RowScores, second: RowScores) -> Differences:
     """Return task -> the differences first minus second, one for each seed with a score in both rows."""
     differences: dict[tuple[str, str], list[float]] = {}
-    for variant, task, seed in sorted(first.values.keys() & second.values.keys()):
-        key = (variant, task, seed)
-        differences.setdefault((variant, task), []).append(first.values[key] - second.values[key])
+    for key in sorted(first.keys() & second.keys()):
+        score, other = first[key], second[key]
+        if not (isinstance(score, str) or isinstance(other, str)):
+            differences.setdefault(key[:2], []).append(score - other)
     return differences
 
 
@@ -105,16 +88,18 @@ def left_out(rows: Mapping[str, RowScores]) -> str:
 
     Runs that were never made are counted, not listed.
     """
-    without = {key for scores in rows.values() for key in scores.without}
+    without = [
+        (name, key, why) for name, scores in rows.items() for key, why in sorted(scores.items()) if isinstance(why, str)
+    ]
     named = [
         f"{name} on {'-'.join(filter(None, key[:2]))}, seed {key[2]}: {why}"
-        for name, scores in rows.items()
-        for key, why in sorted(scores.without.items())
-        if why != _why(None)
+        for name, key, why in without
+        if why != ABSENT
     ]
-    absent = sum(why == _why(None) for scores in rows.values() for why in scores.without.values())
+    absent = len(without) - len(named)
     named += [f"{absent} run{'s' * (absent > 1)} without a score"] if absent else []
-    return f"{len(without)} pair{'s' * (len(without) > 1)} left out: {'; '.join(named)}" if without else ""
+    count = len({key for _, key, _ in without})
+    return f"{count} pair{'s' * (count > 1)} left out: {'; '.join(named)}" if count else ""
 
 
 def _scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
@@ -122,15 +107,16 @@ def _scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
     addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
     scores = row_scores(study, table, row, read_scores(study, sorted(filter(os.path.isfile, addresses))))
-    if not scores.values:
+    if all(isinstance(score, str) for score in scores.values()):
         raise RetortError(f"row '{row}' of {address} has no scores here", "name a row that is run, and run it")
     return scores
 
 
 def _result(test: Comparison) -> str:
-    if test.status is not Status.OK:
+    if (apart := test.difference) is None:
         return sentence(test.status, test.reason)
-    return f"t = {number(test.t, 3)}, p = {test.p:.4g} ({number(test.freedom, 1).removesuffix('.0')} degrees)"
+    t, degrees = number(apart.value / apart.error, 3), number(apart.freedom, 1).removesuffix(".0")
+    return f"t = {t}, p = {test.p:.4g} ({degrees} degrees)"
 
 
 def _lines(address: str, rows: Iterable[str], differences: Differences, without: str) -> list[str]:

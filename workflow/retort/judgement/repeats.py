@@ -12,10 +12,9 @@ formed under each seed. Its spread is that of rounding on another machine, and n
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import replace
 
-from retort.judgement.difference import EQUAL, LEVEL, Difference, holm, part_of, welch
+from retort.judgement.difference import LEVEL, Comparison, holm, mean_is_zero
 from retort.judgement.verdicts import MARGIN, REPEATS, REPRODUCES, TINY, is_comparable
 from retort.results.tidy import Line
 
@@ -31,27 +30,19 @@ def differences(line: Line) -> list[float]:
     return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]
 
 
-def _test(apart: list[float]) -> Difference | None:
-    """Return the paired difference over seeds; None if the differences have no spread."""
-    if len(apart) < 2 or max(apart) - min(apart) < EQUAL:
-        return None
-    return welch(statistics.mean(apart), [part_of(apart)])
-
-
 def judge_repeats(lines: list[Line]) -> list[Line]:
     """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
     apart = list(map(differences, lines))
-    tests = list(map(_test, apart))
-    shifts = holm([float(test.p()) if test else None for test in tests])
+    tests = [mean_is_zero([values]) for values in apart]
+    shifts = holm([test.p for test in tests])
 
-    def decide(line: Line, values: list[float], test: Difference | None, p: float | None) -> Line:
+    def decide(line: Line, values: list[float], test: Comparison, p: float | None) -> Line:
         if values and max(map(abs, values)) < DIGIT / 2:
             zero = (line.mean or 0.0) - (line.published or 0.0)
             return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
-        within = values and abs(statistics.mean(values)) <= MARGIN + TINY
-        if not within or (p is not None and p < LEVEL):
+        if test.mean is None or abs(test.mean) > MARGIN + TINY or (p is not None and p < LEVEL):
             return line
-        low, high = map(float, test.interval()) if test else (None, None)
+        low, high = map(float, test.difference.interval()) if test.difference else (None, None)
         return replace(line, verdict=REPRODUCES, low=low, high=high, assumes=PAIRED, runs_needed="")
 
     return [decide(*one) for one in zip(lines, apart, tests, shifts, strict=True)]

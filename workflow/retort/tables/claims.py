@@ -11,9 +11,9 @@ from typing import Any
 from retort.atomic import write_text
 from retort.engine.job import Job
 from retort.formatters import condition, number
-from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, differences_by_seed, level_of, outcome
+from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, level_of, outcome
 from retort.judgement.comparisons import Pair, Verdict
-from retort.judgement.difference import Part, part_of, welch
+from retort.judgement.difference import Part, welch
 from retort.judgement.judge import Kind, Side, coverage_of, decide, ours, published, recomputed
 from retort.judgement.recorded import Longer, conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
@@ -112,9 +112,7 @@ def _spread(pair: Pair | None) -> str:
     if not pair or pair[0].column != pair[1].column:
         return ""
     parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
-    if apart := differences_by_seed(*pair):
-        parts = [part_of(apart)]
-    if not (apart or len(parts) == len(pair)) or not any(part.variance for part in parts):
+    if len(parts) < len(pair) or not any(part.variance for part in parts):
         return ""
     low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
     return WITHIN if low <= 0 <= high else ""

@@ -86,7 +86,7 @@ class PairedTestsTable(Table):
             where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
             differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
-            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run), {})
+            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row]), {})
 
             shared = {"scale": inputs.study.config.scale, "note": note, "differs": differs}
             states: dict[PairedTest, dict[str, Any]] = {
