@@ -16,19 +16,20 @@ TITLES = {"print": "as printed", "recorded": "recorded", "ours": "this run"}
 
 def test_a_mean_over_columns_has_an_interval_if_all_spreads_are_known() -> None:
     # (1 + 4) / 4 variance over 4 runs: error sqrt(5 / 16); Welch: (5 / 16)^2 / ((1 / 16)^2 / 3 + (4 / 16)^2 / 3) = 4.41
-    one = Score.mean([Score.of((70.0, 1.0, 4)), Score.of((80.0, 2.0, 4))])
+    one = Score.of([(70.0, 1.0, 4), (80.0, 2.0, 4)])
     assert one.value == 75.0
     assert one.interval == pytest.approx((75 - 2.679 * 0.559, 75 + 2.679 * 0.559), abs=0.005)
     assert one.text == "75.0 (73.5 to 76.5)"
-    assert Score.mean([Score.of((70.0, 1.0, 4)), Score.of((80.0, None, 4))]).interval is None
-    assert Score.of((70.0, 1.0, 1)).text == "70.0"
-    assert Score.of((72.0, 1.0, 4)).less(Score.of((70.0, 1.0, 4))).text == "2.0 (0.3 to 3.7)"
+    assert Score.of([(70.0, 1.0, 4), (80.0, None, 4)]).interval is None
+    assert Score.of([(70.0, 1.0, 1)]).text == "70.0"
+    assert Score.of([(72.0, 1.0, 4)], [(70.0, 1.0, 4)]).text == "2.0 (0.3 to 3.7)"
 
 
 def test_all_points_and_intervals_lie_inside_a_panel() -> None:
-    points = {"a": [("ours", "", Score.of((70.0, 1.0, 4)))], "b": [("ours", "", Score(72.0))]}
+    points = {"a": [("ours", "", Score.of([(70.0, 1.0, 4)]))], "b": [("ours", "", Score(72.0))]}
     panel = panel_of("ours", "this run", points)
-    places = [place for dots in panel.dots.values() for dot in dots for place in (dot.x, *(dot.ends or ()))]
+    scores = [score for of_row in points.values() for _, _, score in of_row]
+    places = [panel.place(end) for score in scores for end in (score.value, *(score.interval or ()))]
     assert 0 < min(places) < max(places) < 100
     assert [label for _, label in panel.ticks] == ["69", "70", "71", "72"]
     assert panel_of("ours", "", points, zero=True).ticks[0][1] == "0"

@@ -27,20 +27,16 @@ class Column:
     """The effects of one table on one side.
 
     Args:
-        paper: the name of the paper.
+        one: the table that has the numbers, and what its students share.
         number: the place of the paper among all, by which its colour is chosen.
         title: the title of the paper.
-        table: the table that has the numbers.
-        about: what its students share.
         look: the side: a key of `LOOKS`; 'record' is that of a study of ours.
         effects: row of the table across papers -> its effect.
     """
 
-    paper: str
+    one: Compared
     number: int
     title: str
-    table: str
-    about: str
     look: str
     effects: dict[str, Score]
 
@@ -85,10 +81,6 @@ def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cel
         yield "ours", {**side.dev, **side.cells}
 
 
-def _score(cell: NumberedCell) -> Score:
-    return Score.of((cell.number.value, cell.std, cell.n))
-
-
 def _effect(cells: Cells, row: str, one: Compared) -> Score | None:
     """Return the mean over columns of a row less that of the baseline; None if no column has both.
 
@@ -101,8 +93,9 @@ def _effect(cells: Cells, row: str, one: Compared) -> Score | None:
     apart = [differences_by_seed(*pair) for pair in both]
     if all(apart) and len(set(map(len, apart))) == 1:
         means = [statistics.mean(of_seed) for of_seed in zip(*apart, strict=True)]
-        return Score.of((statistics.mean(means), statistics.stdev(means), len(means)))
-    return Score.mean([_score(own).less(_score(other)) for own, other in both])
+        return Score.of([(statistics.mean(means), statistics.stdev(means), len(means))])
+    own, others = ([(cell.number.value, cell.std, cell.n) for cell in cells] for cells in zip(*both, strict=True))
+    return Score.of(own, others)
 
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:
@@ -120,17 +113,16 @@ def _question(study: Study, name: str, spec: Across, shown: list[str], files: Fi
             if key in columns:  # another baseline of the same table
                 columns[key].effects.update(effects)
             elif effects:
-                number, title = shown.index(one.paper), study.papers[one.paper].title
-                columns[key] = Column(one.paper, number, title, one.table, one.about, look, effects)
+                columns[key] = Column(one, shown.index(one.paper), study.papers[one.paper].title, look, effects)
     every = dict.fromkeys(row for one in spec.compared for row in one.rows)
     rows = [row for row in every if any(row in column.effects for column in columns.values())]
     if not rows:
         return None
     points = {
         row: [
-            (f"{one.look} of-{one.number}", f"{one.title}, {one.about}, {one.side}: ", one.effects[row])
-            for one in columns.values()
-            if row in one.effects
+            (f"{each.look} of-{each.number}", f"{each.title}, {each.one.about}, {each.side}: ", each.effects[row])
+            for each in columns.values()
+            if row in each.effects
         ]
         for row in rows
     }

@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from retort.formatters import number
@@ -28,30 +29,23 @@ Cell = tuple[float, float | None, int]  # mean, standard deviation, number of ru
 
 @dataclass(frozen=True)
 class Score:
-    """A mean with what is known of its spread: variances of the mean, each with its degrees of freedom."""
+    """A mean with the parts of its variance; None if its spread is not known."""
 
     value: float
-    parts: tuple[Part, ...] | None = None
+    parts: Sequence[Part] | None = None
 
     @classmethod
-    def of(cls, cell: Cell) -> Score:
-        """Return the score of a cell."""
-        value, std, runs = cell
-        return cls(value, (Part(std**2 / runs, runs - 1),) if std is not None and runs > 1 else None)
+    def of(cls, cells: Sequence[Cell], less: Sequence[Cell] = ()) -> Score:
+        """Return the mean of some cells, less that of others; the runs of all are independent."""
+        value = statistics.mean(mean for mean, _, _ in cells)
+        if less:
+            value -= statistics.mean(mean for mean, _, _ in less)
+        spread = [(std, runs) for _, std, runs in (*cells, *less) if std is not None and runs > 1]
+        if len(spread) < len(cells) + len(less):
+            return cls(value)
+        return cls(value, [Part(std**2 / runs / len(cells) ** 2, runs - 1) for std, runs in spread])
 
-    @classmethod
-    def mean(cls, scores: Sequence[Score]) -> Score:
-        """Return the mean of one score or more, whose runs are independent."""
-        each = [(score.parts or ()) for score in scores]
-        parts = tuple(Part(part.variance / len(scores) ** 2, part.freedom) for of_one in each for part in of_one)
-        return cls(statistics.mean(score.value for score in scores), parts if all(each) else None)
-
-    def less(self, other: Score) -> Score:
-        """Return the difference of two scores whose runs are independent."""
-        known = self.parts is not None and other.parts is not None
-        return Score(self.value - other.value, (*(self.parts or ()), *(other.parts or ())) if known else None)
-
-    @property
+    @cached_property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval; None if the spread is not known."""
         if self.parts is None or not sum(part.variance for part in self.parts):
@@ -66,31 +60,34 @@ class Score:
         return number(self.value, 1) + (f" ({number(ends[0], 1)} to {number(ends[1], 1)})" if ends else "")
 
 
-@dataclass(frozen=True)
-class Dot:
-    """One point of a panel.
-
-    Args:
-        look: its class in page.css.
-        text: its number, and what it is of.
-        x: its place in percent of the panel.
-        ends: the places of the ends of its interval; None without one.
-    """
-
-    look: str
-    text: str
-    x: float
-    ends: tuple[float, float] | None
+Points = Mapping[str, list[tuple[str, str, Score]]]  # row -> class in page.css, words before the number, score
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: its title, the (place, label) of each tick, and row -> its points."""
+    """One panel: its title, the points of its rows, the ends of its axis, and the (place, label) of each tick."""
 
     look: str
     title: str
-    ticks: list[tuple[float, str]]
-    dots: Mapping[str, list[Dot]]
+    points: Points
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return the place of a value in percent of the panel."""
+        wide = (self.high - self.low or 1.0) / (1 - 2 * PLACES)
+        return float(round(100 * (PLACES + (value - self.low) / wide), 1))
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The place and the label of each tick."""
+        from matplotlib.ticker import MaxNLocator
+
+        beside = (self.high - self.low) * PLACES
+        ticks = [float(tick) for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(self.low, self.high)]
+        ticks = [tick for tick in ticks if self.low - beside <= tick <= self.high + beside]
+        decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]))) if ticks[1:] else 1
+        return [(self.place(tick), number(tick, decimals)) for tick in ticks]
 
 
 @dataclass(frozen=True)
@@ -104,35 +101,19 @@ class Plot:
     def alternative(self) -> str:
         """The plot as text: the rows of each panel in the order of the plot."""
         return ". ".join(
-            f"{panel.title}: {'; '.join(f'{row} {dot.text}' for row in self.rows for dot in panel.dots.get(row, []))}"
+            f"{panel.title}: "
+            + "; ".join(
+                f"{row} {words}{score.text}" for row in self.rows for _, words, score in panel.points.get(row, [])
+            )
             for panel in self.panels
         )
 
 
-Points = Mapping[str, list[tuple[str, str, Score]]]  # row -> look, words before the number, and score of each point
-
-
 def panel_of(look: str, title: str, points: Points, zero: bool = False) -> Panel:
     """Return a panel on an axis that holds all of its points and intervals, and zero if asked."""
-    from matplotlib.ticker import MaxNLocator
-
     scores = [score for row in points.values() for _, _, score in row]
     reached = [end for score in scores for end in (score.value, *(score.interval or ()))] + [0.0] * zero
-    low, high = min(reached), max(reached)
-    ticks = [float(tick) for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
-    ticks = [tick for tick in ticks if low - (high - low) * PLACES <= tick <= high + (high - low) * PLACES]
-    wide = (high - low or 1.0) / (1 - 2 * PLACES)
-    decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]))) if ticks[1:] else 1
-
-    def place(value: float) -> float:
-        return float(round(100 * (PLACES + (value - low) / wide), 1))
-
-    def dot(look: str, words: str, score: Score) -> Dot:
-        ends = score.interval
-        return Dot(look, f"{words}{score.text}", place(score.value), (place(ends[0]), place(ends[1])) if ends else None)
-
-    dots = {row: [dot(*each) for each in of_row] for row, of_row in points.items()}
-    return Panel(look, title, [(place(tick), number(tick, decimals)) for tick in ticks], dots)
+    return Panel(look, title, points, min(reached), max(reached))
 
 
 # --- the ranking of a table
@@ -178,8 +159,8 @@ def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict
         rows = {row: of_row for row, of_row in cells.items() if all(column in of_row for column in kept)}
     scores = {}
     for row, of_row in rows.items():
-        over = Score.mean([Score.of(of_row[column]) for column in kept if column in of_row] or [Score.of(of_row[mean])])
-        own = Score.of(of_row[mean]) if mean in of_row else over
+        over = Score.of([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
+        own = Score.of([of_row[mean]]) if mean in of_row else over
         scores[row] = own if own.parts else Score(own.value, over.parts)
     return kept, scores
 

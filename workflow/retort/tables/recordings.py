@@ -26,12 +26,12 @@ from retort.specs.scale import Scale
 from retort.study.cells import expand, score_address
 from retort.study.schemas import schema_line
 from retort.study.study import Study
-from retort.tables.base import Recorded, table_of
+from retort.tables.base import table_of
 
 KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3}  # unit -> decimals kept: enough to be rounded again
 OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
 OUTDATED = "with other settings than the scale has now"
-Values = dict[str, dict[str, list[float]]]  # row -> column -> [mean] or [mean, standard deviation]
+Found = tuple[str, str, str, Line]  # table, the two keys under which a recording holds a number, the line that has it
 
 
 # --- show recorded numbers
@@ -192,21 +192,6 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
 # --- record a run
 
 
-def _values_and_seeds(recorded: Iterable[Recorded]) -> tuple[Values, dict[str, dict[str, dict[int, float]]]]:
-    """Return the rounded numbers of lines that have one, and row -> column -> seed -> score, where it is known."""
-    values: Values = {}
-    by_seed: dict[str, dict[str, dict[int, float]]] = {}
-    for row, column, line in recorded:
-        if line.status in HAS_VALUE and line.mean is not None:
-            kept = KEPT[line.unit]
-            numbers = [round(value, kept) for value in (line.mean, line.std) if value is not None]
-            values.setdefault(row, {})[column] = numbers
-            if line.by_seed:
-                scores = {seed: round(score, kept) for seed, score in line.by_seed}
-                by_seed.setdefault(row, {})[column] = scores
-    return values, by_seed
-
-
 def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
     """Check that `runs` of a table of scores is the number of runs behind its means.
 
@@ -270,7 +255,7 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     for path in (*scores, *tables.values()):
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-    found: dict[str, list[Recorded]] = {}
+    found: list[Found] = []
     for name, path in tables.items():
         exhibit, lines = table_of(study, paper, name), read(path)
         _check_runs(name, exhibit, lines)
@@ -278,9 +263,9 @@ def record(study: Study, paper: str) -> dict[Path, str]:
             if exhibit.published_cells() and study.record_of(paper) is None:
                 file, key = study.place_of(paper, name)
                 raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
-            found[name] = recorded
-    runs = max((line.n for numbers in found.values() for *_, line in numbers if line.unit == "x100"), default=1)
-    recording = _recording(study, list(map(read_record, scores)), found, runs=runs)
+            found += [(name, *one) for one in recorded]
+    runs = max((line.n for *_, line in found if line.unit == "x100"), default=1)
+    recording = _recording(study, scores, found, runs=runs)
     precision = recording.run["precision"]
     folder = study.folder / "papers" / paper / "recorded"
     file = folder / f"{precision}.yaml"
@@ -289,24 +274,30 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     return {file: _text(file, recording), **figures}
 
 
-def _recording(
-    study: Study, records: list[dict[str, Any]], found: dict[str, list[Recorded]], **about: Any
-) -> Recording:
+def _recording(study: Study, scores: Iterable[Path], found: Iterable[Found], **about: Any) -> Recording:
     """Return the recording of a run.
 
     Args:
         study: the study.
-        records: the scores of the run.
-        found: table -> its numbers.
+        scores: the files of its scores.
+        found: its numbers, and lines without one.
         about: further fields.
     """
+    records = list(map(read_record, scores))
     samples: dict[str, dict[str, list[int]]] = {}
     for one in records:
         for split, rows in one.get("sample", {}).items():
             samples.setdefault(one["task"], {})[split] = list(rows)
-    kept = {name: _values_and_seeds(numbers) for name, numbers in found.items()}
-    by_seed = {name: seeds for name, (_, seeds) in kept.items() if seeds}
-    tables = {name: values for name, (values, _) in kept.items()}
+    tables: dict[str, Any] = {}
+    by_seed: dict[str, Any] = {}
+    for name, row, column, line in found:
+        cells = tables.setdefault(name, {})
+        if line.status in HAS_VALUE and line.mean is not None:
+            kept = KEPT[line.unit]
+            cells.setdefault(row, {})[column] = [round(one, kept) for one in (line.mean, line.std) if one is not None]
+            if line.by_seed:
+                scored = {seed: round(score, kept) for seed, score in line.by_seed}
+                by_seed.setdefault(name, {}).setdefault(row, {})[column] = scored
     return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
 
 
@@ -339,15 +330,14 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
             f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
         )
     made = [(name, read(path)) for name, path in _tables_of(study, paper).items() if path.is_file()]
-    scored = {name: [line for line in lines if line.unit == "x100"] for name, lines in made if has_scores(lines)}
+    scored = [line for _, lines in made if has_scores(lines) for line in lines if line.unit == "x100"]
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
-    paths = _scores_of(study, {(paper, name) for name in scored})
-    records = [read_record(path) for path in paths if path.is_file()]
-    found = {name: [(line.row, line.column, line) for line in lines] for name, lines in scored.items()}
+    paths = filter(Path.is_file, _scores_of(study, {(paper, line.table) for line in scored}))
+    found = [(line.table, line.row, line.column, line) for line in scored]
     replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
     before = study.recordings.get((paper, study.config.scale))
-    recording = _recording(study, records, found, **replaced, causes=before.causes if before else {})
+    recording = _recording(study, paths, found, **replaced, causes=before.causes if before else {})
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     if before and _has_other_rows(before, recording):
         return {path: _text(path, _with_added(before, recording))}
@@ -379,12 +369,13 @@ def _check_that_all_is_kept(before: Recording | None, path: Path, recording: Rec
     Raises:
         RetortError: recorded numbers would be lost.
     """
-
-    def addresses(tables: dict[str, Values], name: str) -> set[tuple[str, str]]:
-        return {(row, column) for row, cells in tables.get(name, {}).items() for column in cells}
-
-    old, new = before.tables if before else {}, recording.tables
-    lost = {name: len(cells) for name in old if (cells := addresses(old, name) - addresses(new, name))}
+    lost = Counter(
+        name
+        for name, rows in (before.tables if before else {}).items()
+        for row, cells in rows.items()
+        for column in cells
+        if column not in recording.tables.get(name, {}).get(row, {})
+    )
     if lost:
         raise RetortError(
             f"{path} would lose its numbers of {', '.join(f'{name} ({count})' for name, count in lost.items())}",
