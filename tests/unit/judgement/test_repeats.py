@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from retort.judgement.repeats import PAIRED, SAME, differences, judge_repeats, rule
-from retort.judgement.verdicts import judge_lines
+from retort.judgement.verdicts import PAIRED, SAME, differences, judge_lines, judge_repeats, rules
 from retort.results.tidy import Line
 
 from tests.tiny.results import line
@@ -84,6 +83,6 @@ def test_runs_with_other_seeds_do_not_pair() -> None:
 
 
 def test_a_table_explains_these_verdicts_only_if_it_has_one() -> None:
-    assert rule(judged(line(70.0, 70.0))) == []
-    (text,) = rule(judged(pair(shifted(0.9, -0.5, 0.2))))
+    assert rules(judged(line(70.0, 70.0))) == []
+    (text,) = rules(judged(pair(shifted(0.9, -0.5, 0.2))))
     assert "its mean is within 1 point of the recorded one" in text

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 from retort.judgement import verdicts
 from retort.judgement.difference import holm
-from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, rule, size_verdict
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, rules, size_verdict
 from retort.results.tidy import Line
 from retort.specs.config import Config
 from retort.specs.printed import read_number
@@ -126,7 +126,7 @@ def test_runs_that_would_decide():
 def test_without_both_numbers_there_is_no_verdict():
     for cell in (line(70.0), line(None, 70.0)):
         assert (one(cell).verdict, one(cell).p) == ("", None)
-    assert rule([one(line(70.0))]) == ""
+    assert rules([one(line(70.0))]) == []
 
 
 @pytest.mark.parametrize(

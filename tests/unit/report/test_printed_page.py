@@ -10,8 +10,7 @@ from retort.cost.jobs import Jobs
 from retort.engine.workflow import everything
 from retort.plan.plan import Plan
 from retort.rehearsal.in_process import run_job
-from retort.report.html import NOT_RUN, picture
-from retort.report.page import make_page
+from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.printed_pages import make_printed_pages
 from retort.specs.config import read_config
 from retort.study.load import open_study

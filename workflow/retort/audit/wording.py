@@ -1,8 +1,8 @@
-"""Checks of texts against numbers: the metric that a heading names, the size of a data set, a paper's text."""
+"""Checks of texts: the metric that a heading names, the size of a data set, what a text says and claims of numbers."""
 
 from __future__ import annotations
 
-from retort.audit.base import Finding, Looked, Printed, by_column, checks
+from retort.audit.base import Entry, Finding, Looked, Printed, by_column, checks
 from retort.judgement.comparisons import Verdict
 from retort.judgement.judge import Side, decide, published, recomputed
 from retort.specs.paper import Statement
@@ -74,3 +74,97 @@ def prose(printed: Printed) -> Looked:
     for paper, statements in printed.statements.items():
         for one in (statement for statement in statements if statement.but):
             yield 1, Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why)
+
+
+# --- other senses of claims: read in another way than `claims.yaml` judges them, and column by column
+#
+# A finding here is no mistake of the paper's: it says what a reader must not take the sentence for.
+
+Key = tuple[str, str, str]  # table, row, column
+Sides = tuple[list[Key], list[Key]]  # cells of one column: the text says that the first ones are above the second ones
+
+
+def _pair_all(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair each cell with each of the others in the same table and column."""
+    return [([one], [other]) for one in cells for other in than if one[0] == other[0] and one[2] == other[2]]
+
+
+def _pair_best(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair all cells of a column with all others in it: the best of each side will count."""
+    columns = dict.fromkeys(column for *_, column in cells)
+    sides = [([key for key in cells if key[2] == each], [key for key in than if key[2] == each]) for each in columns]
+    return [both for both in sides if all(both)]
+
+
+def _pair_in_order(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair the n-th cell of a column with the n-th of the others in it; the only cell, with each of the others."""
+    columns = ((own * len(others) if len(own) == 1 else own, others) for own, others in _pair_best(cells, than))
+    return [([one], [other]) for own, others in columns for one, other in zip(own, others, strict=True)]
+
+
+ON_AVERAGE = {  # comparison which says that one side is above the other -> how it pairs their cells
+    "above": _pair_all,
+    "not-below": _pair_all,
+    "exceeds": _pair_all,
+    "mostly-above-counterparts": _pair_in_order,
+    "gains-considerably": _pair_in_order,
+    "best-above": _pair_best,
+    "best-not-below": _pair_best,
+}
+
+
+@checks.register("readings")
+def readings(printed: Printed) -> Looked:
+    """Check that a claim which can be read in several ways holds in each of its readings."""
+    for paper, statements in printed.statements.items():
+        sides = sides_of(printed, paper)
+        for claim in statements:
+            as_claimed = judged(claim, sides)
+            for reading in claim.other_readings.values():
+                statement = claim.read_as(reading)
+                verdict = judged(statement, sides)
+                if verdict is None:  # nothing is printed for this reading
+                    continue
+                why = f"{'holds' if as_claimed and as_claimed.holds else 'does not hold'} as judged among the claims"
+                finding = _reading(paper, statement, verdict.numbers, why)
+                yield 1, None if verdict.holds else finding
+
+
+def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Finding:
+    where = f"{statement.where}, against {', '.join(map(label_of, statement.tables))}"
+    reading = f"; {statement.reading}" if statement.reading else ""
+    return Finding(paper, where, statement.says.removesuffix("."), numbers, f"{why}{reading}")
+
+
+@checks.register("means")
+def means(printed: Printed) -> Looked:
+    """Check that a claim that holds on average holds on more than half of the columns of that average."""
+    rows = printed.rows()
+    for paper, statements in printed.statements.items():
+        for statement, sides in ((one, sides) for one in statements for sides in _on_average(one)):
+            column = sides[0][0][2]
+            own, other = ([rows.get((paper, table, row), {}) for table, row, _ in side] for side in sides)
+            parts = own[0][column].cell.spec.mean_of if column in own[0] else []
+            if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
+                continue
+            one, another = _best(own, column), _best(other, column)
+            if one.number.value <= another.number.value:
+                continue
+            won = sum(_best(own, part).number.value > _best(other, part).number.value for part in parts)
+            where = f"{statement.where}, {label_of(one.table)}, {one.cell.row} above {another.cell.row}"
+            says = f"{one.number.text} against {another.number.text} on average"
+            finding = Finding(paper, where, says, f"above on {won} of {len(parts)} columns", statement.says)
+            yield 1, finding if 2 * won <= len(parts) else None
+
+
+def _on_average(statement: Statement) -> list[Sides]:
+    """Return the cells of each column in which a statement says that one side is above the other."""
+    if statement.compare not in ON_AVERAGE:
+        return []
+    cells, than = ([key for group in side for key in group.keys] for side in (statement.cells, statement.than))
+    return ON_AVERAGE[statement.compare](cells, than)
+
+
+def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
+    """Return the entry with the largest number in a column."""
+    return max((row[column] for row in rows), key=lambda entry: entry.number.value)

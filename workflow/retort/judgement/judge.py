@@ -88,6 +88,9 @@ class Side:
         return "; ".join(f"no number for {_list_few(list(names))}: {reason}" for reason, names in rows.items())
 
 
+NOTHING = Side({}, {})
+
+
 def _list_few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 

@@ -136,28 +136,6 @@ def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Col
     return Side(cells, reasons, Reached)
 
 
-# --- two lengths
-
-
-@dataclass(frozen=True)
-class Longer:
-    """A recorded run with more steps than another one.
-
-    Args:
-        conditions: its length, as text.
-        tasks: the tasks that both runs have.
-        recording: the recorded run.
-        short: the numbers of the other run on these tasks.
-        long: its own numbers on them.
-    """
-
-    conditions: str
-    tasks: list[str]
-    recording: Recording
-    short: Side
-    long: Side
-
-
 # --- the order of rows
 
 

@@ -11,6 +11,15 @@ Each cell is judged by its own difference. How much a deviation over few runs is
 - Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
 - Else it is inconclusive. `runs_needed` is then the number of runs of ours with which equal means would be shown to
   agree with a power of 80 %.
+
+Whoever runs a study of ours has the seeds, the first weights and the batches of the recorded run. So the difference is
+formed under each seed. Its spread is that of rounding on another machine, and not that of training.
+
+- A cell repeats the recorded run if its score under each seed has the recorded digits.
+- Else it reproduces it if its mean differs by at most the margin, and the paired t-test over the seeds shows no shift:
+  p >= 0.05 after Holm's correction over all cells of the table that have such a test. With one seed, or with equal
+  differences under all seeds, there is no test, and the margin decides alone.
+- Else it has the verdict of any other cell.
 """
 
 from __future__ import annotations
@@ -19,13 +28,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from retort.judgement.difference import LEVEL, Difference, Numbers, Part, holm, power_of_equivalence
+from retort.judgement.difference import (
+    LEVEL,
+    Comparison,
+    Difference,
+    Numbers,
+    Part,
+    holm,
+    mean_is_zero,
+    power_of_equivalence,
+)
 from retort.results.tidy import Line, Status
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
-REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`repeats.py`)
+REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`judge_repeats`)
 VERDICTS = (REPEATS, REPRODUCES, AGREES, DIFFERS, INCONCLUSIVE)
 MARGIN = 1.0  # points: two means within it count as equal
 POWER = 0.8
@@ -234,16 +252,56 @@ def judge_lines(lines: Iterable[Line], assumed: AssumedStd) -> list[Line]:
     ]
 
 
-def rule(lines: list[Line]) -> str:
-    """Return sentences that explain the verdicts of a table; empty if no score of it was judged."""
-    tested = [line for line in lines if line.p is not None]
-    if not tested:
-        return ""
-    return (
-        "In brackets: the 95 % interval of the difference, with the rounding of the print; a deviation over few runs "
-        "borrows from those of its column. A cell 'agrees' "
-        f"when the difference is shown to be within {MARGIN:g} point (two one-sided tests at "
-        f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
-        "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without a "
-        "number, none would, as the published mean alone is too uncertain."
-    )
+def rules(lines: list[Line]) -> list[str]:
+    """Return sentences that explain the verdicts of a table; none if no score of it was judged."""
+    tested, found = [line for line in lines if line.p is not None], []
+    if any(line.verdict not in (REPEATS, REPRODUCES) for line in tested):
+        found.append(
+            "In brackets: the 95 % interval of the difference, with the rounding of the print; a deviation over few "
+            "runs borrows from those of its column. A cell 'agrees' "
+            f"when the difference is shown to be within {MARGIN:g} point (two one-sided tests at "
+            f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
+            "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without "
+            "a number, none would, as the published mean alone is too uncertain."
+        )
+    if any(line.verdict in (REPEATS, REPRODUCES) for line in lines):
+        found.append(
+            "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
+            f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
+            "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the "
+            "95 % interval of the paired difference."
+        )
+    return found
+
+
+# --- a run that was recorded before: the same study with the same seeds, compared seed by seed
+
+
+DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
+SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
+
+
+def differences(line: Line) -> list[float]:
+    """Return ours minus recorded under each seed; empty if the two runs do not have the same seeds."""
+    ours, recorded = (dict(line.by_seed), dict(line.published_by_seed))
+    if not recorded or ours.keys() != recorded.keys() or not is_comparable(line):
+        return []
+    return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]
+
+
+def judge_repeats(lines: list[Line]) -> list[Line]:
+    """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
+    apart = list(map(differences, lines))
+    tests = [mean_is_zero([values]) for values in apart]
+    shifts = holm([test.p for test in tests])
+
+    def decide(line: Line, values: list[float], test: Comparison, p: float | None) -> Line:
+        if values and max(map(abs, values)) < DIGIT / 2:
+            zero = (line.mean or 0.0) - (line.published or 0.0)
+            return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
+        if test.mean is None or abs(test.mean) > MARGIN + TINY or (p is not None and p < LEVEL):
+            return line
+        low, high = map(float, test.difference.interval()) if test.difference else (None, None)
+        return replace(line, verdict=REPRODUCES, low=low, high=high, assumes=PAIRED, runs_needed="")
+
+    return [decide(*one) for one in zip(lines, apart, tests, shifts, strict=True)]

@@ -15,9 +15,8 @@ from retort.audit import audit, condition_of
 from retort.engine.job import Job
 from retort.plan.exhibits import unrun_papers
 from retort.report.across import questions
-from retort.report.html import PageExhibit, article, heading, write_page
 from retort.report.outcome import RUN, Shown, Summary, Tally
-from retort.report.page import place_of
+from retort.report.page import PageExhibit, article, heading, place_of, write_page
 from retort.results.environments import collect_runs, environments_of
 from retort.results.tidy import read
 from retort.specs.config import read_config

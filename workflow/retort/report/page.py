@@ -2,23 +2,158 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from retort.atomic import write_text
 from retort.audit import Finding, audit
 from retort.engine.job import Job
+from retort.errors import RetortError
+from retort.figures.style import empty_figure_text
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
-from retort.report.html import article, exhibit, picture, write_page
 from retort.report.outcome import Shown
+from retort.report.ranking import ranking
 from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
+from retort.results.tidy import Line, Status
+from retort.results.verification import VERIFIED
 from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.layout import label_of
+from retort.tables import render
+from retort.tables.layout import STATES, label_of
+from retort.tables.recordings import OUTDATED, as_recorded, recording_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+# in place of what a run failed to make
+NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
+RECORDED = "Drawn by the recorded run."
+NOT_RUN = Markup('<p class="state">{}</p>\n').format(STATES[Status.NOT_RUN].format(why=""))  # what a page says once
+
+
+@dataclass(frozen=True)
+class PageExhibit:
+    """One table or figure on a page: its anchor, its heading, and its markup or picture.
+
+    Args:
+        body: the markup of a table; None for a figure.
+        picture: a figure as a `data:` URL; empty for a table.
+        wide: whether a figure is wider than 400 points.
+        alternative: what a figure shows, as text.
+    """
+
+    anchor: str
+    label: str
+    title: str
+    question: str = ""
+    caption: str = ""
+    body: str | None = None
+    picture: str = ""
+    wide: bool = False
+    alternative: str = ""
+
+
+def article(path: Path) -> Markup:
+    """Return the `<article>` of a rendered table or of claims, whose text is escaped already.
+
+    Raises:
+        RetortError: the file has no `<article>`.
+    """
+    text = path.read_text(encoding="utf-8")
+    start, end = text.find("<article"), text.rfind("</article>")
+    if start < 0 or end < start:
+        raise RetortError(f"{path} holds no table", "delete it, the next run makes it again")
+    return Markup(text[start : end + len("</article>")])
+
+
+def picture(path: Path) -> str:
+    """Return a figure as a `data:` URL, so that ids inside its SVG cannot clash with those of other figures."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _width(path: Path) -> float:
+    """Return the width of an SVG in points; 0 if it gives none."""
+    match = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
+    return float(match[1]) if match else 0.0
+
+
+def _alternative_text(lines: list[Line]) -> str:
+    """Return the alternative text of a figure: a phrase for each of at most 40 points; without any, why."""
+    points = [(line, line.mean) for line in lines if line.mean is not None]
+    if not points:
+        return empty_figure_text(lines)
+    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in points[:40]]
+    return "; ".join(phrases) + (f"; and {len(points) - 40} more" if len(points) > 40 else "")
+
+
+def _recorded_figure(study: Study, paper: str, name: str) -> Path | None:
+    """Return a figure of the recorded run of a study of ours; None if there is none."""
+    record = study.record_of(paper)
+    path = study.folder / f"papers/{paper}/recorded/{record.run.get('precision')}-{name}.svg" if record else None
+    return path if path and path.is_file() else None
+
+
+def heading(study: Study, paper: str, name: str) -> PageExhibit:
+    """Return a table or figure without its content, for a list of contents."""
+    return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
+
+
+def exhibit(shown: Shown, name: str) -> PageExhibit:
+    """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
+    study, paper = shown.study, shown.paper
+    spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
+    if name.startswith("table"):
+        return replace(top, body=_with_plot(shown, name) if shown.files.printed(paper, name).is_file() else NOT_MADE)
+    if not drawn.is_file():
+        return replace(top, body=NOT_MADE)
+    lines, caption = shown.lines[name], spec.caption
+    text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
+    if recorded and all(line.mean is None for line in lines):
+        drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
+    wide = _width(drawn) > 400
+    return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
+
+
+def _with_plot(shown: Shown, name: str) -> Markup:
+    """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
+    study, paper, lines = shown.study, shown.paper, shown.lines.get(name, [])
+    recorded = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
+    recording, record = recording_of(recorded, paper), study.record_of(paper)
+    titles = {
+        "print": f"the record of {record.run['date']}" if record else "as printed",
+        "recorded": f"recorded at scale {recorded.config.scale}",
+        "ours": f"this run, scale {study.config.scale}",
+    }
+    plot = ranking(study.exhibits[paper, name], lines, titles, recording.runs if recording else 0)
+    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
+    drawn = str(macros.rank(plot)) if plot else ""
+    return Markup(str(article(shown.files.printed(paper, name))).replace("<!--plot-->", drawn, 1))
+
+
+def write_page(to: str, template: str, **values: object) -> int:
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
+    jinja = render.environment(TEMPLATES)
+    jinja.globals |= {
+        "not_run": NOT_RUN,
+        "outdated": OUTDATED,
+    }
+    jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
+    jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
+    page = jinja.get_template(template).render(**values)
+    write_text(to, page)
+    return len(page) // 1024
+
+
+# --- the page of a paper
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:

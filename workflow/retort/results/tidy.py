@@ -85,8 +85,7 @@ class Line:
         p: p-value of the two-sided test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
-        verdict: 'agrees', 'differs', 'inconclusive' (`judgement/verdicts.py`), 'repeats', 'reproduces'
-            (`judgement/repeats.py`) or empty.
+        verdict: 'agrees', 'differs', 'inconclusive', 'repeats', 'reproduces' (`judgement/verdicts.py`) or empty.
         assumes: what the verdict assumes if a side has no deviation or no number of runs.
         runs_needed: for an inconclusive cell: runs of ours with which equal means would be shown to agree, or 'none'.
         dev: our score on dev, in a cell that only a test server can score.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from retort.formatters import condition, number
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, level_of, outcome
 from retort.judgement.comparisons import Pair, Verdict
 from retort.judgement.difference import Part, welch
-from retort.judgement.judge import Kind, Side, coverage_of, decide, ours, published, recomputed
-from retort.judgement.recorded import Longer, conditions_of, side_of_recording
+from retort.judgement.judge import NOTHING, Kind, Side, coverage_of, decide, ours, published, recomputed
+from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
 from retort.results.tidy import Line, for_claims, read
 from retort.specs import catalogue
@@ -207,14 +207,18 @@ class Smaller:
         scale: its scale, with a remark if that has other settings now.
         conditions: at which length and on which teacher it is.
         side: its numbers.
-        longer: a recorded run with more steps; None if there is none.
+        tasks: the tasks that a recorded run with more steps has too.
+        short: the numbers of this run on these tasks.
+        longer: the run with more steps, with its numbers on them; None if there is none.
     """
 
     recording: Recording
     scale: str
     conditions: str
     side: Side
-    longer: Longer | None
+    tasks: Sequence[str] = ()
+    short: Side = NOTHING
+    longer: Smaller | None = None
 
     def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
@@ -226,37 +230,35 @@ class Smaller:
 
     def _at_both_lengths(self, found: Judgement, claim: Statement, assumed: Assumed) -> tuple[Judgement, str]:
         """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
-        if not self.longer or not coverage_of(claim, self.longer.long).known:
+        if not self.longer or not coverage_of(claim, self.longer.side).known:
             return found, "It was not run at a second length."
-        short, long = (judge_runs(claim, of, assumed, self.conditions) for of in (self.longer.short, self.longer.long))
+        short, long = (judge_runs(claim, side, assumed, self.conditions) for side in (self.short, self.longer.side))
         at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
         told = "; ".join(
             f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
         )
         turned = None not in (short.leans, long.leans) and short.leans is not long.leans
         found = replace(found, verdict=Kind.TURNS) if turned else found
-        return found, f"On {', '.join(self.longer.tasks)} alone, {told}."
+        return found, f"On {', '.join(self.tasks)} alone, {told}."
 
 
 def smaller_runs(study: Study, paper: str) -> list[Smaller]:
     """Return the recorded runs of a paper, each with the run of more steps, if one is recorded."""
-    return [
-        Smaller(
-            one,
-            f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale,
-            conditions_of(study, paper, one.replacements, one.tables),
-            side_of_recording(study, paper, one), _longer(study, paper, one, more) if more else None,
-        )
-        for scale, (one, more) in recordings_of(study, paper).items()
-    ]  # fmt: skip
 
+    def on(scale: str, run: Recording, tasks: Sequence[str] | None = None) -> Smaller:
+        conditions = conditions_of(study, paper, run.replacements, run.tables)
+        return Smaller(run, scale, conditions, side_of_recording(study, paper, run, tasks))
 
-def _longer(study: Study, paper: str, short: Recording, long: Recording) -> Longer:
-    every = [one.replacements.get("tasks", []) for one in (short, long)]
-    tasks = [task for task in every[1] if task in every[0]]
-    conditions = conditions_of(study, paper, long.replacements, long.tables)
-    sides = (side_of_recording(study, paper, one, tasks) for one in (short, long))
-    return Longer(conditions.partition(", on a teacher")[0], tasks, long, *sides)
+    runs = []
+    for scale, (one, more) in recordings_of(study, paper).items():
+        run = on(f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale, one)
+        if more:
+            tasks = [task for task in more.replacements.get("tasks", []) if task in one.replacements.get("tasks", [])]
+            longer = on(scale, more, tasks)
+            longer = replace(longer, conditions=longer.conditions.partition(", on a teacher")[0])
+            run = replace(run, tasks=tasks, short=on(scale, one, tasks).side, longer=longer)
+        runs.append(run)
+    return runs
 
 
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:

@@ -16,8 +16,7 @@ import yaml
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.repeats import differences
-from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES
+from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, differences
 from retort.results.score_files import read_record
 from retort.results.tidy import HAS_VALUE, Line, read
 from retort.specs.exhibit import Exhibit

@@ -8,9 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from retort.judgement import repeats
-from retort.judgement.repeats import judge_repeats
-from retort.judgement.verdicts import REPEATS, REPRODUCES, assumed_in, judge_lines, rule
+from retort.judgement.verdicts import assumed_in, judge_lines, judge_repeats, rules
 from retort.results.tidy import HAS_VALUE, Line, Status
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, NamedColumns, Row
@@ -67,9 +65,7 @@ class ScoresTable(ModelsTable):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        paired = all(line.verdict in (REPEATS, REPRODUCES) for line in lines if line.p is not None)
-        rules = [*filter(None, ["" if paired else rule(lines)]), *repeats.rule(lines)]
-        remarks = [*verdict_remark(self.verdicts(lines)), *rules, *_runs(lines), *_beside(lines)]
+        remarks = [*verdict_remark(self.verdicts(lines)), *rules(lines), *_runs(lines), *_beside(lines)]
         remarks.append("Bold: the best student of the column.")
         return sheet(self, lines, [self.grid(lines, bold=self._best(lines))], remarks)
 
