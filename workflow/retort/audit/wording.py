@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from retort.audit.base import Entry, Finding, Looked, Printed, by_column, checks
-from retort.judgement.comparisons import Verdict
+from retort.judgement.comparisons import NumberedCell, Verdict, pairs_of
+from retort.judgement.comparisons import by_column as cells_by_column
+from retort.judgement.groups import gains_by_column
 from retort.judgement.judge import Side, decide, published, recomputed
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
@@ -80,37 +82,7 @@ def prose(printed: Printed) -> Looked:
 #
 # A finding here is no mistake of the paper's: it says what a reader must not take the sentence for.
 
-Key = tuple[str, str, str]  # table, row, column
-Sides = tuple[list[Key], list[Key]]  # cells of one column: the text says that the first ones are above the second ones
-
-
-def _pair_all(cells: list[Key], than: list[Key]) -> list[Sides]:
-    """Pair each cell with each of the others in the same table and column."""
-    return [([one], [other]) for one in cells for other in than if one[0] == other[0] and one[2] == other[2]]
-
-
-def _pair_best(cells: list[Key], than: list[Key]) -> list[Sides]:
-    """Pair all cells of a column with all others in it: the best of each side will count."""
-    columns = dict.fromkeys(column for *_, column in cells)
-    sides = [([key for key in cells if key[2] == each], [key for key in than if key[2] == each]) for each in columns]
-    return [both for both in sides if all(both)]
-
-
-def _pair_in_order(cells: list[Key], than: list[Key]) -> list[Sides]:
-    """Pair the n-th cell of a column with the n-th of the others in it; the only cell, with each of the others."""
-    columns = ((own * len(others) if len(own) == 1 else own, others) for own, others in _pair_best(cells, than))
-    return [([one], [other]) for own, others in columns for one, other in zip(own, others, strict=True)]
-
-
-ON_AVERAGE = {  # comparison which says that one side is above the other -> how it pairs their cells
-    "above": _pair_all,
-    "not-below": _pair_all,
-    "exceeds": _pair_all,
-    "mostly-above-counterparts": _pair_in_order,
-    "gains-considerably": _pair_in_order,
-    "best-above": _pair_best,
-    "best-not-below": _pair_best,
-}
+Sides = tuple[list[NumberedCell], list[NumberedCell]]  # of one column: the text says that the first ones are above
 
 
 @checks.register("readings")
@@ -141,9 +113,10 @@ def means(printed: Printed) -> Looked:
     """Check that a claim that holds on average holds on more than half of the columns of that average."""
     rows = printed.rows()
     for paper, statements in printed.statements.items():
-        for statement, sides in ((one, sides) for one in statements for sides in _on_average(one)):
-            column = sides[0][0][2]
-            own, other = ([rows.get((paper, table, row), {}) for table, row, _ in side] for side in sides)
+        side, _ = sides_of(printed, paper)
+        for statement, sides in ((one, sides) for one in statements for sides in _on_average(one, side)):
+            column = sides[0][0].column
+            own, other = ([rows.get((paper, cell.table, cell.row), {}) for cell in cells] for cells in sides)
             parts = own[0][column].cell.spec.mean_of if column in own[0] else []
             if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
                 continue
@@ -157,12 +130,20 @@ def means(printed: Printed) -> Looked:
             yield 1, finding if 2 * won <= len(parts) else None
 
 
-def _on_average(statement: Statement) -> list[Sides]:
+def _on_average(statement: Statement, side: Side) -> list[Sides]:
     """Return the cells of each column in which a statement says that one side is above the other."""
-    if statement.compare not in ON_AVERAGE:
-        return []
-    cells, than = ([key for group in side for key in group.keys] for side in (statement.cells, statement.than))
-    return ON_AVERAGE[statement.compare](cells, than)
+    own, others = (
+        [side.numbers(key) for group in groups for key in group.keys] for groups in (statement.cells, statement.than)
+    )
+    match statement.compare:
+        case "above" | "not-below" | "exceeds":
+            return [([one], [other]) for one, other in pairs_of(own, others) if one.table == other.table]
+        case "mostly-above-counterparts" | "gains-considerably":
+            return [([one], [other]) for column in gains_by_column(own, others) for one, other in column]
+        case "best-above" | "best-not-below":
+            columns = cells_by_column(others)
+            return [(each, columns[name]) for name, each in cells_by_column(own).items() if name in columns]
+    return []
 
 
 def _best(rows: list[dict[str, Entry]], column: str) -> Entry:

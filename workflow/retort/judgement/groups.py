@@ -192,7 +192,7 @@ def best_near(cells: list[NumberedCell], *, allowed: float, against: list[Number
 # --- gains: how far a cell is above its counterpart
 
 
-def _counterparts(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
+def gains_by_column(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
     """Return the pairs of a cell and its counterpart, column by column.
 
     The counterpart of the n-th cell of a column is the n-th of the others in that column. The only cell of a column is
@@ -206,7 +206,7 @@ def _counterparts(cells: list[NumberedCell], against: list[NumberedCell]) -> lis
 
 
 def _known_gains(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
-    return [pair for pairs in _counterparts(cells, against) for pair in tools.known_pairs(pairs)]
+    return [pair for pairs in gains_by_column(cells, against) for pair in tools.known_pairs(pairs)]
 
 
 def _gain(pair: Pair) -> str:
@@ -256,7 +256,7 @@ def _slack(pair: Pair) -> float:
 @comparisons.register("first-column-gains-most")
 def first_column_gains_most(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that the gain of each cell over its counterpart is larger in the first column than in any other."""
-    first, *others = map(tools.known_pairs, _counterparts(cells, counterparts))
+    first, *others = map(tools.known_pairs, gains_by_column(cells, counterparts))
     rivals = {(pair[0].row, pair[1].row): gap(pair) for pair in first}
     if not rivals or not any(others):
         return OPEN
@@ -293,7 +293,7 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
 @comparisons.register("last-column-gains-most")
 def last_column_gains_most(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that the mean gain of the cells over their counterparts is larger in the last column than in any other."""
-    columns = _counterparts(cells, counterparts)
+    columns = gains_by_column(cells, counterparts)
     means = {
         pairs[0][0].column: statistics.fmean(map(gap, pairs)) for pairs in columns if _all_known(*map(list, pairs))
     }
@@ -308,7 +308,7 @@ def last_column_gains_most(cells: list[NumberedCell], *, counterparts: list[Numb
 @comparisons.register("mostly-above-counterparts")
 def mostly_above_counterparts(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that more than half of the cells are above their counterparts."""
-    pairs = [[pair] for column in _counterparts(cells, counterparts) for pair in column]
+    pairs = [[pair] for column in gains_by_column(cells, counterparts) for pair in column]
     return tools.most(pairs, lambda apart: apart > 0, "{won} of {all} pairs")
 
 
