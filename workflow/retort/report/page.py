@@ -140,15 +140,10 @@ def _with_plot(shown: Shown, name: str) -> Markup:
 
 def write_page(to: str, template: str, **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
-    jinja = render.environment(TEMPLATES)
-    jinja.globals |= {
-        "not_run": NOT_RUN,
-        "outdated": OUTDATED,
-    }
-    jinja.globals["verified"] = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
-    jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
-    jinja.globals["page_script"] = Markup((TEMPLATES / "page.js").read_text(encoding="utf-8"))
-    page = jinja.get_template(template).render(**values)
+    verified = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
+    style, script = (Markup((TEMPLATES / f"page.{ending}").read_text(encoding="utf-8")) for ending in ("css", "js"))
+    shared = {"verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
+    page = render.environment(TEMPLATES).get_template(template).render(**shared, not_run=NOT_RUN, **values)
     write_text(to, page)
     return len(page) // 1024
 

@@ -74,18 +74,10 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         "unbroken": unbroken,
         "in_words": in_words,
     }
-    jinja.globals["style"], jinja.globals["script"] = style(), script()
+    # shared by single tables and the report; the script sorts and copies tables, and is optional
+    for name, file in (("style", "style.css"), ("script", "table.js")):
+        jinja.globals[name] = Markup((TEMPLATES / file).read_text(encoding="utf-8"))
     return jinja
-
-
-def style() -> Markup:
-    """Return the style sheet shared by single tables and the report."""
-    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
-
-
-def script() -> Markup:
-    """Return the script shared by single tables and the report: it sorts and copies tables, and is optional."""
-    return Markup((TEMPLATES / "table.js").read_text(encoding="utf-8"))
 
 
 def document(template: str, **values: object) -> str:

@@ -127,16 +127,16 @@ class TrainingCostTable(Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: a row for each training."""
-        stated = {(cell.row, cell.column): cell.text for cell in self.published_cells()}
         rows: dict[str, list[Entry]] = {}
         for line in lines:
-            rows.setdefault(line.row, []).append(self._entry(line, stated.get((line.row, line.column), "")))
+            rows.setdefault(line.row, []).append(self._entry(line, self.named_rows()[line.row]))
         grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
         return sheet(self, lines, [grid], [COUNTED])
 
-    def _entry(self, line: Line, stated: str) -> Entry:
+    def _entry(self, line: Line, row: CostRow) -> Entry:
         if line.mean is None:
             return Entry("-", notes=(line.state,))
-        if not line.student:
-            return Entry(stated, notes=(f"as stated: {self.named_rows()[line.row].quoted}",))
+        stated = row.stated.get(line.column, "")
+        if row.quoted:
+            return Entry(stated, notes=(f"as stated: {row.quoted}",))
         return Entry(number(line.mean, self.decimals) if line.unit == "h" else f"{line.mean:,.0f}", stated)
