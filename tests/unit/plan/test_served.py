@@ -14,7 +14,7 @@ from retort.plan.rules import Rules, read_weights
 from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
-from retort.tables.render import formats
+from retort.tables.render import rendered
 
 from tests.tiny.edit import write
 from tests.tiny.printed import as_printed
@@ -52,7 +52,7 @@ def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
     assert {row[name].state for name in ("Acc. %", "Avg")} == {SAID}
     assert row["Acc. %"].mean is None
     assert row["Pearson"].state == "missing (seeds 1, 2, 3 of 3)"
-    page = formats["md"](spec.lay_out(lines))
+    page = rendered(spec.lay_out(lines), "md")
     assert "server<sup>" in page
     assert "reports/submissions/tiny-attention/seed-1.zip is what it is sent" in page
 
@@ -102,7 +102,7 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
     assert row["Pearson"].status == "ok"
     assert row["Pearson"].verdict
     assert (row["Avg"].status, row["Avg"].mean, row["Avg"].verdict) == ("dev", pytest.approx(66), "")
-    page = formats["md"](spec.lay_out(lines))
+    page = rendered(spec.lay_out(lines), "md")
     assert "72.0 ± 2.0" in page
     assert "<br>dev<br>" in page
     assert "only a server has the labels of the test set; it is not judged" in page

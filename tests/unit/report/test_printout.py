@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
-from retort.tables.render import formats
+from retort.tables.render import rendered
 
 from tests.printout import SIZES, needs_printing, printed
 
@@ -22,7 +22,7 @@ def sheet(columns: int) -> Sheet:
 
 def test_a_wide_table_is_turned() -> None:
     assert [sheet(columns).wide for columns in (4, 12)] == [False, True]
-    narrow, wide = (formats["html"](sheet(columns)) for columns in (4, 12))
+    narrow, wide = (rendered(sheet(columns), "html") for columns in (4, 12))
     assert 'class="exhibit" id' in narrow
     assert 'class="exhibit wide" id' in wide
 
@@ -31,7 +31,7 @@ def test_a_wide_table_is_turned() -> None:
 @needs_printing
 @pytest.mark.parametrize("size", SIZES)
 def test_no_column_is_cut_off(tmp_path: Path, size: str) -> None:
-    pages = printed(formats["html"](sheet(12)), tmp_path, size)
+    pages = printed(rendered(sheet(12), "html"), tmp_path, size)
     words = set(re.split(r"[\s-]+", "".join(pages)))
     assert {f"no{at}" for at in range(12)} <= words
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from retort.tables.render import script
+from retort.tables.render import TEMPLATES
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node, which runs the script of the pages, is not on PATH")
@@ -39,7 +39,7 @@ console.log(JSON.stringify(done));
 def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down: list[str]) -> None:
     dashes = [text for text in down if text in ("–", "")]  # they come last both ways
     up = [*reversed(down[: len(down) - len(dashes)]), *dashes]
-    source = f"const texts = {json.dumps(texts)};\n{BROWSER}{script()}{SORTED}"
+    source = f"const texts = {json.dumps(texts)};\n{BROWSER}{(TEMPLATES / 'table.js').read_text()}{SORTED}"
     assert NODE
     done = subprocess.run([NODE, "-"], input=source, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [down, up, texts]

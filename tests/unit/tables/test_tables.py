@@ -136,11 +136,11 @@ def test_tex_has_no_letter_that_pdflatex_does_not_know():
     assert render.tex_escape("TinyBERT₆ ρ≥⋆ Δx²") == r"TinyBERT$_6$ $\rho$$\geq$$\star$ $\Delta$x$^2$"
 
 
-@pytest.mark.parametrize("kind", sorted(render.formats))
+@pytest.mark.parametrize("kind", ["html", "md", "tex"])
 def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
     grid = Grid(["C"], [PrintedRow("R", [Entry("1.0", "2.0", "differs", True, ("a note",))])])
     sheet = Sheet("p", "table1", "pocket", "Title", "Question?", "Caption.", [grid], ["A remark."])
-    text = render.formats[kind](sheet)
+    text = render.rendered(sheet, kind)
     for part in ("Title", "Question?", "Caption.", "pocket", "a note", "A remark.", "1.0", "2.0", "differs"):
         assert part in text
 

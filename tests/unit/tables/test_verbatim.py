@@ -12,7 +12,7 @@ from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
-from retort.tables.render import formats
+from retort.tables.render import rendered
 
 from tests.tiny.edit import write
 from tests.tiny.printed import with_block
@@ -47,7 +47,7 @@ def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Return the verdict of each row of a table with one column, and the table in Markdown."""
     study = open_study(read_config(study_config(folder, table)))
     spec, lines = collected(study, "table9")
-    return {row: verdict for (row, _), verdict in spec.verdicts(lines).items()}, formats["md"](spec.lay_out(lines))
+    return {row: verdict for (row, _), verdict in spec.verdicts(lines).items()}, rendered(spec.lay_out(lines), "md")
 
 
 def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Path) -> None:

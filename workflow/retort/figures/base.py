@@ -17,6 +17,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.fields import StudentName
 from retort.specs.printed import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
+from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs
 from retort.tables.lines import cell_lines
 
@@ -63,6 +64,11 @@ class Figure(Exhibit):
         """
 
 
+def figure_of(study: Study, paper: str, name: str) -> Figure:
+    """Return a figure of a study."""
+    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
+
+
 def plot_figure(
     job: Job,
     config: dict[str, Any],
@@ -88,7 +94,7 @@ def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> lis
 
     If no line has a value, the figure says why.
     """
-    figure = cast(Figure, inputs.study.exhibits[inputs.paper, inputs.name])  # figure*.yaml hold kinds of figures only
+    figure = figure_of(inputs.study, inputs.paper, inputs.name)
     write(csv, withhold_verdicts(inputs.study, inputs.paper, figure.collect(inputs)))
     lines = read(csv)
     if any(line.mean is not None for line in lines):

@@ -109,12 +109,11 @@ class Opening:
     @property
     def groups(self) -> dict[str, list[tuple[Judged, Judgement]]]:
         """Heading -> the claims below it; claims without numbers, and those that need no run, are only counted."""
-        groups = {}
-        for kind, word in self.words.items():
-            listed = [(item, one) for item, one in self.found if one.verdict is kind and not one.computed]
-            if listed and kind is not Kind.WITHOUT:
-                groups[of_claims(len(listed), word).capitalize()] = listed
-        return groups
+        by_kind = {
+            kind: [pair for pair in self.found if pair[1].verdict is kind and not pair[1].computed] for kind in Kind
+        }
+        shown = {kind: word for kind, word in self.words.items() if by_kind[kind] and kind is not Kind.WITHOUT}
+        return {of_claims(len(by_kind[kind]), word).capitalize(): by_kind[kind] for kind, word in shown.items()}
 
     @property
     def surprise(self) -> str:
@@ -128,12 +127,9 @@ class Opening:
     @property
     def learnt(self) -> list[str]:
         """What each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
-        said = {Kind.HOLDS: "says", Kind.FAILS: "contrary"}
-        return [
-            str(getattr(item.claim, said[one.verdict]))
-            for item, one in self.found
-            if item.claim.contrary and one.verdict in said
-        ]
+        claims = [(item.claim, one.verdict) for item, one in self.found if item.claim.contrary]
+        decided = [(claim, kind) for claim, kind in claims if kind in (Kind.HOLDS, Kind.FAILS)]
+        return [claim.says if kind is Kind.HOLDS else claim.contrary for claim, kind in decided]
 
 
 @dataclass(frozen=True)

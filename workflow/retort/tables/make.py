@@ -22,7 +22,7 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import remark_on_recording, with_recorded
-from retort.tables.render import formats
+from retort.tables.render import rendered
 
 
 def make_table(
@@ -67,7 +67,7 @@ def print_table(
     sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
     remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
     for ending, path in renders.items():
-        write_text(path, formats[ending](replace(sheet, remarks=remarks)))
+        write_text(path, rendered(replace(sheet, remarks=remarks), ending))
     return lines
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from retort.formatters import in_words
-from retort.registry import Registry
 from retort.tables.layout import Grid, Sheet, label_of
 
 LINE = 120  # characters of a terminal's line
 
 TEMPLATES = Path(__file__).parent / "templates"
-Render = Callable[[Sheet], str]
-formats: Registry[Render] = Registry("rendering")
 
 _SIGNS = {  # letters, and their commands in math
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
@@ -81,21 +77,22 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 
 def document(template: str, **values: object) -> str:
-    """Render a template as a document: in HTML one with one `<article>`, which the report embeds."""
-    return environment().get_template(template).render(**values)
+    """Render a template as a document: in HTML one with one `<article>`, which the report embeds.
+
+    In a template of LaTeX, `<<` and `<%` stand for Jinja's braces, which TeX uses.
+    """
+    jinja = environment()
+    if template.endswith(".tex"):
+        jinja = jinja.overlay(
+            block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
+        )
+    return jinja.get_template(template).render(**values)
 
 
-@formats.register("html")
-def html(sheet: Sheet) -> str:
-    """Return the sheet as an HTML document of its own."""
-    copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet)}
-    return document("table.html", sheet=sheet, title=sheet.title, copies=copies)
-
-
-@formats.register("md")
-def markdown(sheet: Sheet) -> str:
-    """Return the sheet as GitHub Markdown."""
-    return document("table.md", sheet=sheet)
+def rendered(sheet: Sheet, ending: str) -> str:
+    """Return a sheet as GitHub Markdown ('md'), as a LaTeX table ('tex') or as an HTML document of its own ('html')."""
+    copies = {"LaTeX": rendered(sheet, "tex"), "Markdown": rendered(sheet, "md")} if ending == "html" else {}
+    return document(f"table.{ending}", sheet=sheet, title=sheet.title, copies=copies)
 
 
 def aligned(grid: Grid) -> list[str]:
@@ -120,12 +117,3 @@ def aligned(grid: Grid) -> list[str]:
         rows.insert(1, ["-" * widths[0], *("-" * (widths[at] - 1) + ":" for at in block)])
         lines += [*(f"| {' | '.join(cells)} |" for cells in rows), ""]
     return lines
-
-
-@formats.register("tex")
-def tex(sheet: Sheet) -> str:
-    """Return the sheet as a LaTeX table; in its template, `<<` and `<%` stand for Jinja's braces, which TeX uses."""
-    jinja = environment().overlay(
-        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
-    )
-    return jinja.get_template("table.tex").render(sheet=sheet)
