@@ -16,16 +16,11 @@ NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name i
 
 @dataclass(frozen=True)
 class Run:
-    """One result file and the paper that reads it."""
+    """One result file, a score or a profile, and the paper that reads it."""
 
     paper: str
     path: str
     record: dict[str, Any]
-
-    @property
-    def is_score(self) -> bool:
-        """Whether the result is a score; else it is a profile."""
-        return "task" in self.record
 
 
 @dataclass(frozen=True)
@@ -96,12 +91,8 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
     Raises:
         RetortError: a score or profile is damaged.
     """
-    required = {
-        (key[0], path)
-        for key, paths in _required(study).items()
-        if exhibits is None or key in exhibits
-        for path in paths
-    }
+    read = [(key[0], paths) for key, paths in _required(study).items() if exhibits is None or key in exhibits]
+    required = {(paper, path) for paper, paths in read for path in paths}
     return [Run(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
 
 
@@ -140,15 +131,14 @@ def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
 
 def environments_of(runs: Iterable[Run]) -> Environments:
     """Return the distinct environments in which some result files were made; each file counts once."""
-    records = {run.path: run for run in runs}
-    every = [run.record for run in records.values()]
-    scores = [run.record for run in records.values() if run.is_score]
-    dates = sorted(str(record["at"]) for record in every if "at" in record)
-    versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
+    records = list({run.path: run.record for run in runs}.values())
+    scores = [record for record in records if "task" in record]
+    dates = sorted(str(record["at"]) for record in records if "at" in record)
+    versions = {(name, version) for record in records for name, version in record.get("versions", {}).items()}
     distinct = {
-        "commits": _distinct(commit for record in every for commit in _makers(record, "commit")),
-        "codes": _distinct(code for record in every for code in _makers(record, "code")),
-        "devices": _distinct(record.get("device") for record in every),
+        "commits": _distinct(commit for record in records for commit in _makers(record, "commit")),
+        "codes": _distinct(code for record in records for code in _makers(record, "code")),
+        "devices": _distinct(record.get("device") for record in records),
         "precisions": _distinct(record["settings"].get("precision") for record in scores),
     }
     mixed = [NAMES.get(name, name) for name, values in distinct.items() if len(values) > 1]
@@ -158,10 +148,10 @@ def environments_of(runs: Iterable[Run]) -> Environments:
         files=len(records),
         **distinct,
         seeds=_distinct(record.get("seed") for record in scores),
-        threads=_distinct(record.get("threads") for record in every),
+        threads=_distinct(record.get("threads") for record in records),
         versions=[f"{name} {version}" for name, version in sorted(versions)],
         first=dates[0] if dates else "",
         newest=dates[-1] if dates else "",
-        seconds=sum(float(record.get("seconds", 0)) for record in every),
+        seconds=sum(float(record.get("seconds", 0)) for record in records),
         mixed=mixed,
     )

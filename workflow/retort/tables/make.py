@@ -77,12 +77,6 @@ def print_table(
 LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
 
 
-def log_of(student: str, task: str, seed: int) -> str:
-    """Return the path of the log of the run behind a score; empty if there is none."""
-    paths = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
-    return next((str(path) for path in paths if path.is_file()), "")
-
-
 def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> CellRun:
     """Return the run that wrote a score or profile."""
     took, made = f"{float(record.get('seconds', 0)):.0f} s", str(record.get("at", ""))[:16].replace("T", " ")
@@ -116,6 +110,8 @@ def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], Iterator[C
                     path = score_address(student, task, seed)
                     value = value_of(record, metric) if metric in record["metrics"] else None
                     text = str(record["status"]) if value is None else number(value, 2)
-                    yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log_of(student, task, seed))
+                    logs = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
+                    log = next((str(log) for log in logs if log.is_file()), "")
+                    yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log)
 
     return runs
