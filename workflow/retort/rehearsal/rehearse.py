@@ -11,9 +11,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -29,26 +29,35 @@ from retort.study.questions import seeds_of
 from retort.study.study import Study
 
 NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
+Key = TypeVar("Key", bound=Hashable)
 UNFINISHED = "-"  # the digest of a job that has begun
 
 
 def distinct_trainings(plan: Plan) -> list[str]:
-    """Return the results of some trainings, in the order of the plan, that meet each of these at least once.
+    """Return the results of few trainings that meet each of these at least once.
 
     - In distillation, on tasks and on corpora: an objective with its options and mapping, a number of stages, an
       initialisation with a family of models.
     - On tasks, distilled or fine-tuned: a task, a type of task with a family of models.
     """
-    study, chosen, met = plan.study, list[str](), set[Hashable]()
-    for student, task in plan.pairs:
-        if student in study.students and (keys := _met_on_task(plan, student, task) - met):
-            met |= keys
-            chosen.append(score_address(student, task, seeds_of(study, student)[0]))
-    finetuned = {address.split("/")[2] for address in chosen}
-    for student in sorted(plan.task_agnostic, key=lambda student: student not in finetuned):  # these are trained anyway
-        if keys := _met_in_stages(study, student) - met:
-            met |= keys
-            chosen.append(f"results/students/{student}/model")
+    study, pairs = plan.study, [pair for pair in plan.pairs if pair[0] in plan.study.students]
+    on_tasks = {pair: _met_on_task(plan, *pair) for pair in pairs}
+    chosen = _few_that_meet_all(on_tasks, set())
+    met, finetuned = set().union(*map(on_tasks.__getitem__, chosen)), {student for student, _ in chosen}
+    in_stages = {  # first those that are trained anyway
+        student: _met_in_stages(study, student)
+        for student in sorted(plan.task_agnostic, key=lambda student: student not in finetuned)
+    }
+    scores = [score_address(student, task, seeds_of(study, student)[0]) for student, task in chosen]
+    return scores + [f"results/students/{student}/model" for student in _few_that_meet_all(in_stages, met)]
+
+
+def _few_that_meet_all(meets: Mapping[Key, set[Hashable]], met: set[Hashable]) -> list[Key]:
+    """Return few trainings that together meet everything: again and again the one that meets most of what is left."""
+    chosen, left = list[Key](), set().union(*meets.values()) - met
+    while left:
+        chosen.append(max(meets, key=lambda training: len(meets[training] & left)))
+        left -= meets[chosen[-1]]
     return chosen
 
 
