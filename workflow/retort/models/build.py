@@ -28,12 +28,12 @@ from retort.models.weights import is_noted
 from retort.specs.model import SIZES as KEYS
 from retort.specs.model import Architecture
 
-logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+logging.set_verbosity_error()
+logging.disable_progress_bar()
 with contextlib.suppress(ImportError):  # compiles a thousand patterns once, before a job's process is forked
     from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 
-    get_checkpoint_conversion_mapping("bert")  # type: ignore[no-untyped-call]
+    get_checkpoint_conversion_mapping("bert")
 
 HEADS: dict[str, Any] = {
     "none": AutoModel,
