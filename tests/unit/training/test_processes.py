@@ -71,8 +71,8 @@ def runs(pid: int) -> bool:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for at most half a minute."""
-    deadline = time.monotonic() + 30
+    """Wait for at most a minute."""
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.01)
