@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+from retort.engine import forkserver
 
-from tests.conftest import SNAKEMAKE, read_json, snakemake
-from tests.tiny.edit import change
+from tests.conftest import SNAKEMAKE, copy_study, read_json, server_of_jobs, snakemake
 from tests.tiny.make import make_study
+from tests.workflow.test_slurm_faults import lengthen
 
 pytestmark = pytest.mark.workflow
 
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+STEPS = 60  # of each stage
 CHECKPOINT = "results/checkpoints/scores.tiny-attention.mood.seed-1"
 
 
-def long_study(folder: Path) -> Path:
-    """Return a tiny study whose training runs are long enough to be killed in the middle."""
-    make_study(folder, keep_weights=True, checkpoint_seconds=0.2)
-    change(folder / "study", "protocols/short.yaml", "steps: 6", "steps: 300")
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """Return a tiny study in which all is made but a training that is long enough to be killed in the middle."""
+    folder = make_study(tmp_path / "base", keep_weights=True, checkpoint_seconds=0.1)
+    lengthen(folder, STEPS, "Attention, then predictions")
+    snakemake(folder, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
     return folder
 
 
@@ -34,7 +39,9 @@ def kill_in_the_middle(folder: Path) -> int:
     """
     command = [*SNAKEMAKE, "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
-    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = {**os.environ, forkserver.ADDRESS: server_of_jobs()}  # a fork ends with the process that asked for it
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = subprocess.Popen(command, cwd=folder, env=environment, **quiet)
     state = folder / CHECKPOINT / "state.json"
     end = time.monotonic() + 300
     while time.monotonic() < end and running.poll() is None:
@@ -49,17 +56,17 @@ def kill_in_the_middle(folder: Path) -> int:
     return int(read_json(state)["step"])
 
 
-def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
-    whole, cut = long_study(tmp_path / "whole"), long_study(tmp_path / "cut")
+def test_a_killed_training_goes_on_to_the_same_bytes(base: Path, tmp_path: Path) -> None:
+    whole, cut = (copy_study(base, tmp_path / name) for name in ("whole", "cut"))
     snakemake(whole, SCORE)
     step = kill_in_the_middle(cut)
-    assert 0 < step < 300
+    assert 0 < step < STEPS
     locked = snakemake(cut, SCORE, check=False)
     assert locked.returncode
     assert "--unlock" in locked.stdout + locked.stderr
     snakemake(cut, "--unlock")
     done = snakemake(cut, SCORE, "--rerun-incomplete")
-    assert f"resumed at step {step} of 300" in done.stdout + done.stderr
+    assert f"resumed at step {step} of {STEPS}" in done.stdout + done.stderr
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
     mine, other = read_json(cut / SCORE), read_json(whole / SCORE)
     for key in ("metrics", "status", "seed", "split"):
