@@ -1,4 +1,7 @@
-"""Follow a guide to the letter: write the files that its text names, and run its commands, in a copy of the project."""
+"""Follow guides to the letter: write the files that their texts name, and run their commands, in a copy of the project.
+
+Checks and tests look at all that was added, so they run once, after the last guide.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_snakemake
 
 COPIED = ["Makefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflow"]
 BLOCK = re.compile(r"^(?P<indent> *)```\w+\n(?P<body>.*?)^(?P=indent)```$", flags=re.MULTILINE | re.DOTALL)
 WRITE = re.compile(r"Write `(?P<file>[^`]+)`[^`]*:$")
 APPEND = re.compile(r"Add to the end of `(?P<file>[^`]+)`:$")
 RUN = re.compile(r"Run:$")
+LATER = ("retort check", "pytest")
 
 
 @dataclass
@@ -28,11 +33,13 @@ class Followed:
         folder: the copy of the project.
         files: the files that were written or changed, relative to the folder.
         outputs: command -> what it printed.
+        later: the commands that were not run yet: checks of the study, and tests.
     """
 
     folder: Path
     files: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
+    later: list[str] = field(default_factory=list)
 
 
 def section(guide: str, title: str) -> str:
@@ -64,7 +71,11 @@ def follow(text: str, folder: Path) -> Followed:
         sentence = " ".join(text[: block.start()].rstrip().rsplit("\n\n", 1)[-1].split())
         body = re.sub(rf"^{block['indent']}", "", block["body"], flags=re.MULTILINE)
         if RUN.search(sentence):
-            done.outputs |= {command: run(command, folder) for command in body.splitlines()}
+            for command in body.splitlines():
+                if command.startswith(LATER):
+                    done.later.append(command)
+                else:
+                    done.outputs[command] = run(command, folder)
             continue
         change = next(filter(None, (pattern.search(sentence) for pattern in (WRITE, APPEND))), None)
         assert change, f"what is to be done with this block? {sentence!r}"
@@ -86,7 +97,18 @@ def edit(path: Path, body: str, change: re.Match[str]) -> None:
 
 def run(command: str, folder: Path) -> str:
     """Run a command of the project in a folder and return what it printed; it must succeed."""
-    return _python(folder, "-m", *shlex.split(command))
+    tool, *arguments = shlex.split(command)
+    if tool == "snakemake":
+        return _said(run_snakemake(folder, *arguments, **_variables(folder)))
+    return _python(folder, "-m", tool, *arguments)
+
+
+def run_tests(commands: Iterable[str], folder: Path) -> list[str]:
+    """Run the tests that commands such as `pytest tests/unit -k name` select; return the names of those that pass."""
+    parsed = [command.partition(" -k ")[::2] for command in commands]
+    paths = {path: None for files, _ in parsed for path in files.split()[1:]}
+    said = _python(folder, "-m", "pytest", "-rp", "-n", "0", *paths, "-k", " or ".join(name for _, name in parsed))
+    return re.findall(r"^PASSED (.*)$", said, re.MULTILINE)
 
 
 def run_python(code: str, folder: Path) -> str:
@@ -95,13 +117,18 @@ def run_python(code: str, folder: Path) -> str:
 
 
 def _python(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "workflow"), str(folder)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return _said(
+        subprocess.run(
+            [sys.executable, *arguments], cwd=folder, env=os.environ | _variables(folder),
+            capture_output=True, text=True, check=False,
+        )
+    )  # fmt: skip
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    return {"PYTHONPATH": os.pathsep.join([str(folder / "workflow"), str(folder)])}
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{' '.join(done.args)}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr

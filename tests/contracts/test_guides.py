@@ -14,90 +14,70 @@ from retort.specs.protocol import Schedule
 from retort.specs.student import Initialisation, Stage, Student
 
 from tests.conftest import ROOT
-from tests.contracts.guides import copy_project, follow, run_python, section
+from tests.contracts.guides import Followed, copy_project, follow, run, run_python, run_tests, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
 TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/figures/README.md"
 MODELS = "workflow/models/README.md"
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """Return the folder of a copy of the project."""
-    return copy_project(tmp_path)
+# what is added, in this order: the rows, table and figure of a paper show the student
+ADDED = {
+    OBJECTIVES: ["an objective", "a mapping"],
+    PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "a paper"],
+    TASKS: ["a task", "a task of the hub"],
+    FIGURES: ["a kind of figure"],
+    MODELS: ["a teacher"],
+}
 
 
-def test_adding_an_objective(copy: Path) -> None:
-    done = follow(section(OBJECTIVES, "Adding an objective"), copy)
-    assert done.files == [
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a copy of the project, to which all is added."""
+    return copy_project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def added(copy: Path) -> dict[str, Followed]:
+    """Return what is added -> what following its guide did."""
+    return {what: follow(section(guide, f"Adding {what}"), copy) for guide, all in ADDED.items() for what in all}
+
+
+def later(added: dict[str, Followed], tool: str) -> set[str]:
+    """Return the commands of a tool that look at all that was added."""
+    return {command for done in added.values() for command in done.later if command.startswith(tool)}
+
+
+def test_what_is_added_has_no_problem(copy: Path, added: dict[str, Followed]) -> None:
+    asking = [what for what, done in added.items() if any(command.startswith("retort") for command in done.later)]
+    assert asking == [what for what in added if what not in ("an objective", "a mapping")]
+    assert later(added, "retort") == {"retort check", "retort check --data --all"}
+    said = run("retort check --data --all", copy)
+    assert "no problem" in said
+    assert "train: 4 rows" in said
+    assert "dev: 2 rows" in said
+
+
+def test_what_is_added_is_tested(copy: Path, added: dict[str, Followed]) -> None:
+    passed = run_tests(later(added, "pytest"), copy)
+    least = {"hidden-absolute": 40, "hidden-absolute-mapped": 20, "odd": 1, "weather": 2, "boolq": 3}
+    for name, count in least.items():
+        assert sum(bool(re.search(rf"\b{name}\b", test)) for test in passed) >= count, name
+
+
+def test_adding_to_the_package(copy: Path, added: dict[str, Followed]) -> None:
+    assert added["an objective"].files == [
         f"{folder}/objectives/{name}.py"
         for name in ("absolute", "mapped")
         for folder in ("workflow/retort", "tests/references")
     ]
-    for command, output in done.outputs.items():
-        assert command.startswith("retort") or int(re.search(r"(\d+) passed", output)[1]) > 20, output
-        assert command.startswith("pytest") or "| hidden-absolute" in output
-
-
-def test_adding_a_mapping(copy: Path) -> None:
-    done = follow(section(OBJECTIVES, "Adding a mapping"), copy)
-    assert done.files == ["workflow/retort/specs/mappings.py"]
-    assert "  odd " in done.outputs["retort list mappings"]
-
-
-def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
-    student, row, table = (follow(section(PAPERS, f"Adding a {what}"), copy) for what in ("student", "row", "table"))
-    assert student.files == ["workflow/papers/pocket/students.yaml"]
-    assert row.files == ["workflow/papers/pocket/table1.yaml"]
-    assert table.files == ["workflow/papers/pocket/table5.yaml"]
-    assert all("no problem" in done.outputs["retort check"] for done in (student, row, table))
-    assert "hidden-cosine" in student.outputs["retort show pocket-hid-cosine movies"]
-    for done, name in ((row, "table1"), (table, "table5")):
-        assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n -p reports/pocket/{name}.html"]
-
-
-def test_adding_a_claim(copy: Path) -> None:
-    done = follow(section(PAPERS, "Adding a claim"), copy)
-    assert done.files == ["workflow/papers/pocket/claims.yaml"]
-    assert "no problem" in done.outputs["retort check"]
-
-
-def test_adding_a_task(copy: Path) -> None:
-    done = follow(section(TASKS, "Adding a task"), copy)
-    assert done.files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
-    assert "train: 4 rows" in done.outputs["retort check --data --all"]
-    assert "dev: 2 rows" in done.outputs["retort check --data --all"]
-    (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
-    assert int(re.search(r"(\d+) passed", tests)[1]) >= 2
-
-
-def test_adding_a_task_of_the_hub(copy: Path) -> None:
-    done = follow(section(TASKS, "Adding a task of the hub"), copy)
-    assert done.files == ["workflow/tasks/boolq.yaml"]
-    assert "no problem" in done.outputs["retort check"]
-    (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
-    assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
-
-
-def test_adding_a_teacher(copy: Path) -> None:
-    done = follow(section(MODELS, "Adding a teacher"), copy)
-    assert done.files == [
-        f"workflow/{name}.yaml"
-        for name in ("sources/bert-mini", "models/bert-mini", "papers/mini/paper", "papers/mini/students")
-    ]
-    assert "no problem" in done.outputs["retort check"]
-    assert "256" in done.outputs["retort show mini-kd movies"]
-    assert "student=mini-kd" in done.outputs["snakemake -n -p --config 'papers=[mini]' -- reports/mini/table1.html"]
-
-
-def test_adding_a_figure(copy: Path) -> None:
-    follow(section(PAPERS, "Adding a student"), copy)
-    done = follow(section(PAPERS, "Adding a figure"), copy)
-    assert done.files == ["workflow/papers/pocket/figure2.yaml"]
-    assert "no problem" in done.outputs["retort check"]
-    planned = done.outputs["snakemake -n -p reports/pocket/figure2.svg"]
-    assert "student=pocket-hid-cosine" in planned
-    assert "rule plot_figure:" in planned
+    assert added["a mapping"].files == ["workflow/retort/specs/mappings.py"]
+    assert "  odd " in added["a mapping"].outputs["retort list mappings"]
+    kind = added["a kind of figure"]
+    assert kind.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
+    assert "workflow/schemas/figure.json: written" in kind.outputs["retort schemas"]
+    run_python(DRAW, copy)
+    assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
 
 
 # draws figure 1 of the toy study as one of the guide's kind
@@ -114,17 +94,30 @@ plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg":
 """
 
 
-def test_adding_a_kind_of_figure(copy: Path) -> None:
-    done = follow(section(FIGURES, "Adding a kind of figure"), copy)
-    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
-    assert "no problem" in done.outputs["retort check"]
-    assert "workflow/schemas/figure.json: written" in done.outputs["retort schemas"]
-    run_python(DRAW, copy)
-    assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
+def test_adding_to_a_paper(added: dict[str, Followed]) -> None:
+    for what, name in ("student", "students"), ("row", "table1"), ("table", "table5"), ("claim", "claims"):
+        assert added[f"a {what}"].files == [f"workflow/papers/pocket/{name}.yaml"]
+    assert added["a figure"].files == ["workflow/papers/pocket/figure2.yaml"]
+    assert "hidden-cosine" in added["a student"].outputs["retort show pocket-hid-cosine movies"]
+    for what, page in (("a row", "table1.html"), ("a table", "table5.html"), ("a figure", "figure2.svg")):
+        assert "student=pocket-hid-cosine" in added[what].outputs[f"snakemake -n -p reports/pocket/{page}"]
+    assert "rule plot_figure:" in added["a figure"].outputs["snakemake -n -p reports/pocket/figure2.svg"]
 
 
-def test_adding_a_paper(copy: Path) -> None:
-    done = follow(section(PAPERS, "Adding a paper"), copy)
+def test_adding_tasks_and_a_teacher(added: dict[str, Followed]) -> None:
+    assert added["a task"].files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
+    assert added["a task of the hub"].files == ["workflow/tasks/boolq.yaml"]
+    teacher = added["a teacher"]
+    assert teacher.files == [
+        f"workflow/{name}.yaml"
+        for name in ("sources/bert-mini", "models/bert-mini", "papers/mini/paper", "papers/mini/students")
+    ]
+    assert "256" in teacher.outputs["retort show mini-kd movies"]
+    assert "student=mini-kd" in teacher.outputs["snakemake -n -p --config 'papers=[mini]' -- reports/mini/table1.html"]
+
+
+def test_adding_a_paper(copy: Path, added: dict[str, Followed]) -> None:
+    done = added["a paper"]
     files = [f"workflow/papers/init2023/{name}.yaml" for name in ("paper", "table1", "claims")]
     assert done.files == ["table4.csv", *files]
     listed = done.outputs["retort new init2023 --from table4.csv"]
@@ -132,17 +125,13 @@ def test_adding_a_paper(copy: Path) -> None:
         f"{file}: written; to choose:" for file in files[:2]
     ]
     assert "line 11: the subset, one of matched, mismatched" in listed
-    assert "no problem" in done.outputs["retort check"]
     assert "| 77.9 |" in done.outputs["retort published show init2023/table1"]
     claims = (copy / "reports/init2023/claims.md").read_text()
     assert "By its own numbers: 2 borne out." in claims
     assert "On ours: 2 not run" in claims
-
-
-def test_a_table_of_a_paper_that_is_here_is_read_as_it_stands(copy: Path) -> None:
-    follow(section(PAPERS, "Adding a paper").partition("\n3. ")[0], copy)
-    ours, papers = yaml.safe_load((copy / "workflow/papers/init2023/table1.yaml").read_text()), ROOT / "workflow/papers"
-    theirs = yaml.safe_load((papers / "wang2023/table4.yaml").read_text())
+    # a table of a paper that is here is read as it stands
+    ours, theirs = (yaml.safe_load((copy / "workflow/papers" / name).read_text())
+                    for name in ("init2023/table1.yaml", "wang2023/table4.yaml"))  # fmt: skip
     cells = [[cell.strip() for cell in line.split("|")] for line in ours["printed"].splitlines()[2:]]
     assert cells == [[cell.strip() for cell in line.split("|")] for line in theirs["printed"].splitlines()[1:]]
     assert ours["numbers"] == theirs["numbers"]
