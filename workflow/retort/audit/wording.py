@@ -132,9 +132,7 @@ def means(printed: Printed) -> Looked:
 
 def _on_average(statement: Statement, side: Side) -> list[Sides]:
     """Return the cells of each column in which a statement says that one side is above the other."""
-    own, others = (
-        [side.numbers(key) for group in groups for key in group.keys] for groups in (statement.cells, statement.than)
-    )
+    own, others = side.both(statement)
     match statement.compare:
         case "above" | "not-below" | "exceeds":
             return [([one], [other]) for one, other in pairs_of(own, others) if one.table == other.table]

@@ -147,11 +147,7 @@ def variance_removed(statement: Statement, side: Side) -> float | None:
 
     The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
     """
-    cells = with_dev(statement, side).cells
-    own, others = (
-        [cells[key] for group in groups for key in group.keys if key in cells]
-        for groups in (statement.cells, statement.than)
-    )
+    own, others = with_dev(statement, side).both(statement)
     every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
     pairs = [pair for pair in every if pair[0].column == pair[1].column and differences_by_seed(*pair)]
     apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)

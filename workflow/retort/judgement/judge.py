@@ -76,6 +76,14 @@ class Side:
         """Return a cell; its number is `ABSENT` if it has none."""
         return self.cells.get(key) or NumberedCell(*key, ABSENT, diverged=key in self.diverged)
 
+    def both(self, statement: Statement) -> tuple[list[NumberedCell], list[NumberedCell]]:
+        """Return the cells of a statement, and those that they are compared with."""
+        own, others = (
+            [self.numbers(key) for group in groups for key in group.keys]
+            for groups in (statement.cells, statement.than)
+        )
+        return own, others
+
     def missing(self, keys: Iterable[Key]) -> list[Key]:
         """Return the cells that have no number, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self.cells]
@@ -166,10 +174,7 @@ def comparison_of(statement: Statement, side: Side) -> Callable[[], Verdict]:
         statement: the statement.
         side: the side; it gives the rule for a number in the text, and the cells.
     """
-    cells = {key: side.numbers(key) for key in statement.keys}
-    own, others = (
-        [cells[key] for group in groups for key in group.keys] for groups in (statement.cells, statement.than)
-    )
+    own, others = side.both(statement)
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
     rule = Stated if all(cell.unit == "M" for cell in own) else side.rule

@@ -78,7 +78,7 @@ class Panel:
         wide = (self.high - self.low or 1.0) / (1 - 2 * PLACES)
         return float(round(100 * (PLACES + (value - self.low) / wide), 1))
 
-    @property
+    @cached_property
     def ticks(self) -> list[tuple[float, str]]:
         """The place and the label of each tick."""
         from matplotlib.ticker import MaxNLocator

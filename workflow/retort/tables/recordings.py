@@ -179,13 +179,13 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
     if verdicts[REPEATS] == len(paired):
         return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
     others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
-    apart = {(line.column, line.row): abs((line.mean or 0.0) - (line.published or 0.0)) for line in paired}
-    place = max(apart, key=lambda key: apart[key])
-    size = number(apart[place], 1) if apart[place] >= 0.05 else "below 0.05"
+    apart = [abs((line.mean or 0.0) - (line.published or 0.0)) for line in paired]
+    farthest = paired[apart.index(max(apart))]
+    size = number(max(apart), 1) if max(apart) >= 0.05 else "below 0.05"
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
     differ = f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}"
     same = f", {verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else ""
-    return f"{does} {of}: largest difference {size} ({', '.join(place)}), {differ}{same}.{few}"
+    return f"{does} {of}: largest difference {size} ({farthest.column}, {farthest.row}), {differ}{same}.{few}"
 
 
 # --- record a run
