@@ -22,7 +22,6 @@ from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.engine import attempts, forkserver, run, slurm
 from retort.engine.attempts import INTERRUPTED, LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
 from retort.engine.locks import AtWork, claimed
-from retort.engine.script import DOWNLOADS
 from retort.errors import RetortError, explain
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
@@ -232,7 +231,7 @@ def _prepare_process(snakemake: Any) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ["HF_HUB_OFFLINE"] = "1"
-    if snakemake.rule != DOWNLOADS:
+    if snakemake.rule != forkserver.DOWNLOADS:
         for name in forkserver.TOKENS:
             os.environ.pop(name, None)
 

@@ -10,12 +10,10 @@ from retort.engine import forkserver
 if TYPE_CHECKING:
     from retort.engine.job import Job
 
-DOWNLOADS = "fetch_source"  # a download sees tokens, so it has a process of its own
-
 
 def job(snakemake: Any) -> AbstractContextManager[Job]:
     """Return the context of a job, unless a server of forks takes it over; this process then ends as the fork does."""
-    if snakemake.rule != DOWNLOADS:
+    if snakemake.rule != forkserver.DOWNLOADS:
         forkserver.hand_over()
     from retort.engine import job as imported
 
