@@ -90,15 +90,6 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
     return profiles
 
 
-def summary(values: list[float]) -> dict[str, Any]:
-    """Return `mean` (None without values), sample `std` (None below two values) and number `n` of some values."""
-    return {
-        "mean": statistics.mean(values) if values else None,
-        "std": statistics.stdev(values) if len(values) > 1 else None,
-        "n": len(values),
-    }
-
-
 def value_of(record: Record, metric: str) -> float | None:
     """Return a score times 100; None if training diverged, the metric is not defined, or the rows have no labels.
 
@@ -134,8 +125,10 @@ def sample_note(records: Iterable[Record]) -> str:
 
 
 def measured(values: list[float]) -> Line:
-    """Return what was measured for a cell, from its value in each run."""
-    return replace(UNPLACED, **summary(values))
+    """Return mean (None without values), sample deviation (None below two values) and number of some values."""
+    mean = statistics.mean(values) if values else None
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return replace(UNPLACED, mean=mean, std=std, n=len(values))
 
 
 def without_value(status: Status, reason: str = "", dev: float | None = None) -> Line:
@@ -150,7 +143,7 @@ OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
 def best_beside(score: float, point: str, rerun: Line) -> Line:
     """Return the best of a grid, with what was measured of its point, trained again, beside it."""
     again = replace(rerun, rerun=rerun.mean, rerun_std=rerun.std, rerun_n=rerun.n)
-    return replace(again, **summary([score]), best_of=ON_BOTH_SIDES, best_point=point)
+    return replace(again, mean=score, std=None, n=1, best_of=ON_BOTH_SIDES, best_point=point)
 
 
 def not_run(study: Study, student: str, *tasks: str) -> Line:
@@ -207,7 +200,7 @@ def mean_of(cells: Iterable[Line]) -> Line:
     if not cells or any(cell.mean is None for cell in cells):
         return without_value(Status.MISSING, INCOMPLETE)
     each = [dict(cell.by_seed) for cell in cells]
-    if not (seeds := sorted(set[int].intersection(*map(set, each)))):
+    if not (seeds := sorted(set.intersection(*map(set, each)))):
         return without_value(Status.MISSING, "its cells have no seed in common")
     by_seed = {seed: statistics.mean(scores[seed] for scores in each) for seed in seeds}
     note = "the mean of cells measured on samples" if any(cell.note for cell in cells) else ""
