@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import tomllib
@@ -17,7 +16,7 @@ from retort.engine.run import BOUNDS
 from snakemake.persistence import ParamsChange
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from tests.conftest import ROOT, SNAKEMAKE
+from tests.conftest import ROOT, SNAKEFILE, run_snakemake
 
 SLURM = "snakemake-executor-plugin-slurm"
 
@@ -27,10 +26,7 @@ def test_another_version_is_refused_in_a_line(name: str, version: str, tmp_path:
     about = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    done = subprocess.run(
-        [*SNAKEMAKE, "--cores", "1", "-n"], cwd=tmp_path, text=True,
-        capture_output=True, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)},
-    )  # fmt: skip
+    done = run_snakemake(tmp_path, "--snakefile", SNAKEFILE, "--cores", "1", "-n", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     right, how = f"{name}{BOUNDS[name]}", "install another version: pip install"
     line = f"{name} {version} is installed, and this workflow needs {right}; {how} '{right}'"
