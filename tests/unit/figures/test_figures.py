@@ -33,11 +33,12 @@ def redrawn(config: dict[str, Any], figure: str) -> str:
     return Path("out.svg").read_text()
 
 
-def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any]) -> None:
-    assert "Mixed results" not in drawn(config, "figure1")
+@pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
+def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any], figure: str) -> None:
+    assert "Mixed results" not in drawn(config, figure)
     for path in Path("results/scores").glob("*/*/seed-2.json"):
         change_record(path, device="cpu: another")
-    assert "Mixed results: different devices stand behind" in redrawn(config, "figure1")
+    assert "Mixed results: different devices stand behind" in redrawn(config, figure)
 
 
 @pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])

@@ -67,10 +67,11 @@ def read_inputs(
     """
     study = open_study(read_config(config))
     exhibit = study.exhibits[paper, name]
+    shown = [name, *exhibit.compares(), *exhibit.drawn_tables()]
     return Inputs(
         study, paper, name, read_scores(study, scores), read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables}, read_best(study, gridded(study, exhibit)),
-        mixed_warning(study, paper, exhibit.compares() or [name]),
+        mixed_warning(study, paper, shown),
     )  # fmt: skip
 
 
