@@ -18,7 +18,7 @@ from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
-from transformers import DistilBertConfig, DistilBertModel
+from transformers import AutoConfig, DistilBertConfig, DistilBertModel
 
 from tests.contracts.mistakes import models
 from tests.job_settings import distillation_settings
@@ -47,6 +47,28 @@ def test_a_classifier_without_a_pooler_below_has_no_relu(tmp_path: Path) -> None
     ):
         build.add_pooler_relu(build.load(tmp_path, "classification", 2))
     build.add_pooler_relu(build.load(tmp_path, "span", 2))  # reads no pooler
+
+
+BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
+ROBERTA = {"max_position_embeddings": 514, "type_vocab_size": 1}
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "base", "large"),
+    [
+        ("bert", {"vocab_size": 30522}, 109_482_240, 335_141_888),
+        ("roberta", {"vocab_size": 50265, **ROBERTA}, 124_645_632, 355_359_744),
+        ("xlm-roberta", {"vocab_size": 250002, **ROBERTA}, 278_043_648, 559_890_432),
+    ],
+)
+def test_teachers_have_the_published_size(
+    family: str, config: dict[str, int], base: int, large: int, tmp_path: Path
+) -> None:
+    AutoConfig.for_model(family, **config).save_pretrained(tmp_path)
+    with torch.device("meta"):  # shapes without values
+        teachers = [build.blank(tmp_path, architecture) for architecture in (BASE, LARGE)]
+    assert [sum(weight.numel() for weight in teacher.parameters()) for teacher in teachers] == [base, large]
 
 
 SHAPE = {"layers": 4, "heads": 3, "hidden": 21, "intermediate": 50}
