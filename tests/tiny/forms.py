@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from retort.specs.task import Files, Task
+from retort.specs.task import Task
+from retort.specs.task_files import Files
 
 Rows = list[dict[str | int, Any]]
 

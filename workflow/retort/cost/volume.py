@@ -9,7 +9,7 @@ from pathlib import Path
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
 from retort.specs.source import HubSource
-from retort.specs.task import UNKNOWN
+from retort.specs.task_files import UNKNOWN
 from retort.study.study import Study
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from retort.data.files import lines, parquet_rows, read_json, read_text
 from retort.errors import RetortError
 from retort.registry import Registry
-from retort.specs.task import rating
+from retort.specs.task_files import rating
 
 Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})

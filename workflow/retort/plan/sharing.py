@@ -24,7 +24,7 @@ from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, points_of
 from retort.specs.protocol import Grid
 from retort.specs.student import Student
-from retort.specs.task import UNKNOWN
+from retort.specs.task_files import UNKNOWN
 from retort.study import questions
 from retort.study.questions import lineage, seeds_of
 from retort.study.study import Study

@@ -14,7 +14,7 @@ from retort.registry import unknown
 from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
 from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
 from retort.specs.source import InOnePlace
-from retort.specs.task import Columns
+from retort.specs.task_files import Columns
 
 
 class Architecture(Spec):

@@ -17,7 +17,8 @@ from retort.specs.model import Architecture, Made, MadeModel, MadeRows, MadeSour
 from retort.specs.protocol import Grid, Protocol
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage
-from retort.specs.task import FileSplit, Task
+from retort.specs.task import Task
+from retort.specs.task_files import FileSplit
 from retort.study.questions import stages_of
 from retort.study.study import Study
 

@@ -17,7 +17,8 @@ from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Grid, Protocol, Schedule
 from retort.specs.student import Stage, Student, Term
-from retort.specs.task import Files, Task
+from retort.specs.task import Task
+from retort.specs.task_files import Files
 from retort.study.study import Study
 
 

@@ -15,7 +15,7 @@ from retort.data.task_type import task_types
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
-from retort.specs.task import LARGEST, rating
+from retort.specs.task_files import LARGEST, rating
 from retort.tasks.metrics import metrics
 
 
