@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from retort.judgement.difference import LEVEL, TESTS, holm, tasks_drawn
-from retort.judgement.verdicts import MARGIN, Column, Side, difference
+from retort.judgement.verdicts import MARGIN, Sample, Spread, difference
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
@@ -48,11 +48,11 @@ class Runs:
         unusual = {"no deviation printed": not self.printed, "a deviation assumed for each task": self.by_task}
         return ", ".join([str(self.published_n), *(text for text, holds in unusual.items() if holds)])
 
-    def sides(self, ours: Any, published: Any) -> tuple[Side, Side]:
+    def sides(self, ours: Any, published: Any) -> tuple[Sample, Sample]:
         """Return both sides of a cell of many tables, from their runs: (tables, runs)."""
         known = (self.n > 1, self.printed and self.published_n > 1)
         mine, theirs = (
-            Side(runs.shape[1], runs.var(axis=1, ddof=1) if there else None)
+            Sample(runs.shape[1], runs.var(axis=1, ddof=1) if there else None)
             for runs, there in zip((ours, published), known, strict=True)
         )
         return mine, theirs
@@ -108,7 +108,7 @@ def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
     shape, assumed, tests = ours.shape[1:3], assumed_of(runs), []
     for at in range(shape[0]):
         sides = [runs.sides(ours[:, at, row], published[:, at, row]) for row in range(shape[1])]
-        column = Column.of(assumed[at % len(assumed)], sides)
+        column = Spread.of(assumed[at % len(assumed)], sides)
         for row, both in enumerate(sides):
             value = ours[:, at, row].mean(axis=1) - np.round(published[:, at, row].mean(axis=1), 1)
             tests.append(difference(value, both, column, HALF))
@@ -133,7 +133,7 @@ def verdict_shares(ours: Any, published: Any, runs: Runs) -> list[float]:
 # --- tables whose deviations are not as assumed
 
 Shape = tuple[int, int, int]  # tables, columns, rows
-Spread = Callable[[Any, Shape], tuple[Any, Any]]  # a generator and a shape -> true deviations, ours and published
+TrueStds = Callable[[Any, Shape], tuple[Any, Any]]  # a generator and a shape -> true deviations, ours and published
 
 
 def printed_like(draw: Any, shape: Shape, freedom: float = ASSUMED_FREEDOM) -> Any:
@@ -141,7 +141,7 @@ def printed_like(draw: Any, shape: Shape, freedom: float = ASSUMED_FREEDOM) -> A
     return ASSUMED_STD.points * np.sqrt(freedom / draw.chisquare(freedom, shape))
 
 
-def alike(std: Callable[[Any, Shape], Any]) -> Spread:
+def alike(std: Callable[[Any, Shape], Any]) -> TrueStds:
     """Return true deviations that are the same on both sides."""
     return lambda draw, shape: (std(draw, shape),) * 2
 
@@ -151,7 +151,7 @@ def one_wild_column(draw: Any, shape: Shape) -> Any:
     return np.where(np.arange(shape[1])[:, None] == 0, 15.0, printed_like(draw, shape))
 
 
-def apart_by(ours: float, published: float) -> Spread:
+def apart_by(ours: float, published: float) -> TrueStds:
     """Return deviations as printed, times a factor on either side."""
 
     def deviations(draw: Any, shape: Shape) -> tuple[Any, Any]:
@@ -161,7 +161,7 @@ def apart_by(ours: float, published: float) -> Spread:
     return deviations
 
 
-SPREADS: dict[str, Spread] = {
+SPREADS: dict[str, TrueStds] = {
     "0.3": alike(lambda draw, shape: np.full(shape, 0.3)),
     "0.6": alike(lambda draw, shape: np.full(shape, 0.6)),
     "1.2": alike(lambda draw, shape: np.full(shape, 1.2)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from retort.cost import losses
 from retort.cost.memory import Step
-from retort.cost.trainings import Training
+from retort.cost.training_work import Training
 from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.settings.trainings import TermSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.cli import budgeting, main
-from retort.figures.budget import draw_curves
+from retort.cli.budgeting import draw_curves
 from retort.results.tidy import Status
 
 from tests.tiny.edit import write

@@ -10,7 +10,7 @@ import torch
 from retort.batch import Batch
 from retort.cost import losses, work
 from retort.cost.speed import Work
-from retort.cost.trainings import Training
+from retort.cost.training_work import Training
 from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.models import build

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from retort.cost.trainings import COSTS, COUNTED, DEVICE, stages_of, work_of
+from retort.cost.training_work import COSTS, COUNTED, DEVICE, stages_of, work_of
 from retort.cost.work import TRAINED, forward
 from retort.results.tidy import Status
 from retort.specs.config import Config, read_config

@@ -19,7 +19,7 @@ from retort.atomic import write_json
 from retort.bench.steps import Models, Shape, Steps, seconds, times
 from retort.cost import losses, work
 from retort.cost.speed import Speed
-from retort.cost.trainings import LABELS
+from retort.cost.training_work import LABELS
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import Problem, form_on

@@ -25,7 +25,7 @@ from retort.bench.steps import NUM_LABELS, SCHEDULE, Models, Shape, Steps, peak,
 from retort.cost import work
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
-from retort.cost.trainings import LABELS, Training
+from retort.cost.training_work import LABELS, Training
 from retort.cost.volume import Rows
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks

@@ -17,7 +17,7 @@ from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITH
 from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
 from retort.cost.overview import align, rounded
 from retort.errors import RetortError
-from retort.figures.budget import draw_curves
+from retort.figures.style import SERIES, figure, save
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown
 from retort.specs.config import Config
@@ -25,6 +25,7 @@ from retort.specs.config import Config
 FILE = "budget.yaml"
 ABSTRACT = "abstract"
 CURVES = "budget.svg"
+FROM = 1.0  # hours at the left end of their axis
 HEADING = "# Written by `retort budget {hours:g}`; run it with: snakemake --profile slurm --configfile {file}\n"
 AGAIN = "the claims that are open after these seeds get the hours that are left: ask again then"
 
@@ -120,6 +121,28 @@ def _draw(folder: Path, curves: Mapping[str, Sequence[Sequence[float]]]) -> None
     draw_curves(curves, {"svg": str(folder / CURVES)})
     for paper, curve in curves.items():
         draw_curves({paper: curve}, {"svg": str(folder / paper / CURVES)})
+
+
+def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[str, str]) -> None:
+    """Draw and save curves, each with its name at its end; hours are on a logarithmic axis, from `FROM` on.
+
+    Args:
+        curves: paper -> (hours, claims decided), ascending.
+        renders: file format ('svg', 'png') -> path.
+    """
+    end = 1.3 * max(FROM, *(curve[-1][0] for curve in curves.values()))
+    with figure(6.2, 3.4) as drawn:
+        axes = drawn.subplots()
+        for color, (name, curve) in zip(SERIES, curves.items(), strict=False):
+            hours, decided = zip(*((max(taken, FROM), count) for taken, count in curve), strict=True)
+            axes.step([*hours, end], [*decided, decided[-1]], where="post", color=color, linewidth=1.8)
+            axes.annotate(
+                name, (end, decided[-1]), (5, 0), textcoords="offset points", va="center", color=color, fontsize=9
+            )
+        axes.set(xscale="log", xlim=(FROM, end), ylim=(0, None))
+        axes.set(xlabel="GPU hours (log scale), the papers' own settings", ylabel="claims decided")
+        axes.xaxis.set_major_formatter("{x:,g}")
+        save(drawn, renders)
 
 
 def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, Any]:

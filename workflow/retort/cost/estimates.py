@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from retort.cost import losses, memory, trainings, work
+from retort.cost import losses, memory, training_work, work
 from retort.cost.memory import Step
 from retort.cost.speed import Work
-from retort.cost.trainings import OnTask, Training, work_of
+from retort.cost.training_work import OnTask, Training, work_of
 from retort.cost.volume import Volume
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
@@ -127,7 +127,7 @@ class Estimates:
         not known. The memory is that of the largest point.
         """
         settings, model = self._settings(name, task), self._model(name)
-        every = [trainings.on_task(settings, point, self.volume, model, task) for point in _points(settings)]
+        every = [training_work.on_task(settings, point, self.volume, model, task) for point in _points(settings)]
         chosen = every[places_of(int(part), int(parts))] if part else every
         split = settings.task.validation_split if part else settings.task.evaluation_split
         scoring = self._scoring(model, task, settings.task, every[0][0].student, [split])
@@ -147,7 +147,7 @@ class Estimates:
     def fit_teacher_head(self, teacher: str, corpus: str) -> Estimate:
         """Return the estimate of a masked-LM head that is fitted on top of a frozen teacher."""
         settings = self.settings.teacher_heads[teacher][corpus]
-        fitted = trainings.of_head(settings, self.volume, self._model(teacher), corpus)
+        fitted = training_work.of_head(settings, self.volume, self._model(teacher), corpus)
         return self._training(fitted.own, [fitted])
 
     def distill_student(self, student: str) -> Estimate:
@@ -163,7 +163,7 @@ class Estimates:
 
     def _stages(self, student: str) -> list[Training]:
         """Return the stages of a task-agnostic student."""
-        return trainings.on_corpora(self.settings.students[student], self.volume, self._model(student))
+        return training_work.on_corpora(self.settings.students[student], self.volume, self._model(student))
 
     def step_of(self, student: str) -> Step:
         """Return the memory of the largest step of a task-agnostic student."""

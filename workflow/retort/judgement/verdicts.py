@@ -5,7 +5,7 @@ Each cell is judged by its own difference. How much a deviation over few runs is
 
 - The variance of the difference d, ours minus published, is the sum of v / n of both sides, each with its own n, and
   h^2 / 3 for the rounding of the printed number, where h is half a unit of its last digit.
-- v is a weighted mean of the variance over the runs of the side and of the one of its column (`Column`). A side without
+- v is a weighted mean of the variance over the runs of the side and of the one of its column (`Spread`). A side without
   a deviation has the one of its column, or that of the other side if this is larger; the verdict states it.
 - A cell agrees if d is shown to lie within the margin: two one-sided tests at 5 %.
 - Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
@@ -56,7 +56,7 @@ AssumedStd = Callable[[Line], float]  # a line -> the standard deviation that it
 
 
 @dataclass(frozen=True)
-class Side:
+class Sample:
     """The runs of one side of a cell, ours or the published ones.
 
     Args:
@@ -73,11 +73,11 @@ class Side:
         return 0 if self.variance is None else self.n - 1
 
 
-Sides = tuple[Side, Side]  # ours and the published one
+Samples = tuple[Sample, Sample]  # ours and the published one
 
 
 @dataclass(frozen=True)
-class Column:
+class Spread:
     """What the judged cells of a column tell about the spread of single runs.
 
     Args:
@@ -89,7 +89,7 @@ class Column:
     cells: int
 
     @classmethod
-    def of(cls, assumed: Numbers, cells: Sequence[Sides]) -> Column:
+    def of(cls, assumed: Numbers, cells: Sequence[Samples]) -> Spread:
         """Return what cells tell; the `assumed` deviation counts with ASSUMED_FREEDOM degrees of freedom."""
         stds = [(side.variance**0.5, side.freedom) for cell in cells for side in cell if side.variance is not None]
         stds.append((assumed, ASSUMED_FREEDOM))
@@ -97,13 +97,13 @@ class Column:
         known = sum(any(side.variance is not None for side in cell) for cell in cells)
         return cls(sum(std * freedom / total for std, freedom in stds), known)
 
-    def assumed(self, sides: Sides) -> Numbers:
+    def assumed(self, sides: Samples) -> Numbers:
         """Return the variance of a side that has none: that of the column, or of the other side if this is larger."""
         import numpy as np
 
         return reduce(np.maximum, [side.variance for side in sides if side.variance is not None], self.std**2)
 
-    def part(self, side: Side, assumed: Numbers) -> Part:
+    def part(self, side: Sample, assumed: Numbers) -> Part:
         """Return the variance of the mean of a side.
 
         A variance over runs is moderated (Smyth, 2004): b degrees of freedom are borrowed from the column. b is at most
@@ -122,7 +122,7 @@ class Column:
         return Part((borrowed * self.std**2 + side.freedom * side.variance) / freedom / side.n, freedom)
 
 
-def difference(value: Numbers, sides: Sides, column: Column, half: float) -> Difference:
+def difference(value: Numbers, sides: Samples, column: Spread, half: float) -> Difference:
     """Return the difference of two means.
 
     Its degrees of freedom are the fewer of both sides. Those of Welch are too many if the side with fewer runs has a
@@ -146,26 +146,26 @@ def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:
     return lambda line: assumed_std_of([*exhibit.judging(line.column), paper]).points
 
 
-def sides_of(line: Line) -> Sides:
+def samples_of(line: Line) -> Samples:
     """Return the runs of both sides of a cell."""
     ours, published = (
-        Side(n, std**2 if std and n > 1 else None)
+        Sample(n, std**2 if std and n > 1 else None)
         for n, std in ((line.n, line.std), (_published_runs(line), line.published_std))
     )
     return ours, published
 
 
-def columns_of(lines: Iterable[Line], assumed: AssumedStd) -> dict[str, Column]:
+def columns_of(lines: Iterable[Line], assumed: AssumedStd) -> dict[str, Spread]:
     """Return column -> what its cells tell, from the comparable lines of a table."""
     columns: dict[str, list[Line]] = {}
     for line in lines:
         columns.setdefault(line.column, []).append(line)
-    return {name: Column.of(assumed(cells[0]), list(map(sides_of, cells))) for name, cells in columns.items()}
+    return {name: Spread.of(assumed(cells[0]), list(map(samples_of, cells))) for name, cells in columns.items()}
 
 
-def _assumptions(line: Line, column: Column) -> Iterable[str]:
+def _assumptions(line: Line, column: Spread) -> Iterable[str]:
     """Yield what the test of a line assumes."""
-    sides = sides_of(line)
+    sides = samples_of(line)
     without = [name for name, side in zip(("our", "published"), sides, strict=True) if side.variance is None]
     if without:
         which = "both deviations" if len(without) == 2 else f"{without[0]} deviation"
@@ -185,7 +185,7 @@ def is_comparable(line: Line) -> bool:
     return line.unit == "x100" and both and line.status is Status.OK and not line.differs
 
 
-def runs_needed(line: Line, column: Column) -> str:
+def runs_needed(line: Line, column: Spread) -> str:
     """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none'.
 
     The number is larger than that of the existing runs, and our deviation stays as it is. It is 'none' if the error of
@@ -193,9 +193,9 @@ def runs_needed(line: Line, column: Column) -> str:
     """
     import numpy as np
 
-    ours, published = sides_of(line)
+    ours, published = samples_of(line)
     n = np.arange(line.n + 1, MOST_RUNS + 1)
-    more = Side(n, ours.variance or column.assumed((ours, published)))
+    more = Sample(n, ours.variance or column.assumed((ours, published)))
     apart = difference(0.0, (more, published), column, line.published_half or 0.0)
     enough = power_of_equivalence(apart.error, apart.freedom, MARGIN) >= POWER
     return str(n[enough.argmax()]) if enough.any() else NO_RUNS
@@ -211,17 +211,17 @@ def size_verdict(line: Line) -> str:
     return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
 
 
-def _test(line: Line, column: Column) -> Line:
+def _test(line: Line, column: Spread) -> Line:
     """Add interval and p-values to a comparable line."""
     value = (line.mean or 0.0) - (line.published or 0.0)
-    apart = difference(value, sides_of(line), column, line.published_half or 0.0)
+    apart = difference(value, samples_of(line), column, line.published_half or 0.0)
     low, high = map(float, apart.interval())
     assumes = "; ".join(filter(None, [line.best_of, *_assumptions(line, column)]))
     p, p_equivalence = float(apart.p()), float(apart.p_equivalence(MARGIN))
     return replace(line, low=low, high=high, p=p, p_equivalence=p_equivalence, assumes=assumes)
 
 
-def _decide(line: Line, p_holm: float, column: Column) -> Line:
+def _decide(line: Line, p_holm: float, column: Spread) -> Line:
     """Add the verdict to a line with p-values."""
     line = replace(line, p_holm=p_holm)
     if (line.p_equivalence or 0.0) < LEVEL:

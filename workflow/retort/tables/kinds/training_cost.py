@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.cost.trainings import COSTS, COUNTED, stages_of
+from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown
 from retort.results.tidy import Line, Status
