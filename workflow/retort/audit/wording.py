@@ -85,6 +85,34 @@ def prose(printed: Printed) -> Looked:
 Sides = tuple[list[NumberedCell], list[NumberedCell]]  # of one column: the text says that the first ones are above
 
 
+def _all(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+    """Pair each cell with each of the others in the same table and column."""
+    return [([one], [other]) for one, other in pairs_of(own, others) if one.table == other.table]
+
+
+def _in_order(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+    """Pair each cell with its counterpart in the same column."""
+    return [([one], [other]) for column in gains_by_column(own, others) for one, other in column]
+
+
+def _of_best(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+    """Pair all cells of a column with all others in it: the best of each side will count."""
+    columns = cells_by_column(others)
+    return [(each, columns[name]) for name, each in cells_by_column(own).items() if name in columns]
+
+
+# comparison which says that one side is above the other -> how it pairs their cells
+PAIRED = {
+    "above": _all,
+    "not-below": _all,
+    "exceeds": _all,
+    "mostly-above-counterparts": _in_order,
+    "gains-considerably": _in_order,
+    "best-above": _of_best,
+    "best-not-below": _of_best,
+}
+
+
 @checks.register("readings")
 def readings(printed: Printed) -> Looked:
     """Check that a claim which can be read in several ways holds in each of its readings."""
@@ -132,16 +160,8 @@ def means(printed: Printed) -> Looked:
 
 def _on_average(statement: Statement, side: Side) -> list[Sides]:
     """Return the cells of each column in which a statement says that one side is above the other."""
-    own, others = side.both(statement)
-    match statement.compare:
-        case "above" | "not-below" | "exceeds":
-            return [([one], [other]) for one, other in pairs_of(own, others) if one.table == other.table]
-        case "mostly-above-counterparts" | "gains-considerably":
-            return [([one], [other]) for column in gains_by_column(own, others) for one, other in column]
-        case "best-above" | "best-not-below":
-            columns = cells_by_column(others)
-            return [(each, columns[name]) for name, each in cells_by_column(own).items() if name in columns]
-    return []
+    pair = PAIRED.get(statement.compare)
+    return pair(*side.both(statement)) if pair else []
 
 
 def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
