@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import snakemake as snakemake_package
 from filelock import FileLock
-from retort.engine import attempts, forkserver, run
+from retort.job import attempts, forkserver, planned_run
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -40,7 +40,7 @@ def needs_data(name: str) -> pytest.MarkDecorator:
 @pytest.fixture(autouse=True)
 def of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test outside any run of the workflow, and leave none behind: a run names itself in the environment."""
-    for variable in (run.VARIABLE, run.DECIDED, attempts.RUN):
+    for variable in (planned_run.VARIABLE, planned_run.DECIDED, attempts.RUN):
         monkeypatch.setenv(variable, "")  # so that it is unset again at the end
         monkeypatch.delenv(variable)
 
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # what Snakemake and the Snakefile import before any job runs
-PLANNING = ("snakemake.cli", "retort.engine.dry_run", "retort.engine.repairs", "retort.engine.workflow",
+PLANNING = ("snakemake.cli", "retort.run.dry_run", "retort.run.repairs", "retort.run.workflow",
             "retort.report.index", "retort.results.verification")  # fmt: skip
 
 

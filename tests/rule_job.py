@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.rehearsal.in_process import Described, Named
+from retort.run.rehearsal.in_process import Described, Named
 
 
 def rule_job(**more: Any) -> Described:

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.contracts.guides import Followed, copy_project, follow, run, run_python, run_tests, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
-TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/figures/README.md"
+TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/tables/figures/README.md"
 MODELS = "workflow/models/README.md"
 
 
@@ -74,7 +74,7 @@ def test_adding_to_the_package(copy: Path, added: dict[str, Followed]) -> None:
     assert added["a mapping"].files == ["workflow/retort/specs/mappings.py"]
     assert "  odd " in added["a mapping"].outputs["retort list mappings"]
     kind = added["a kind of figure"]
-    assert kind.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
+    assert kind.files == ["workflow/retort/tables/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
     assert "workflow/schemas/figure.json: written" in kind.outputs["retort schemas"]
     run_python(DRAW, copy)
     assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
@@ -83,7 +83,7 @@ def test_adding_to_the_package(copy: Path, added: dict[str, Followed]) -> None:
 # draws figure 1 of the toy study as one of the guide's kind
 DRAW = """
 from pathlib import Path
-from retort.figures.base import plot_figure
+from retort.tables.figures.base import plot_figure
 from tests.tiny.results import paths, quiet, write_results
 from tests.tiny.variant import PARETO, write_study
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from retort.cli import main
 from retort.cost.cluster import read_cluster
+from retort.data.sources import packages
 from retort.errors import RetortError, StudyError
-from retort.sources import packages
 from retort.specs.config import Config, read_config
 from retort.study.load import check_files
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import sealed, sha256
-from retort.engine.job import Job
+from retort.job.context import Job
 from retort.plan import resolve
 from retort.results.tidy import Line, read
 from retort.specs.config import read_config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,22 @@ def forked_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a training on several processes fork them: a fork imports nothing again, and without a GPU it works."""
     monkeypatch.setattr("retort.training.how.launch.START", "fork")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Return a function that writes commands of Slurm, as the only ones that are found; none is there before.
+
+    It returns the file to which each command appends its name and arguments.
+    """
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def put(**scripts: str) -> Path:
+        for name, script in scripts.items():
+            (folder / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {folder}/asked\n{script}\n')
+            (folder / name).chmod(0o755)
+        return folder / "asked"
+
+    return put

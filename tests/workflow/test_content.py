@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from retort.data.encoded import Encoded
-from retort.engine.attempts import RUN
-from retort.engine.run import LATEST, VARIABLE
+from retort.job.attempts import RUN
+from retort.job.planned_run import LATEST, VARIABLE
 
 from tests.conftest import SNAKEFILE, run_snakemake, snakemake
 from tests.tiny.edit import change

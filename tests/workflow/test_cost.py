@@ -11,9 +11,9 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.cost.jobs import Jobs
-from retort.engine.workflow import everything
 from retort.plan.plan import Plan
 from retort.provenance import processor
+from retort.run.workflow import everything
 from retort.specs.config import read_config
 
 from tests.conftest import SNAKEFILE, run_snakemake, snakemake

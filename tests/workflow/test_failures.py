@@ -23,9 +23,9 @@ if os.environ.get("BREAK"):
     real = builtins.__import__
     def importing(name, *args, **kwargs):
         module = real(name, *args, **kwargs)
-        if name == "retort.stages.finetune" and os.environ["BREAK"] == "kill":
+        if name == "retort.training.stages.finetune" and os.environ["BREAK"] == "kill":
             os.kill(os.getpid(), 9)
-        if name == "retort.stages.finetune":
+        if name == "retort.training.stages.finetune":
             raise OSError("no luck today")
         return module
     builtins.__import__ = importing

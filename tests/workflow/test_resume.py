@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from retort.engine import forkserver
+from retort.job import forkserver
 
 from tests.conftest import SNAKEMAKE, copy_study, read_json, server_of_jobs, snakemake
 from tests.tiny.make import make_study

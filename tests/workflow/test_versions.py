@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.engine.run import BOUNDS
+from retort.run.run_folder import BOUNDS
 
 from tests.conftest import ROOT
 
@@ -22,8 +22,8 @@ NEWEST = [f"{name}{bounds}" for name, bounds in BOUNDS.items()]
 TESTS = [
     "tests/workflow/test_incremental.py::test_a_change_runs_again_what_depends_on_it[nothing]",
     "tests/workflow/test_incremental.py::test_a_change_runs_again_what_depends_on_it[seed]",
-    "tests/unit/engine/test_screen.py",
-    "tests/unit/engine/test_executor.py",
+    "tests/unit/run/test_screen.py",
+    "tests/unit/run/test_executor.py",
 ]
 
 

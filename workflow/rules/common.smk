@@ -12,10 +12,10 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
-from retort.engine.dry_run import is_short, list_whole, write_short
-from retort.engine.repairs import look_once
-from retort.engine.run import check_versions
-from retort.engine.workflow import Run
+from retort.run.dry_run import is_short, list_whole, write_short
+from retort.run.repairs import look_once
+from retort.run.run_folder import check_versions
+from retort.run.workflow import Run
 from retort.errors import explain
 from retort.specs.config import origins_of
 

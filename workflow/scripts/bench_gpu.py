@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
-    from retort.bench.gpu import lines
+    from retort.cost.bench.gpu import lines
 
     for line in lines(running.device, Path(snakemake.output.measured)):
         running.say(line)

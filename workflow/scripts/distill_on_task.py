@@ -1,9 +1,9 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TaskDistillationSettings
-    from retort.stages.distill import TaskFolders, distill_on_task
-    from retort.stages.kept_seeds import each_seed
+    from retort.training.stages.distill import TaskFolders, distill_on_task
+    from retort.training.stages.kept_seeds import each_seed
 
     for own, score, weights in each_seed(running, snakemake):
         distill_on_task(

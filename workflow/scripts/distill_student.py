@@ -1,9 +1,9 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings.trainings import CorpusDistillationSettings
-    from retort.stages.distill import distill_students
+    from retort.training.stages.distill import distill_students
 
     read, settings = snakemake.input, snakemake.params.settings
     distill_students(

@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.inputs import TokenizedTaskSettings
-    from retort.stages.preprocess import encode_task
+    from retort.training.stages.preprocess import encode_task
 
     encode_task(
         running,

@@ -1,9 +1,9 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import FinetuneSettings
-    from retort.stages.finetune import finetune_student
-    from retort.stages.kept_seeds import each_seed
+    from retort.training.stages.finetune import finetune_student
+    from retort.training.stages.kept_seeds import each_seed
 
     read = snakemake.input
     for own, score, weights in each_seed(running, snakemake):

@@ -1,9 +1,9 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
-    from retort.stages.teacher import finetune_teacher
     from retort.training.evaluate import ScoreToWrite
+    from retort.training.stages.teacher import finetune_teacher
 
     of, made = snakemake.wildcards, snakemake.output
     settings = TeacherSettings.model_validate(snakemake.params.settings)

@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherHeadSettings
-    from retort.stages.teacher import fit_teacher_head
+    from retort.training.stages.teacher import fit_teacher_head
 
     fit_teacher_head(
         running,

@@ -1,4 +1,4 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.report.printed_pages import make_printed_pages

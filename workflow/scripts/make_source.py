@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
-    from retort.sources.fetch import location_of
-    from retort.stages.preprocess import make_source
+    from retort.data.sources.fetch import location_of
+    from retort.training.stages.preprocess import make_source
 
     make_source(
         running,

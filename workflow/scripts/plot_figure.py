@@ -1,7 +1,7 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
-    from retort.figures.base import plot_figure
+    from retort.tables.figures.base import plot_figure
 
     plot_figure(
         running,

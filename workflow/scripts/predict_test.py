@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import PredictionSettings
-    from retort.stages.submission import predict_test
+    from retort.training.stages.submission import predict_test
 
     predict_test(
         running,

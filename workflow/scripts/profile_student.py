@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import ProfileSettings
-    from retort.stages.profile import profile_student
+    from retort.training.stages.profile import profile_student
 
     profile_student(
         running,

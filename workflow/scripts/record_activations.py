@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import ActivationSettings
-    from retort.stages.teacher import record_activations
+    from retort.training.stages.teacher import record_activations
 
     record_activations(
         running,

@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import GridSettings
-    from retort.stages.grids import Part, run_grid
+    from retort.training.stages.grids import Part, run_grid
 
     run_grid(
         running,

@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
-    from retort.stages.grids import Part, run_grid_of_teacher
+    from retort.training.stages.grids import Part, run_grid_of_teacher
 
     read = snakemake.input
     run_grid_of_teacher(

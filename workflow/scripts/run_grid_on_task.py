@@ -1,9 +1,9 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TaskDistillationSettings
-    from retort.stages.distill import TaskFolders
-    from retort.stages.grids import Part, run_grid_on_task
+    from retort.training.stages.distill import TaskFolders
+    from retort.training.stages.grids import Part, run_grid_on_task
 
     run_grid_on_task(
         running,

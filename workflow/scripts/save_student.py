@@ -1,6 +1,6 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
-    from retort.stages.distill import save_student
+    from retort.training.stages.distill import save_student
 
     save_student(running, folder=snakemake.input.folder, output=snakemake.output.model)

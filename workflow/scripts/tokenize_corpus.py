@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.inputs import TokenizedCorpusSettings
-    from retort.stages.preprocess import tokenize_corpus
+    from retort.training.stages.preprocess import tokenize_corpus
 
     tokenize_corpus(
         running,

@@ -1,8 +1,8 @@
-from retort.engine.script import job
+from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import SubmissionSettings
-    from retort.stages.submission import write_submission
+    from retort.training.stages.submission import write_submission
 
     write_submission(
         running,

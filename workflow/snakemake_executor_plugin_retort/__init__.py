@@ -17,8 +17,8 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
-from retort.engine import slurm
-from retort.engine.attempts import note_refusal
+from retort.job import slurm
+from retort.job.attempts import note_refusal
 from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
 from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
 from snakemake_interface_common.exceptions import WorkflowError

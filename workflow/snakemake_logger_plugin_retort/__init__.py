@@ -1,5 +1,5 @@
 """The logger plugin of `snakemake --logger retort`; Snakemake finds logger plugins by the names of their modules."""
 
-from retort.engine.screen import LogHandler
+from retort.run.screen import LogHandler
 
 __all__ = ["LogHandler"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from retort.cli.inventory import inventory
-from retort.sources.run_sources import absent_in_folders
+from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config
 from retort.study.cells import required
 from retort.study.load import open_study

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from retort.cost.budget import NONE, Demand, Price, choose, together, weight_of
 from retort.cost.jobs import Jobs
-from retort.engine.workflow import everything
 from retort.plan.plan import Plan
+from retort.run.workflow import everything
 from retort.specs.config import read_config
 from retort.study.cells import score_address
 

@@ -21,14 +21,14 @@ import datasets.arrow_writer
 import huggingface_hub
 import safetensors.numpy
 import tokenizers
-from retort.engine.job import Job, job
-from retort.engine.run import begin, files_of
+from retort.data.sources import packages
+from retort.job.context import Job, job
 from retort.plan import resolve_data
-from retort.sources import packages
+from retort.run.run_folder import begin, files_of
 from retort.specs.config import read_config
-from retort.stages import preprocess
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.training.stages import preprocess
 
 from tests.rule_job import rule_job
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from retort.checksums import KINDS, REMEDY, RESULTS, place_of, take
 from retort.cli import main
-from retort.engine.job import job, this_code
 from retort.errors import RetortError
+from retort.job.context import job, this_code
 from retort.results import tidy
 from retort.training.checkpoint import Checkpoint
 

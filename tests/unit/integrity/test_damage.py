@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from retort.checksums import REMEDY, place_of, sha256, take
 from retort.cli import main
-from retort.engine.job import job, this_code
 from retort.errors import RetortError
+from retort.job.context import job, this_code
 from retort.results.collect import read_profiles, read_scores
 
 from tests.rule_job import rule_job

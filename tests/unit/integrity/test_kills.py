@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from retort.checksums import NAME, take
-from retort.engine.job import this_code
+from retort.job.context import this_code
 
 from tests.contracts.mistakes.archives import tar
 from tests.tiny.hub import TinyHub, serve

@@ -14,7 +14,7 @@ import pytest
 import torch
 from retort import checksums
 from retort.checksums import Maker
-from retort.engine.job import Job
+from retort.job.context import Job
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 

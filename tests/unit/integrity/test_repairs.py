@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from retort.checksums import Checksums, Parent, take
 from retort.cli import main
-from retort.engine.job import this_code
+from retort.job.context import this_code
 
 from tests.tiny.variant import write_study
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 from retort.checksums import Maker, remedy_of_model
 from retort.data.tokenizers import CorpusTokenizer
-from retort.engine.job import this_code
 from retort.errors import Diverged, RetortError
+from retort.job.context import this_code
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-REPAIRS = ROOT / "workflow/retort/engine/repairs.py"  # of faults of Snakemake, at most three
+REPAIRS = ROOT / "workflow/retort/run/repairs.py"  # of faults of Snakemake, at most three
 FILES = sorted({*(ROOT / "workflow").rglob("*.py")} - {REPAIRS})
 SETTINGS = ("datasets", "huggingface_hub")  # they are set up by constants of modules
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from retort.checksums import take
 from retort.cost.jobs import Jobs
-from retort.engine.job import this_code
+from retort.job.context import this_code
 from retort.plan.plan import Plan
-from retort.rehearsal.in_process import run_job
+from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
 
 from tests.tiny.results import paths, write_results

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from retort.cost.jobs import Jobs
-from retort.engine.workflow import everything
 from retort.plan.plan import Plan
-from retort.rehearsal.in_process import run_job
 from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.printed_pages import make_printed_pages
+from retort.run.rehearsal.in_process import run_job
+from retort.run.workflow import everything
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.claims import check_claims

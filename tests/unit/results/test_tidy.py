@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from retort.checksums import take
-from retort.engine.job import this_code
 from retort.errors import RetortError
+from retort.job.context import this_code
 from retort.results.tidy import Status, read, sentence, write
 
 from tests.tiny.results import line

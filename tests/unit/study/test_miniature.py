@@ -9,9 +9,9 @@ import pytest
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
-from retort.rehearsal.rehearse import distinct_trainings, family
 from retort.report.outcome import ClaimCounts, Files, Shown
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
+from retort.run.rehearsal.rehearse import distinct_trainings, family
 from retort.specs.config import RunSources, read_config
 from retort.study import questions
 from retort.study.study import Study

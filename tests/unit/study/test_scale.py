@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.engine.workflow import mark_scale
 from retort.errors import RetortError
 from retort.plan.resolve import score
 from retort.results.tidy import Line
+from retort.run.workflow import mark_scale
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture

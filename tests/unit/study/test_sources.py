@@ -9,7 +9,7 @@ import pytest
 from retort.checksums import digest_of
 from retort.plan import resolve_data
 from retort.plan.plan import Plan
-from retort.sources.run_sources import absent_in_folders
+from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config, RunSources
 from retort.study.cells import of_folder, required
 from retort.study.load import open_study, read

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from retort import figures
 from retort.specs.config import Config
 from retort.specs.exhibit import exhibit_type, figure_kinds, table_kinds
 from retort.study.load import open_whole
 from retort.study.study import Study
+from retort.tables import figures
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
@@ -47,5 +47,5 @@ def test_planning_does_not_import_what_draws() -> None:
         "import sys, retort.plan.plan; from retort.specs.exhibit import exhibit_type as read; "
         "read('figure'); read('table'); sys.exit(any(name in sys.modules for name in ('matplotlib', 'torch', 'scipy')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(Path(figures.__file__).parents[2])})
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(Path(figures.__file__).parents[3])})
     assert done.returncode == 0

@@ -13,7 +13,7 @@ from retort.data.encoding import SplitWriter, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.data.tokenizers import Tokeniser
-from retort.engine.job import Job
+from retort.job.context import Job
 from retort.models import build
 from retort.plan import resolve_data
 from retort.settings.inputs import TaskSettings

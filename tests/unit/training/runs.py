@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from retort.batch import Batch
-from retort.engine.attempts import NEVER, Clock
+from retort.job.attempts import NEVER, Clock
 from retort.training import loop
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from retort.engine.job import Job
 from retort.errors import Diverged
+from retort.job.context import Job
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.in_pytorch import plain
 from retort.provenance import device_name

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.engine.attempts import NEVER, Clock, Interrupted
 from retort.errors import Diverged
+from retort.job.attempts import NEVER, Clock, Interrupted
 from retort.training import loop, optim
 from retort.training.checkpoint import Checkpoint
 from retort.training.finetuning import keep_best

@@ -16,9 +16,9 @@ import pytest
 import torch
 from retort.atomic import replacing
 from retort.batch import Batch
-from retort.engine.attempts import NEVER, Attempt, Clock, Interrupted, attempt
-from retort.engine.job import Job
 from retort.errors import Diverged, RetortError
+from retort.job.attempts import NEVER, Attempt, Clock, Interrupted, attempt
+from retort.job.context import Job
 from retort.training.checkpoint import Checkpoint
 from retort.training.how import processes
 from retort.training.how.launch import on_every_gpu

@@ -17,10 +17,10 @@ from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITH
 from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
 from retort.cost.overview import align, rounded
 from retort.errors import RetortError
-from retort.figures.style import SERIES, figure, save
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown
 from retort.specs.config import Config
+from retort.tables.figures.style import SERIES, figure, save
 
 FILE = "budget.yaml"
 ABSTRACT = "abstract"

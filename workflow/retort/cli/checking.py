@@ -15,8 +15,8 @@ from retort.plan.deviations import Unstated, unstated
 from retort.plan.settings_cells import check_settings_cells
 from retort.plan.value_lines import values
 from retort.registry import unknown
-from retort.sources.pinning import pin
-from retort.sources.run_sources import absent_in_folders
+from retort.run.pinning import pin
+from retort.run.run_sources import absent_in_folders
 from retort.specs import catalogue
 from retort.specs.config import ROOT, Config
 from retort.specs.loading import Problems

@@ -15,8 +15,8 @@ from retort.data.splits import SplitRows, paths_of, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
 from retort.errors import RetortError
 from retort.plan import resolve_data
+from retort.run.run_sources import Absence
 from retort.settings.inputs import TaskSettings
-from retort.sources.run_sources import Absence
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import expand, required
 from retort.study.study import Study

@@ -42,7 +42,7 @@ def cost(arguments: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""
     config = config_of_call(arguments)
     if arguments.calibrate:
-        from retort.bench.calibrate import calibrate  # late: it imports torch
+        from retort.cost.bench.calibrate import calibrate  # late: it imports torch
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
     report = lines_of_claims if arguments.claims else overview.lines
@@ -56,7 +56,7 @@ def bench(arguments: argparse.Namespace) -> int:
     """Measure a GPU in ten minutes: kernels, steps and their memory, loading, resuming; print it, and keep it."""
     import torch  # late: it takes seconds
 
-    from retort.bench import gpu
+    from retort.cost.bench import gpu
 
     for line in gpu.lines("cuda" if torch.cuda.is_available() else "cpu"):
         print(wrapped(line), flush=True)

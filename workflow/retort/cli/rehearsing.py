@@ -13,14 +13,14 @@ from typing import Any
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Jobs
 from retort.cost.resources import fits_one_job
-from retort.engine.attempts import LOCKS, RUN
-from retort.engine.failures import print_what_there_is
-from retort.engine.locks import claimed
-from retort.engine.workflow import mark_scale
+from retort.job.attempts import LOCKS, RUN
+from retort.job.locks import claimed
 from retort.plan.plan import Plan
 from retort.plan.sharing import jobs_of
 from retort.registry import unknown
-from retort.rehearsal.rehearse import distinct_trainings, run, with_progress
+from retort.run.failures import print_what_there_is
+from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
+from retort.run.workflow import mark_scale
 from retort.specs.config import Config, read_config
 
 FOLDER = "results/rehearsal"

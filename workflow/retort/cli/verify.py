@@ -16,15 +16,15 @@ from retort import checksums
 from retort.checksums import REPORTS, RESULTS, place_of
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Job, Jobs
-from retort.engine.attempts import KEPT, checkpoints_of
-from retort.engine.run import LOCKED
-from retort.engine.workflow import everything, mark_scale
 from retort.errors import RetortError
+from retort.job.attempts import KEPT, checkpoints_of
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.results.collect import read_scores
 from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
+from retort.run.run_folder import LOCKED
+from retort.run.workflow import everything, mark_scale
 from retort.study.load import open_study, with_every_paper
 
 Edges = Mapping[str, Iterable[str]]

@@ -15,8 +15,8 @@ from typing import Any
 from torch import nn
 
 from retort.atomic import write_json
-from retort.engine.job import Job, this_code
 from retort.errors import Diverged
+from retort.job.context import Job, this_code
 from retort.provenance import environment
 from retort.settings.inputs import Settings, section
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
 from retort.audit import audit, condition_of
-from retort.engine.job import Job
+from retort.job.context import Job
 from retort.plan.exhibits import unrun_papers
 from retort.report.across import questions
 from retort.report.outcome import RUN, Shown, Summary, Tally

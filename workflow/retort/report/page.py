@@ -14,9 +14,8 @@ from markupsafe import Markup
 
 from retort.atomic import write_text
 from retort.audit import Finding, audit
-from retort.engine.job import Job
 from retort.errors import RetortError
-from retort.figures.style import empty_figure_text
+from retort.job.context import Job
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Shown
@@ -29,6 +28,7 @@ from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables import render
+from retort.tables.figures.style import empty_figure_text
 from retort.tables.layout import STATES, label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 

@@ -14,8 +14,7 @@ from retort.atomic import write_text
 from retort.cost.jobs import Jobs
 from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
-from retort.engine.job import Job
-from retort.figures.base import draw_figure
+from retort.job.context import Job
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of
@@ -27,6 +26,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs
 from retort.tables.claims import print_claims
+from retort.tables.figures.base import draw_figure
 from retort.tables.make import print_table
 from retort.tables.recordings import as_recorded
 

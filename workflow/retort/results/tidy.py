@@ -11,8 +11,8 @@ from typing import Any
 
 from retort import checksums
 from retort.atomic import replacing
-from retort.engine.job import this_code
 from retort.errors import RetortError
+from retort.job.context import this_code
 from retort.study.study import Study
 
 AGAIN = checksums.REMEDY

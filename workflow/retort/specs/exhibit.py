@@ -1,6 +1,6 @@
 """Exhibits: what the YAML file of a table or figure says, what it answers about itself, and the registries of kinds.
 
-A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of `retort/figures`. Its class reads the
+A kind of table is a file of `retort/tables/kinds`, a kind of figure one of `retort/tables/figures`. Its class reads the
 YAML file, answers the questions of `Answers`, collects the tidy lines, and prints or draws them. No other code of the
 package depends on the kind of an exhibit.
 
@@ -237,7 +237,7 @@ def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str
 
 table_kinds: Registry[type[Exhibit]] = Registry("kind of table")
 figure_kinds: Registry[type[Exhibit]] = Registry("kind of figure")
-KINDS = {"table": (table_kinds, "retort.tables.kinds"), "figure": (figure_kinds, "retort.figures")}
+KINDS = {"table": (table_kinds, "retort.tables.kinds"), "figure": (figure_kinds, "retort.tables.figures")}
 Kind = TypeVar("Kind", bound=Exhibit)
 
 

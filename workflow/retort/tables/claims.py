@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
-from retort.engine.job import Job
 from retort.formatters import condition, number
+from retort.job.context import Job
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, level_of, outcome
 from retort.judgement.comparisons import Pair, Verdict
 from retort.judgement.difference import Part, welch

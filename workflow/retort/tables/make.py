@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
-from retort.engine.job import Job
 from retort.formatters import DASH, number
+from retort.job.context import Job
 from retort.results.collect import value_of
 from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write

@@ -17,8 +17,8 @@ from retort.batch import Batch, Shape
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
 from retort.data.encoded import Encoded
-from retort.engine.job import Job
 from retort.errors import Diverged
+from retort.job.context import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of

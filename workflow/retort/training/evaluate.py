@@ -15,8 +15,8 @@ from retort.atomic import write_json
 from retort.checksums import sealed, sha256
 from retort.data.batches import in_order
 from retort.data.encoded import Encoded, RowCounts
-from retort.engine.job import Job
 from retort.errors import Diverged
+from retort.job.context import Job
 from retort.machine import float32_products
 from retort.models.recorder import Recorder
 from retort.provenance import environment, memory

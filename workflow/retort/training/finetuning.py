@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from retort.batch import Batch
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.encoded import Encoded
-from retort.engine.job import Job
+from retort.job.context import Job
 from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from retort.engine.attempts import NEVER, Clock, Interrupted
+from retort.job.attempts import NEVER, Clock, Interrupted
 from retort.machine import float32_products
 from retort.training import optim
 from retort.training.checkpoint import are_due

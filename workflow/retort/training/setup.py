@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from retort.engine.job import Job, this_code
+from retort.job.context import Job, this_code
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name

@@ -26,9 +26,9 @@ import torch.multiprocessing
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from retort import machine
-from retort.engine.attempts import reason_of
-from retort.engine.job import Job
 from retort.errors import RetortError
+from retort.job.attempts import reason_of
+from retort.job.context import Job
 
 START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}

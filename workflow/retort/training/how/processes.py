@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, distributed
 
-from retort.engine.attempts import Clock
+from retort.job.attempts import Clock
 from retort.training.checkpoint import uses_gpu
 
 BUCKET = 1 << 25  # elements that one all-reduce sums, at most: 128 MiB of float32

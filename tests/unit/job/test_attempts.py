@@ -1,0 +1,118 @@
+"""Tests of attempts at a job: how often, after what, with how many rows at once, and how near its time limit is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from retort.job import attempts
+from retort.job.attempts import KILLED, NEVER, Attempt, Clock, attempt
+from retort.job.context import job
+
+from tests.rule_job import rule_job
+
+LOG, NOTE = "results/logs/rule/a.log", Path("results/.locks/rule.a.attempt")
+RESULTS = [Path("results/scores/s/mood/seed-1.json"), Path("results/scores/s/mood/seed-2.json")]
+TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
+KILL = f"""
+import os
+from pathlib import Path
+from retort.job.attempts import attempt
+with attempt(Path('{NOTE}')):
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of results, in a run of Snakemake, outside Slurm."""
+    monkeypatch.setenv(attempts.RUN, "run-1")
+
+
+def fails(error: str | BaseException = "no luck") -> None:
+    """Begin an attempt that fails."""
+    error = OSError(error) if isinstance(error, str) else error
+    with pytest.raises(type(error)), attempt(NOTE):
+        raise error
+
+
+def is_killed() -> None:
+    """Begin an attempt in a process that is killed."""
+    assert subprocess.run([sys.executable, "-c", KILL], check=False).returncode == -9
+
+
+def test_a_stop_by_the_user_and_a_success_leave_no_failure() -> None:
+    fails()
+    fails(KeyboardInterrupt())
+    assert not NOTE.exists()
+    NOTE.write_text("half")  # a damaged one blocks nothing
+    with attempt(NOTE):
+        pass
+    assert not NOTE.exists()
+
+
+def test_a_job_has_failed_in_the_run_that_tried_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert attempts.failure(LOG) == ""
+    is_killed()
+    assert attempts.failure(LOG) == KILLED
+    attempts.note_refusal(LOG, "out of memory")  # Slurm knows more
+    assert attempts.failure(LOG) == "out of memory"
+    fails("no luck")
+    attempts.note_refusal(LOG, "it ended with status 1")  # and here less
+    assert attempts.failure(LOG) == "no luck"
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert attempts.failure(LOG) == ""
+    attempts.note_refusal(LOG, "no such partition")
+    assert attempts.failure(LOG) == "no such partition"
+    assert Attempt.read(NOTE) == Attempt("run-2", "no such partition")
+
+
+def rows_at_once(error: str = "no luck", **resources: int) -> int | None:
+    """Return the rows that an attempt of a job takes at once; it fails with this error."""
+    with pytest.raises(OSError, match=error), job(rule_job(output=list(RESULTS), resources=resources)) as running:
+        raise OSError(error)
+    return running.micro_batch
+
+
+@pytest.mark.parametrize(
+    ("resources", "found"),
+    [({"micro_batch": 60, "rows": 90}, [60, 30, 20]), ({"rows": 7}, [None, 4, 3]), ({}, [None, None, None])],
+)
+def test_only_a_gpu_that_was_too_small_makes_the_rows_fewer(resources: dict[str, int], found: list[int | None]) -> None:
+    first, second, third = found
+    ends = [(TOO_SMALL, first), ("no luck", second), (f"process 1: {TOO_SMALL}", second), ("no luck", third)]
+    for error, rows in ends:
+        assert rows_at_once(error, **resources) == rows
+    is_killed()
+    assert rows_at_once(**resources) == third
+
+
+def test_rows_stay_fewer_until_the_job_has_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails(TOO_SMALL)
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert rows_at_once(rows=8) == 4  # a training that goes on with other parts would draw other dropout
+    with attempt(NOTE):
+        pass
+    assert rows_at_once(rows=8) is None
+
+
+def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:
+    error = RuntimeError("Caught an error in a thread.\nTraceback\nCUDA error: out of memory\nmore")
+    assert attempts.reason_of(error) == "Caught an error in a thread. CUDA error: out of memory"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "mem_mb", "end", "clock"),
+    [
+        (60, 8_000, None, Clock(4_600.0, 200.0)),  # counted from the beginning; 80 s for 8 GB
+        (60, 8_000, 2_600.0, Clock(2_600.0, 200.0)),  # Slurm knows better
+        (10, 200_000, None, Clock(1_600.0, 120.0)),  # at most a fifth of the time
+        (0, 8_000, None, NEVER),
+    ],
+)
+def test_the_time_to_write_grows_with_the_memory_of_a_job(
+    minutes: int, mem_mb: int, end: float | None, clock: Clock
+) -> None:
+    assert attempts.clock_of(minutes, mem_mb, end, began=1_000.0) == clock

@@ -1,0 +1,94 @@
+"""Tests of a run of Snakemake: what it keeps for its jobs, and what it does at its beginning and its end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.cost.cluster import read_cluster
+from retort.errors import RetortError
+from retort.job import attempts, planned_run
+from retort.job.context import job
+from retort.run import run_folder as run
+from retort.run.workflow import Run
+from retort.specs.config import read_config
+
+from tests.rule_job import rule_job
+from tests.tiny.make import make_encoder, make_texts
+
+
+@pytest.fixture
+def config(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Work in a folder with the tiny study and its texts and encoder; return the configuration."""
+    monkeypatch.chdir(study_folder.parent)
+    make_texts(Path("texts"))
+    make_encoder(Path("encoder"))
+    return {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+
+
+def test_jobs_read_what_the_run_was_planned_with(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (planned_run.is_job(), planned_run.configuration()) == (False, {})
+    cluster = Path("cluster.yaml")
+    cluster.write_text("gpu_memory_gb: 40")
+    config["cluster"] = str(cluster)
+    files = run.files_of(read_config(config))
+    cluster.write_text("gpu_memory_gb: [")
+    protocol = Path(config["study"], "protocols", "short.yaml")
+    before = protocol.read_text()
+    protocol.write_text("broken: [")
+    run.begin(config, files)
+    planned = read_config(planned_run.configuration())
+    assert planned_run.is_job()
+    assert (planned.folder / "protocols" / "short.yaml").read_text() == before
+    assert read_cluster(planned.cluster).gpu_memory_gb == 40
+    here = rule_job(config=dict(config))
+    with job(here):
+        assert here.config["study"] == str(planned.folder)
+    monkeypatch.setenv(planned_run.VARIABLE, "results/runs/gone")
+    with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
+        planned_run.configuration()
+
+
+def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_a_run(config: dict[str, Any]) -> None:
+    main = Run(dict(config), {}, is_dry=False)
+    assert not main.is_job
+    planned = Run({**config, "companions": {}}, {}, is_dry=False)  # in a process that the main one has started
+    assert planned.is_job
+    for key in ("companions", "precision", "seeds_divided"):
+        assert planned.config[key] == main.config[key]
+
+
+def test_a_job_that_starts_after_another_run_began_ends(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run.begin(config, {})
+    first = os.environ[attempts.RUN]
+    run.begin(config, {})
+    assert planned_run.configuration()["papers"] == ["tiny"]
+    monkeypatch.setenv(attempts.RUN, first)
+    with pytest.raises(SystemExit), job(rule_job()):
+        pytest.fail("it does the work of the new run's job")
+    said = "rule(a): snakemake was started again since this job was queued; the new run has a job of its own"
+    assert said in capsys.readouterr().err
+    planned_run.LATEST.write_bytes(b"\xff\xfe\x00")  # damaged, so no other run is known
+    assert planned_run.is_latest()
+
+
+def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[str] = []
+    monkeypatch.setattr("retort.job.forkserver.start", lambda: began.append("a server"))
+    main = Run(config, {}, is_dry=False)
+    main.begin({"results/sources/texts"})
+    assert began == []  # the start of a server would take longer than it saves
+    main.begin(set())
+    assert began == ["a server"]
+    Path(config["study"], "protocols", "short.yaml").write_text("broken: [")
+    (Path("texts") / "rated.txt").unlink()
+    of_job = Run({"papers": []}, {}, is_dry=False)
+    assert of_job.is_job
+    assert vars(of_job.plan.settings) == vars(main.plan.settings)
+    assert of_job.everything == main.everything
+    assert [rule.name for rule in of_job.rules.values()] == [rule.name for rule in main.rules.values()]
+    of_job.fail(set())  # the run itself says what failed

@@ -1,0 +1,130 @@
+"""Tests of what is Snakemake's: its versions, the short form of a dry run, and faults that are seen to be mended."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from retort.run.dry_run import WIDTH, ShortForm
+from retort.run.run_folder import BOUNDS
+from snakemake.persistence import ParamsChange
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from tests.conftest import ROOT, SNAKEFILE, run_snakemake
+
+SLURM = "snakemake-executor-plugin-slurm"
+
+
+@pytest.mark.parametrize(("name", "version"), [("snakemake", "9.28.0"), (SLURM, "2.7.1")])
+def test_another_version_is_refused_in_a_line(name: str, version: str, tmp_path: Path) -> None:
+    about = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    done = run_snakemake(tmp_path, "--snakefile", SNAKEFILE, "--cores", "1", "-n", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    right, how = f"{name}{BOUNDS[name]}", "install another version: pip install"
+    line = f"{name} {version} is installed, and this workflow needs {right}; {how} '{right}'"
+    said = done.stdout + done.stderr
+    assert line in said.splitlines()
+    assert "Traceback" not in said
+
+
+def test_the_project_asks_for_the_same_versions_and_the_lock_has_one_of_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = set(project["dependencies"])
+    locked = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
+    for name, bounds in BOUNDS.items():
+        assert f"{name}{bounds}" in asked
+        assert SpecifierSet(bounds).contains(locked[name])
+
+
+# the short form of a dry run
+
+KINDS = {"finetune_student_1": "finetune_student", "finetune_student_2": "finetune_student", "make_table": "make_table"}
+
+
+def written(*records: tuple[str, dict[str, Any]]) -> str:
+    """Return what is written of messages of Snakemake with these attributes."""
+    short, lines = ShortForm(KINDS), []
+    for text, attributes in records:
+        record = logging.makeLogRecord({"msg": text, **attributes})
+        if short.filter(record):
+            lines.append(record.getMessage())
+    return "\n".join(lines)
+
+
+def job(rule: str, reason: str) -> tuple[str, dict[str, Any]]:
+    """Return what Snakemake says of a job."""
+    return f"Rule: {rule}", {"event": LogEvent.JOB_INFO, "rule_name": rule, "reason": reason}
+
+
+def because(old: list[Any], new: list[Any]) -> str:
+    """Return Snakemake's reason for a job whose params have changed from `old` to `new`."""
+    change = ParamsChange(only_old=set(map(repr, old)), only_new=set(map(repr, new)))
+    return f"Missing output files: a; Params have changed since last execution: {change}"
+
+
+STATS = {"event": LogEvent.RUN_INFO, "stats": {"finetune_student_1": 2, "finetune_student_2": 1, "total": 3}}
+
+
+def test_jobs_are_counted_by_kind_and_told_once() -> None:
+    said = written(
+        ("Job stats: of rules", STATS), ("Shell command: None", {"event": LogEvent.SHELLCMD}), ("again", STATS)
+    )
+    assert said == "Job stats:\nfinetune_student        3\ntotal                   3\n"
+
+
+def test_a_changed_setting_is_told_by_its_key_with_its_old_and_its_new_value() -> None:
+    old = {"schedule": {"learning_rate": 1e-05, "steps": 9}, "note": "x" * 1000}
+    new = {"schedule": {"learning_rate": 2e-05, "steps": 9}, "note": "y " * 1000}
+    said = written(
+        job("finetune_student_1", because([old, 1], [new, 2])),
+        job("finetune_student_2", because([{"lost": "}"}], [{"lost": None}])),
+        job("make_table", "Missing output files: b; Input files updated by another job: c"),
+        job("make_table", "Params have changed since last execution: <what nobody can read>"),
+        ("Would remove temporary output results/x", {}),
+        ("Reasons:\n    (check individual jobs above for details)", {}),
+    )
+    for line in (
+        "        1  finetune_student: schedule.learning_rate: 1e-05 -> 2e-05",
+        "        1  finetune_student: a setting: 1 -> 2",
+        "        1  finetune_student: lost: } -> None",
+        "        1  make_table: not made yet",
+        "        1  make_table: settings have changed",
+    ):
+        assert line in said.splitlines()
+    assert "Would remove" not in said
+    assert max(map(len, said.splitlines())) <= WIDTH
+
+
+# a test that fails says that a fault is mended, and its repair can go
+
+FAULT = f"""
+import sys
+sys.path.insert(0, "{ROOT}/workflow")
+from retort.run.repairs import look_once
+onstart:
+    if config.get("repaired"):
+        look_once(workflow.scheduler)
+rule all:
+    input: expand("made/{{number}}", number=range(30))
+rule make:
+    output: "made/{{number}}"
+    shell: "sleep 0.3; touch {{output}}"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("config", "few"), [([], False), (["--config", "repaired=1"], True)])
+def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(FAULT)
+    command = [sys.executable, "-m", "snakemake", "--cores", "3", "--scheduler", "greedy", "--verbose", *config]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    looks = done.stderr.count("Ready jobs: ")
+    assert (looks <= 31) == few

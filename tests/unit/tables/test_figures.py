@@ -1,0 +1,74 @@
+"""Tests of figures: every type is drawn, with the same bytes every time, and messages say what cannot be drawn."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.results.tidy import read
+from retort.tables.figures import style
+from retort.tables.figures.base import plot_figure
+from retort.tables.figures.pareto import front
+from retort.tables.make import make_table
+
+from tests.tiny.results import SCORES, change_record, paths, quiet, write_results
+
+RENDERS = {"svg": "out.svg", "png": "out.png"}
+
+
+def drawn(config: dict[str, Any], figure: str, **scores: Any) -> str:
+    """Draw a figure of the variant of the tiny study and return its SVG; its tidy data is in out.csv."""
+    write_results(config, {**SCORES, **scores})
+    return redrawn(config, figure)
+
+
+def redrawn(config: dict[str, Any], figure: str) -> str:
+    """Draw a figure from the results that exist."""
+    found, profiles = paths()
+    make_table(quiet(), config, "tiny", "table1", found, profiles, "table1.csv", {})
+    plot_figure(quiet(), config, "tiny", figure, found, profiles, ["table1.csv"], "out.csv", RENDERS)
+    return Path("out.svg").read_text()
+
+
+@pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
+def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any], figure: str) -> None:
+    assert "Mixed results" not in drawn(config, figure)
+    for path in Path("results/scores").glob("*/*/seed-2.json"):
+        change_record(path, device="cpu: another")
+    assert "Mixed results: different devices stand behind" in redrawn(config, figure)
+
+
+@pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
+def test_the_same_bytes_every_time(config: dict[str, Any], figure: str) -> None:
+    first, png = drawn(config, figure), Path("out.png").read_bytes()
+    assert drawn(config, figure) == first
+    assert Path("out.png").read_bytes() == png
+    ET.fromstring(first)
+    assert "<text" in first  # text is stored as text, not as paths
+    texts = {"A &amp; &lt;b&gt;_1", "B", "gain", "20", "60", "number of the task", "Accuracy on mood, × 100"}
+    assert figure != "figure3" or texts <= set(re.findall(r">([^<>]+)</text>", first))
+    assert {line.table for line in read("out.csv")} == {figure}
+
+
+def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:
+    colours = re.findall(r"^\S*color: ([0-9a-f]{6})$", style.STYLE.read_text(), re.MULTILINE)
+    assert {f"#{colour}" for colour in colours} == {style.INK, style.MUTED, style.GRID} <= set(style.DARK)
+
+
+def test_a_point_without_a_value_is_named(config: dict[str, Any]) -> None:
+    text = drawn(config, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
+    assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
+
+
+def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> None:
+    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], "out.csv", RENDERS)
+    text = Path("out.svg").read_text()
+    assert "No point to draw: missing (seeds 1, 2, 3 of 3)" in text
+    assert "teacher layer" not in text
+
+
+def test_front_keeps_what_nothing_beats_at_both() -> None:
+    assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]

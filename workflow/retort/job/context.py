@@ -1,0 +1,257 @@
+"""The context in which a Snakemake job runs a stage: log, claim, checksums, checkpoints and errors.
+
+Stages get a `Job` and never see Snakemake's `snakemake` object.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from retort import checksums, machine, provenance
+from retort.atomic import remove_leftovers
+from retort.checksums import REPORTS, RESULTS, Maker, Parent
+from retort.errors import RetortError, explain
+from retort.job import attempts, forkserver, planned_run, slurm
+from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
+from retort.job.locks import AtWork, claimed
+
+ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
+
+
+@dataclass
+class Job:
+    """What a stage needs to know about the job that runs it.
+
+    Args:
+        name: what it does and of what, as shown on the terminal.
+        log: the job's log file, open for writing.
+        threads: number of CPU threads that the job may use.
+        gpu: whether the job was given a GPU.
+        gpus: number of GPUs, with a training process for each. Tests set it on a CPU, for several processes.
+        processes: number of processes that run the stage: 1 until `training.how.launch` starts one for each GPU.
+        rank: the number of this process, from 0; process 0 writes the results.
+        micro_batch: the most rows of a batch that go through a device at once; None for all of them.
+        result: the path of what is made; the folder of its checkpoints has its name.
+        checkpoint_seconds: least time between two checkpoints, in seconds.
+        dataloader_num_workers: processes that prepare batches; None for the default: 2 with a GPU, 0 without.
+        clock: tells when the job's time limit is near.
+        started: when the job began, on the monotonic clock, in seconds.
+        parents: the results that the job reads, by path, each with its digest and the code that made it.
+        ancestors: the code that made the parents, and the code that made their own parents, and so on.
+        resumed_from: other code that trained a part of this job's model before the job was resumed.
+        taken: the results of which the checksums are taken already.
+    """
+
+    name: str
+    log: TextIO
+    threads: int = 1
+    gpu: bool = False
+    gpus: int = 0
+    processes: int = 1
+    rank: int = 0
+    micro_batch: int | None = None
+    result: str = "results/job"
+    checkpoint_seconds: float = 20.0
+    dataloader_num_workers: int | None = None
+    clock: Clock = NEVER
+    started: float = field(default_factory=time.monotonic)
+    parents: dict[str, Parent] = field(default_factory=dict)
+    ancestors: set[Maker] = field(default_factory=set)
+    resumed_from: set[Maker] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+
+    @property
+    def device(self) -> str:
+        """The device to run on: 'cuda' if the job was given a GPU, else 'cpu'.
+
+        Raises:
+            RetortError: the job was given more GPUs than torch sees.
+        """
+        if self.gpu:
+            machine.check_gpus(max(1, self.gpus))
+        return "cuda" if self.gpu else "cpu"
+
+    @property
+    def num_workers(self) -> int:
+        """The number of processes that prepare batches; by default none on a CPU, whose cores the training needs."""
+        given = self.dataloader_num_workers
+        return machine.default_workers(self.device == "cuda") if given is None else given
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the job's checkpoints: no output of the job, which Snakemake would delete before a re-run."""
+        return checkpoints_of(self.result)
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes the results of the job: only rank 0 does."""
+        return self.rank == 0
+
+    def seconds(self) -> float:
+        """Return the seconds since the job began, rounded to hundredths."""
+        return round(time.monotonic() - self.started, 2)
+
+    def lineage(self) -> dict[str, Any]:
+        """Return the JSON values by which a result names its parents and the code behind it."""
+        parents = {path: parent.model_dump() for path, parent in self.parents.items()}
+        resumed = {"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {}
+        return {"parents": parents, "ancestors": _as_json(self.ancestors), **resumed}
+
+    def read_parents(self, inputs: Iterable[str]) -> None:
+        """Check results that the job reads; add them, and the code that made them, to the job.
+
+        The content of a file is compared only if its size or time has changed.
+
+        Raises:
+            RetortError: a result has changed, or its checksums are gone.
+        """
+        for path in _results(inputs):
+            if (taken := checksums.check_parent(path, self.say)) is not None:
+                self.parents[str(path)] = Parent(**taken.maker.model_dump(), sha256=taken.digest)
+                self.ancestors |= {taken.maker, *taken.ancestors}
+
+    def take_checksums(self, result: Path) -> None:
+        """Take the checksums of a result that this job has made."""
+        checksums.take(result, self.name, this_code(), self.ancestors | self.resumed_from, self.parents)
+
+    def say(self, text: str) -> None:
+        """Write one line to the terminal and to the log."""
+        print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
+        self.log.write(f"{text}\n")
+
+
+def _as_json(makers: Iterable[Maker]) -> list[dict[str, str]]:
+    return sorted((maker.model_dump() for maker in makers), key=lambda maker: (maker["commit"], maker["code"]))
+
+
+@contextlib.contextmanager
+def job(snakemake: Any) -> Iterator[Job]:
+    """Yield the running job, and report the error that ends it.
+
+    The job is claimed against other processes. Its inputs are compared with their checksums, and the checksums of its
+    outputs are taken at the end.
+
+    An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
+    The log gets the traceback of both. Slurm queues the job again if its time limit ended a training.
+    """
+    _prepare_process(snakemake)
+    path = str(snakemake.log[0])
+    try:
+        snakemake.config.update(planned_run.configuration())  # YAML files may be edited while a run lasts
+        with open(path, "a", encoding="utf-8") as log:
+            running = _make_job(snakemake, log)
+            with _claim_and_check(running, snakemake):
+                yield running
+    except KeyboardInterrupt:  # Ctrl-C reaches all jobs: their tracebacks would mix on the terminal
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
+            log.write(traceback.format_exc())
+            if isinstance(error, AtWork):  # it began no attempt, which would note the failure
+                attempts.note_refusal(path, str(error))
+        line = explain(error) or _damage(snakemake.input)
+        if line is None:
+            raise
+        print(f"{shown(path)}: {line}\n  log: {path}", file=sys.stderr, flush=True)
+        if isinstance(error, Interrupted) and planned_run.is_latest() and slurm.requeue():
+            time.sleep(ENDING)
+        sys.exit(1)
+
+
+def shown(log: str) -> str:
+    """Return a job's name for the terminal, from its log: 'finetune_student(kd, rte, 1-2)'."""
+    kind, *values = slug_of(log).split(".")
+    return kind + (f"({', '.join(values)})" if values else "")
+
+
+def _make_job(snakemake: Any, log: TextIO) -> Job:
+    """Return the `Job` that a `snakemake` object describes."""
+    asked = snakemake.resources
+    limits = asked.get("runtime") or 0, asked.get("mem_mb") or 0
+    return Job(
+        name=shown(snakemake.log[0]),
+        log=log,
+        threads=snakemake.threads,
+        gpu=bool(asked.get("gpu", 0)),
+        gpus=asked.get("gpu", 0),
+        micro_batch=asked.get("micro_batch", 0) or None,
+        result=str(snakemake.output[0]),
+        checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+        dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
+        clock=attempts.clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
+    )
+
+
+@contextlib.contextmanager
+def _claim_and_check(running: Job, snakemake: Any) -> Iterator[None]:
+    """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
+    this_code()  # before the long imports: the files may be edited while the job runs
+    outputs = list(map(Path, snakemake.output))
+    with claimed(LOCKS / slug_of(snakemake.log[0]), running.name):
+        for folder in {output.parent for output in outputs}:
+            remove_leftovers(folder)
+        with attempts.attempt(attempts.file_of(snakemake.log[0])) as begun:
+            running.micro_batch = _fitting(running.micro_batch, snakemake.resources.get("rows", 0), begun)
+            running.read_parents(snakemake.input)
+            yield
+            for output in _results(snakemake.output, RESULTS, REPORTS):
+                if str(output) not in running.taken:
+                    running.take_checksums(output)
+        for output in outputs:
+            shutil.rmtree(checkpoints_of(output), ignore_errors=True)
+
+
+def _fitting(micro_batch: int | None, rows: int, begun: Attempt) -> int | None:
+    """Return the rows that go through a GPU at once: fewer after attempts for which its memory was too small.
+
+    Only these make them fewer: with dropout, each part of a batch draws masks of its own, so that another division is
+    like another seed.
+
+    Args:
+        micro_batch: the rows that the plan allows; None for all.
+        rows: all rows of a batch; 0 if unknown.
+        begun: the attempt that begins.
+    """
+    most = micro_batch or rows
+    return max(1, -(-most // (1 + begun.gpu_memory))) if begun.gpu_memory and most else micro_batch
+
+
+def _prepare_process(snakemake: Any) -> None:
+    """Set the environment variables and the allocator of a job; remove tokens unless the job downloads."""
+    machine.keep_freed_memory()
+    os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    if snakemake.rule != forkserver.DOWNLOADS:
+        for name in forkserver.TOKENS:
+            os.environ.pop(name, None)
+
+
+def this_code() -> Maker:
+    """Return the code that this process runs."""
+    return Maker(commit=provenance.commit(), code=provenance.code())
+
+
+def _results(paths: Iterable[str], *tops: Path) -> list[Path]:
+    """Return the inputs or outputs of a job that lie in some folders, by default results/, and exist."""
+    found = [path for path in map(Path, paths) if path.exists()]
+    return [path for path in found if any(path.is_relative_to(top) for top in tops or (RESULTS,))]
+
+
+def _damage(inputs: Iterable[str]) -> str | None:
+    """Return a line about the first input with a changed content; None if there is none."""
+    try:
+        for path in _results(inputs):
+            checksums.check(path, thorough=True)
+    except RetortError as error:
+        return str(error)
+    return None

@@ -1,0 +1,91 @@
+"""Keep two processes from making the same result at the same time, also on different machines.
+
+A process locks a file, its claim, as long as it lives, and names itself there. A second process ends, and names the
+first. The system frees the lock of a dead process, on a network file system also that of a dead machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from retort.errors import RetortError
+from retort.job import slurm
+
+NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}  # of a file system without locks: nothing is claimed there
+
+
+class AtWork(RetortError):
+    """Another living process runs the job."""
+
+
+@contextlib.contextmanager
+def claimed(path: Path, work: str) -> Iterator[None]:
+    """Hold the claim of a job for a block.
+
+    Args:
+        path: the file of the claim.
+        work: the job, for the message.
+
+    Raises:
+        AtWork: another living process runs the job.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path, work) as claim:
+        slurm_job = slurm.job_id()
+        who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
+        claim.truncate(0)
+        claim.write(json.dumps({"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}))
+        claim.flush()
+        try:
+            yield
+        finally:
+            if _is_at(claim, path):
+                path.unlink()  # while it is locked
+
+
+def _locked(path: Path, work: str) -> IO[str]:
+    """Return the file of a claim, open and locked."""
+    while True:
+        claim = path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            claim.seek(0)
+            held = claim.read()
+            claim.close()
+            if (owner := _owner(held))["slurm_job"] and owner["slurm_job"] == slurm.job_id():
+                path.unlink(missing_ok=True)  # Slurm queued this job again; the node of its earlier start is lost
+                continue
+            said = f"{work} is already at work elsewhere: {owner['who']}"
+            raise AtWork(said, "wait for its end, then run again") from None
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+        if _is_at(claim, path):  # else the process before has deleted the file that is locked here
+            return claim
+        claim.close()
+
+
+def _is_at(claim: IO[str], path: Path) -> bool:
+    """Return whether an open claim is the file at its path."""
+    try:
+        return os.path.samestat(os.fstat(claim.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _owner(held: str) -> dict[str, str]:
+    """Return who holds a claim; for an instant, a claim is empty."""
+    try:
+        return dict(json.loads(held))
+    except ValueError:
+        return {"who": "another process", "slurm_job": ""}

@@ -1,0 +1,20 @@
+"""The first line of the script of every rule: it imports little, for a job that a fork runs ends here."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from retort.job import forkserver
+
+if TYPE_CHECKING:
+    from retort.job.context import Job
+
+
+def job(snakemake: Any) -> AbstractContextManager[Job]:
+    """Return the context of a job, unless a server of forks takes it over; this process then ends as the fork does."""
+    if snakemake.rule != forkserver.DOWNLOADS:
+        forkserver.hand_over()
+    from retort.job import context as imported
+
+    return imported.job(snakemake)

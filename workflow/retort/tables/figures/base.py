@@ -1,0 +1,104 @@
+"""What every kind of figure adds to an exhibit: how its lines are collected and drawn; and the job that does so."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import AfterValidator, Field
+
+from retort.job.context import Job
+from retort.results.tidy import Line, read, withhold_verdicts, write
+from retort.specs.base import Label, Spec, Text
+from retort.specs.exhibit import Exhibit
+from retort.specs.fields import StudentName
+from retort.specs.printed import OF_A_MODEL
+from retort.specs.rows import CellSpec, Column
+from retort.study.study import Study
+from retort.tables.base import Inputs, read_inputs
+from retort.tables.figures.style import save_empty_figure
+from retort.tables.lines import cell_lines
+
+
+def _of_a_task(metric: str) -> str:
+    if metric in OF_A_MODEL:
+        raise ValueError(f"'{metric}' is of a model; give one of the task's metrics")
+    return metric
+
+
+TaskMetric = Annotated[Text, AfterValidator(_of_a_task)]
+
+
+class Point(Spec):
+    """One student or teacher that is drawn in a figure."""
+
+    student: StudentName = Field(description="a student or teacher")
+    label: Label = Field(description="as printed")
+
+
+def point_cell(label: str, student: str, column: Column) -> CellSpec:
+    """Return the cell of one point of a figure: its name, the student or teacher that it shows, what it measures."""
+    return CellSpec(label, column.name, student, column.task, column.metric, spec=column, identity=student)
+
+
+class Figure(Exhibit):
+    """The base of all kinds of figures; a kind is a file of `retort/tables/figures`.
+
+    Such a file is imported whenever a study is read. To keep this fast, only functions that draw import matplotlib.
+    """
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the tidy lines of the figure: one per cell."""
+        return cell_lines(inputs, self)
+
+    @abstractmethod
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw the lines and save the figure.
+
+        Args:
+            inputs: the study, with the paper and the name of the figure.
+            lines: the lines that `collect` returned; at least one has a value.
+            renders: file format ('svg', 'png') -> path.
+        """
+
+
+def figure_of(study: Study, paper: str, name: str) -> Figure:
+    """Return a figure of a study."""
+    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only
+
+
+def plot_figure(
+    job: Job,
+    config: dict[str, Any],
+    paper: str,
+    figure: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    tables: Iterable[str],
+    csv: str,
+    renders: dict[str, str],
+) -> None:
+    """Write the tidy CSV of a figure, and the figure in each requested file format.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    lines = draw_figure(read_inputs(config, paper, figure, scores, profiles, tables), csv, renders)
+    job.say(f"{len(lines)} values")
+
+
+def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> list[Line]:
+    """Write the tidy CSV of a figure, read it back, and draw it in each file format; return the lines.
+
+    If no line has a value, the figure says why.
+    """
+    figure = figure_of(inputs.study, inputs.paper, inputs.name)
+    write(csv, withhold_verdicts(inputs.study, inputs.paper, figure.collect(inputs)))
+    lines = read(csv)
+    if any(line.mean is not None for line in lines):
+        figure.draw(inputs, lines, renders)
+    else:
+        save_empty_figure(lines, renders)
+    return lines

@@ -1,0 +1,62 @@
+"""Figures of scores against the teacher layer that was distilled."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from retort.results.tidy import Line
+from retort.specs.base import Name, Whole
+from retort.specs.exhibit import figure_kind
+from retort.specs.fields import StudentName
+from retort.specs.printed import check_no_repeats
+from retort.specs.rows import CellSpec, Column
+from retort.tables.base import Inputs
+from retort.tables.figures.base import Figure, TaskMetric, point_cell
+from retort.tables.figures.style import figure, points, save, write_notes
+
+Layer = Annotated[Whole, Field(ge=0, le=48)]
+
+
+@figure_kind
+class LayersFigure(Figure):
+    """A figure of the score (y) against the teacher layer that was distilled (x)."""
+
+    kind: Literal["layers"] = Field(description="which kind of figure this is")
+    task: Name = Field(description="an entry of workflow/tasks")
+    metric: TaskMetric = Field(description="one of the task's metrics")
+    points: dict[Layer, StudentName] = Field(min_length=1, description="teacher layer -> student")
+
+    @field_validator("points")
+    @classmethod
+    def _one_layer_each(cls, points: dict[int, str]) -> dict[int, str]:
+        check_no_repeats("student", list(points.values()))
+        return points
+
+    def cells(self) -> list[CellSpec]:
+        """Return a point per layer."""
+        column = Column(label=self.metric, task=self.task, metric=self.metric)
+        return [point_cell(f"layer {layer}", student, column) for layer, student in sorted(self.points.items())]
+
+    def depths(self) -> dict[str, int]:
+        """Return the teacher layer of each point."""
+        return {student: layer for layer, student in self.points.items()}
+
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw and save the figure: layers from left to right; error bars are one standard deviation."""
+        layers = self.depths()
+        good = [line for line in lines if line.mean is not None]
+        deepest = max(self.points)
+        with figure(5.0, 3.1) as drawn:
+            axes = drawn.subplots()
+            x: list[float] = [layers[line.student] for line in good]
+            y = [line.mean or 0.0 for line in good]
+            points(axes, x, y, yerr=[line.std or 0 for line in good], fmt="o-", linewidth=1.6)
+            axes.set(
+                xlabel="teacher layer", ylabel=f"{self.metric.capitalize()} on {self.task}, × 100",
+                xlim=(0.6, deepest + 0.4), xticks=range(1, deepest + 1),
+            )  # fmt: skip
+            axes.grid(visible=False, axis="x")
+            write_notes(drawn, lines, inputs.remark)
+            save(drawn, renders)

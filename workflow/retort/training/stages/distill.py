@@ -1,0 +1,263 @@
+"""Distillation: train the stages of a student one after another, on a task or on corpora."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from retort.checksums import TIMESTAMP
+from retort.data.encoded import Encoded
+from retort.data.tokenizers import check_same_tokenizer
+from retort.errors import Diverged, RetortError
+from retort.job.context import Job
+from retort.models import build, weights
+from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
+from retort.models.recorder import Key, basis
+from retort.models.stored_activations import StoredActivations, has_stored, store_activations
+from retort.models.weights import save_with_card
+from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
+from retort.settings.trials import best_of
+from retort.training.distillation import (
+    Activations,
+    Student,
+    TeacherAndData,
+    online,
+    run_stages,
+    task_agnostic,
+    task_specific,
+)
+from retort.training.evaluate import ScoreToWrite, evaluate, write_score
+from retort.training.how.launch import on_every_gpu
+from retort.training.setup import checkpoint_of, head_of, set_seed
+
+
+@dataclass(frozen=True)
+class TaskFolders:
+    """The folders that a task-specific student is distilled from.
+
+    Args:
+        encoded: the encoded task.
+        start: the fine-tuned teacher, the published model, its tokenizer and the parent.
+        activations: the teacher's stored activations; None to run the teacher on every batch.
+    """
+
+    encoded: str
+    start: StartFolders
+    activations: str | None = None
+
+    @classmethod
+    def of(cls, inputs: Any) -> TaskFolders:
+        """Return the folders among the inputs of a Snakemake job."""
+        start = StartFolders(inputs.teacher or None, inputs.model, inputs.tokenizer, next(iter(inputs.parent), None))
+        return cls(inputs.encoded, start, inputs.activations or None)
+
+
+@on_every_gpu
+def distill_on_task(
+    job: Job,
+    settings: TaskDistillationSettings,
+    score: ScoreToWrite,
+    folders: TaskFolders,
+    trials_files: list[str],
+    weights_folder: str | None,
+) -> None:
+    """Distil a student on a task, at the best point of its grid, and write its score.
+
+    A divergence, of this training or of every grid point, is recorded in the score, not raised.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation.
+        score: the score to write; its seed is for the initial weights, the order of the batches and dropout.
+        folders: the folders that the job reads.
+        trials_files: the trials of all parts of the grid; empty without a grid.
+        weights_folder: the folder in which the weights are saved; None to discard them.
+
+    Raises:
+        RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
+    """
+    point, failed = best_of(trials_files, settings.grid)
+    student = distil(job, settings.at(point), score.seed, folders, failed)
+    result = student.diverged or evaluate(job, student.network, folders.encoded, settings)
+    ways = student.checkpoint.conditions
+    if weights_folder:
+        save_with_card(job, settings, student.network, folders.start.tokenizer, weights_folder, score.title, ways)
+        weights.note_result(weights_folder, result)
+    write_score(job, score, settings, result, chosen=point if settings.grid else None, conditions=ways)
+
+
+def distil(
+    job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders, diverged: Diverged | None = None
+) -> Student:
+    """Distil a student on a task with one seed, and return it with its divergence, if it or its parent diverged.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation, at a point of its grid.
+        seed: the seed of the initial weights, the order of the batches and dropout.
+        folders: the folders that the job reads.
+        diverged: a divergence known beforehand, after which nothing is trained.
+
+    Raises:
+        RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
+    """
+    start = folders.start
+    check_same_tokenizer(start.model, start.tokenizer, start.parent)
+    set_seed(job, seed)
+    check_published(start.model, settings.teacher.model)
+    head, num_labels = head_of(settings.task)
+    network = initialise(settings, settings.teacher.model.vocabulary, start, head, num_labels).to(job.device)
+    if settings.pooler_relu:
+        build.add_pooler_relu(network)
+    teacher_and_data = _teacher_and_data(job, settings, seed, folders)
+    student = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    try:
+        weights.check_not_diverged(start.parent)
+        student.diverged = diverged
+        run_stages([student], teacher_and_data)
+    except Diverged as error:
+        student.diverged = error
+    return student
+
+
+def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders) -> TeacherAndData:
+    """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
+    rows = Encoded.load(folders.encoded, settings.task.train_split)
+
+    def stored(keys: set[Key], _: bool) -> Activations:
+        folder = Path(str(folders.activations))
+        if not has_stored(folder, keys):  # a run of the study deletes them at its end
+            folder = job.checkpoints / "activations"
+            folder.mkdir(parents=True, exist_ok=True)
+            network = build.load(str(folders.start.teacher), *head_of(settings.task)).eval().to(job.device)
+            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
+        return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
+
+    is_online = folders.start.teacher and not folders.activations
+    head = head_of(settings.task)
+    teacher = online(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
+    return task_specific(job, settings, folders.encoded, rows, seed, teacher)
+
+
+@on_every_gpu
+def distill_students(
+    job: Job,
+    settings: dict[str, CorpusDistillationSettings],
+    corpus_folders: list[str],
+    folders: StartFolders,
+    outputs: dict[str, str],
+) -> None:
+    """Distil task-agnostic companions on the same batches, and save each, ready to be fine-tuned.
+
+    If a student or its parent diverges, save the weights before that step with a note.
+
+    Args:
+        job: the running job.
+        settings: student -> settings of its distillation; all with the same teacher, corpora, batch sizes and seed.
+        corpus_folders: the folders of the blocks of all corpora that a stage reads, in the order of the settings.
+        folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
+            the parent.
+        outputs: student -> the folder to write to.
+
+    Raises:
+        RetortError: the teacher needs a masked-LM head and has none, or the tokenizer of the model or the parent
+            differs from the one that encoded the corpora.
+    """
+    with ExitStack() as logs:
+        students: dict[str, Student] = {}
+        for name, own in settings.items():
+            part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
+            students[name] = corpus_student(part, own, folders)
+        trained = list(students.values())
+        try:
+            weights.check_not_diverged(folders.parent)
+            run_stages(trained, _corpus_teacher_and_data(job, trained[0], corpus_folders, folders))
+        except Diverged as error:  # of the parent
+            for student in trained:
+                student.diverged = error
+        for name, student in students.items():
+            _save(student, settings[name], folders, outputs[name], name)
+            job.resumed_from |= student.job.resumed_from
+    job.say(f"done{f': {len(students)} students' * (len(settings) > 1)}  ({job.seconds():.0f} s)")
+
+
+@contextmanager
+def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
+    """Yield the part of a job that distils one of several students, with its own checkpoints and log."""
+    path = Path(job.log.name).with_name(f"{student}.log")
+    with open(path if job.writes else os.devnull, "a", encoding="utf-8") as log:
+        yield replace(job, name=f"distill_student({student})", log=log, result=output, resumed_from=set())
+
+
+def _save(
+    student: Student, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
+) -> None:
+    """Save a distilled student, and a note if it has diverged."""
+    random_seed = settings.seed if settings.initialisation.random else None
+    encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
+    save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.conditions)
+    if diverged := student.diverged:
+        weights.note_result(output, diverged)
+        student.job.say(
+            f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate"
+        )
+
+
+def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+    """Return a task-agnostic student with its initial weights.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation.
+        folders: the folders from which the student starts.
+
+    Raises:
+        RetortError: the teacher needs a masked-LM head and has none; or a model differs from the study's description.
+    """
+    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
+    set_seed(job, settings.seed)
+    check_published(folders.model, settings.teacher.model)
+    head, vocabulary = _masked_lm_head(settings), settings.teacher.model.vocabulary
+    if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
+        raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
+    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
+    return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
+
+
+def _corpus_teacher_and_data(
+    job: Job, student: Student, corpus_folders: list[str], folders: StartFolders
+) -> TeacherAndData:
+    """Return the teacher of task-agnostic students, with batches from their corpora."""
+    settings = student.settings
+    assert isinstance(settings, CorpusDistillationSettings)
+    teacher = online(_teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device)
+    return task_agnostic(settings, dict(zip(settings.corpora, corpus_folders, strict=True)), teacher)
+
+
+def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
+    """Return the head of both models, a key of `build.HEADS`."""
+    return "masked-lm" if settings.teacher.has_masked_lm else "none"
+
+
+def _teacher_folder(folders: StartFolders) -> str:
+    assert folders.teacher is not None  # every task-agnostic student has one
+    return folders.teacher
+
+
+def save_student(job: Job, folder: str, output: str) -> None:
+    """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them."""
+    shutil.copytree(folder, output, copy_function=_link, ignore=shutil.ignore_patterns(TIMESTAMP), dirs_exist_ok=True)
+    job.taken.add(output)
+
+
+def _link(file: str, to: str) -> None:
+    """Hard-link a file; copy it with its times if the file system has no links between folders."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copy2(file, to)

@@ -1,0 +1,64 @@
+"""Predictions on test sets without labels, and the zip file of predictions for the GLUE server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from retort.atomic import write_json
+from retort.data.encoded import Encoded
+from retort.job.context import Job
+from retort.settings.trainings import PredictionSettings, SubmissionSettings
+from retort.tasks import task_type_of
+from retort.tasks.answers import submission_text, write_zip
+
+
+def predict_test(
+    job: Job,
+    settings: PredictionSettings,
+    encoded_folder: str,
+    weights_folder: str,
+    answers_file: str,
+) -> None:
+    """Predict a task's test sets with a fine-tuned model and write the answers by encoded split.
+
+    Args:
+        job: the running job.
+        settings: the settings of the predictions.
+        encoded_folder: the folder of the encoded test sets.
+        weights_folder: the folder of the fine-tuned model.
+        answers_file: the file to write: encoded split (a split, or one subset of it) -> answers.
+    """
+    from retort.models import build
+    from retort.training.evaluate import predict
+    from retort.training.setup import head_of, set_seed
+
+    set_seed(job, 0)
+    task = settings.task
+    task_type, answers = task_type_of(task), {}
+    model = build.load(weights_folder, *head_of(task))
+    for name in (name for split in task.splits or {} for name in task.encoded_splits(split)):
+        rows = Encoded.load(encoded_folder, name)
+        logits = predict(model, rows, task_type.width(task, rows), settings.precision, job.device)
+        answers[name] = task_type.answers(logits, rows)
+    write_json(answers_file, answers, indent=None)
+    job.say(f"{sum(map(len, answers.values())):,} answers  ({job.seconds():.0f} s)")
+
+
+def write_submission(job: Job, settings: SubmissionSettings, answers_files: list[str], output: str) -> None:
+    """Write a zip with one file for each test set whose answers exist, and report the files that are missing.
+
+    Args:
+        job: the running job.
+        settings: the tasks of the submission, and the names of all files that the server takes.
+        answers_files: the files that predict_test wrote, each named after its task.
+        output: the zip file to write.
+    """
+    files: dict[str, str] = {}
+    for path in map(Path, answers_files):
+        task, answers = settings.tasks[path.stem], json.loads(path.read_text())
+        for encoded_split, name in task.files.items():
+            files[name] = submission_text(answers[encoded_split], task)
+    write_zip(Path(output), files)
+    absent = sorted({*settings.server_files} - {*files})
+    job.say(f"{len(files)} files" + (f"; the server also takes {', '.join(absent)}" if absent else ""))
