@@ -12,7 +12,8 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
-from retort.run.dry_run import is_short, list_whole, write_short
+from retort.plan.rule import one_of
+from retort.run.dry_run import LOGGER, is_short
 from retort.run.repairs import look_once
 from retort.run.run_folder import check_versions
 from retort.run.workflow import Run
@@ -42,13 +43,11 @@ configfile: "config.yaml"
 
 
 with in_one_line():
-    listed = not is_short(workflow.output_settings)
-    study = Run(config, origins, workflow.output_settings.dryrun, listed)
-rule_of, asked = study.rules, study.resources
-if not listed:
-    write_short({name: rule.kind for name, rule in rule_of.items()})
-elif workflow.output_settings.dryrun:
-    list_whole()
+    said = workflow.output_settings
+    listed = not (is_short(said) and LOGGER in said.log_handler_settings)
+    study = Run(config, origins, said.dryrun, listed)
+plan, reads, prints = study.plan, study.reads, study.prints
+settings, kept, asks, priority = plan.at, plan.kept, study.resources.of, study.priority
 
 
 onstart:
@@ -67,4 +66,14 @@ onerror:
 
 
 wildcard_constraints:
-    **rule_of.constraints,
+    task=one_of(plan.study.tasks),
+    corpus=one_of(plan.study.corpora),
+    tokenizer=one_of(plan.study.tokenizers),
+    paper=one_of(plan.study.papers),
+    student="[A-Za-z0-9-]+",
+    seeds=r"\d+(-\d+)*",
+    seed=r"\d+",
+    part=r"\d+",
+    parts=r"\d+",
+    table="table[a-z0-9-]*",
+    figure="figure[a-z0-9-]*",

@@ -1,40 +1,38 @@
 """Sources, encoded tasks, sets of training rows, packed corpora."""
 
+made_sources = [name for name, source in plan.study.sources.items() if source.location(plan.config) == "made"]
+
 
 rule fetch_source:
     """Download an archive or a commit of the hub and check it, or link a folder."""
-    input:
-        **rule_of["fetch_source"].inputs,
     output:
-        **rule_of["fetch_source"].outputs,
+        folder=directory("results/sources/{source}"),
     log:
-        rule_of["fetch_source"].log,
+        "results/logs/fetch_source/{source}.log",
     wildcard_constraints:
-        **rule_of["fetch_source"].constraints,
+        source=one_of(plan.study.sources.keys() - made_sources),
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["fetch_source"].params,
+        settings=settings("sources", "source"),
     script:
         "../scripts/fetch_source.py"
 
 
 rule make_source:
     """Make a source's files from a seed, in their original formats; only a scale in miniature has such sources."""
-    input:
-        **rule_of["make_source"].inputs,
     output:
-        **rule_of["make_source"].outputs,
+        folder=directory("results/sources/{source}"),
     log:
-        rule_of["make_source"].log,
+        "results/logs/make_source/{source}.log",
     wildcard_constraints:
-        **rule_of["make_source"].constraints,
+        source=one_of(made_sources),
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["make_source"]),
+        **asks("make_source"),
     params:
-        **rule_of["make_source"].params,
+        settings=settings("sources", "source"),
     script:
         "../scripts/make_source.py"
 
@@ -42,19 +40,18 @@ rule make_source:
 rule encode_task:
     """Read, split and tokenise a task, once for each tokenizer."""
     input:
-        **rule_of["encode_task"].inputs,
+        sources=reads.sources_of_task,
+        tokenizer=reads.files_of_tokenizer,
     output:
-        **rule_of["encode_task"].outputs,
+        folder=directory("results/encoded/{task}/{tokenizer}"),
     log:
-        rule_of["encode_task"].log,
-    wildcard_constraints:
-        **rule_of["encode_task"].constraints,
+        "results/logs/encode_task/{task}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["encode_task"]),
+        **asks("encode_task"),
     params:
-        **rule_of["encode_task"].params,
+        settings=settings("tasks", "tokenizer", "task"),
     script:
         "../scripts/encode_task.py"
 
@@ -62,19 +59,18 @@ rule encode_task:
 rule tokenize_corpus:
     """Clean and tokenise one part of the texts of a corpus."""
     input:
-        **rule_of["tokenize_corpus"].inputs,
+        sources=reads.sources_of_corpus,
+        tokenizer=reads.files_of_tokenizer,
     output:
-        **rule_of["tokenize_corpus"].outputs,
+        folder=temp(directory("results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}")),
     log:
-        rule_of["tokenize_corpus"].log,
-    wildcard_constraints:
-        **rule_of["tokenize_corpus"].constraints,
+        "results/logs/tokenize_corpus/{corpus}.{tokenizer}.{part}.{parts}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["tokenize_corpus"]),
+        **asks("tokenize_corpus"),
     params:
-        **rule_of["tokenize_corpus"].params,
+        settings=settings("corpora", "tokenizer", "corpus"),
     script:
         "../scripts/tokenize_corpus.py"
 
@@ -82,18 +78,18 @@ rule tokenize_corpus:
 rule build_corpus:
     """Pack the tokenised texts of a corpus into blocks for task-agnostic distillation."""
     input:
-        **rule_of["build_corpus"].inputs,
+        sources=reads.sources_of_corpus,
+        tokenizer=reads.files_of_tokenizer,
+        parts=reads.tokenized_parts,
     output:
-        **rule_of["build_corpus"].outputs,
+        folder=directory("results/corpora/{corpus}/{tokenizer}"),
     log:
-        rule_of["build_corpus"].log,
-    wildcard_constraints:
-        **rule_of["build_corpus"].constraints,
+        "results/logs/build_corpus/{corpus}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["build_corpus"]),
+        **asks("build_corpus"),
     params:
-        **rule_of["build_corpus"].params,
+        settings=settings("corpora", "tokenizer", "corpus"),
     script:
         "../scripts/build_corpus.py"

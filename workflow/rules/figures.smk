@@ -4,16 +4,24 @@
 rule plot_figure:
     """Collect a figure's points into a tidy CSV and draw it."""
     input:
-        **rule_of["plot_figure"].inputs,
+        figure=reads.file_of_figure,
+        scores=reads.scores_of_figure,
+        profiles=reads.profiles_of_figure,
+        tables=reads.tables_of_figure,
     output:
-        **rule_of["plot_figure"].outputs,
+        csv="results/tables/{paper}/{figure}.csv",
+        svg=report(
+            "reports/{paper}/{figure}.svg",
+            category="{paper}",
+            subcategory="figures",
+            labels={"figure": "{figure}"},
+        ),
+        png="reports/{paper}/{figure}.png",
     log:
-        rule_of["plot_figure"].log,
-    wildcard_constraints:
-        **rule_of["plot_figure"].constraints,
+        "results/logs/plot_figure/{paper}.{figure}.log",
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["plot_figure"].params,
+        left_out=prints.left_out_of_figure,
     script:
         "../scripts/plot_figure.py"

@@ -4,48 +4,46 @@
 rule run_grid:
     """Train one part of the grid and note each point's metric on dev."""
     input:
-        **rule_of["run_grid"].inputs,
+        student="results/students/{student}/model",
+        encoded=reads.encoded_task,
     output:
-        **rule_of["run_grid"].outputs,
+        trials="results/trials/{student}/{task}/{part}-of-{parts}.jsonl",
     log:
-        rule_of["run_grid"].log,
+        "results/logs/run_grid/{student}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        **rule_of["run_grid"].constraints,
-    priority: rule_of.priority(rule_of["run_grid"])
+        student=one_of(plan.task_agnostic),
+    priority: priority("run_grid")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["run_grid"]),
+        **asks("run_grid"),
     params:
-        **rule_of["run_grid"].params,
-    message:
-        rule_of.message(rule_of["run_grid"])
+        settings=settings("grids", "student", "task"),
     script:
         "../scripts/run_grid.py"
 
 
-for each in rule_of.of_kind("finetune_student"):
-
-    rule:
-        """Train the chosen grid point once more, under one seed after another."""
-        name:
-            each.name
-        input:
-            **each.inputs,
-        output:
-            **each.outputs,
-        log:
-            each.log,
-        wildcard_constraints:
-            **each.constraints,
-        priority: rule_of.priority(each)
-        conda:
-            "../../envs/retort.yaml"
-        resources:
-            **asked.of(each),
-        params:
-            **each.params,
-        message:
-            rule_of.message(each)
-        script:
-            "../scripts/finetune_student.py"
+rule finetune_student:
+    """Train the chosen grid point once more, under one seed after another."""
+    input:
+        student="results/students/{student}/model",
+        encoded=reads.encoded_task,
+        trials=reads.grid,
+    output:
+        scores="results/scores/{student}/{task}/{seeds}.json",
+        answers="results/scores/{student}/{task}/{seeds}.answers.json",
+        weights=kept("results/students/{student}/{task}/{seeds}"),
+    log:
+        "results/logs/finetune_student/{student}.{task}.{seeds}.log",
+    wildcard_constraints:
+        student=one_of(plan.task_agnostic),
+    priority: priority("finetune_student")
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asks("finetune_student"),
+    params:
+        settings=settings("finetunings", "student", "task"),
+        reads_weights=plan.reads_weights,
+    script:
+        "../scripts/finetune_student.py"

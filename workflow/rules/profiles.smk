@@ -4,22 +4,18 @@
 rule profile_student:
     """Count parameters and time forward passes of an architecture, alone on the machine."""
     input:
-        **rule_of["profile_student"].inputs,
+        model=reads.published_model,
     output:
-        **rule_of["profile_student"].outputs,
+        profile="results/profiles/{student}.json",
     log:
-        rule_of["profile_student"].log,
-    wildcard_constraints:
-        **rule_of["profile_student"].constraints,
+        "results/logs/profile_student/{student}.log",
     conda:
         "../../envs/retort.yaml"
-    threads: study.plan.every_core
+    threads: plan.every_core
     resources:
-        **asked.of(rule_of["profile_student"]),
+        **asks("profile_student"),
     params:
-        **rule_of["profile_student"].params,
-    message:
-        rule_of.message(rule_of["profile_student"])
+        settings=settings("profiles", "student"),
     script:
         "../scripts/profile_student.py"
 
@@ -27,12 +23,12 @@ rule profile_student:
 rule bench_gpu:
     """Measure a GPU for ten minutes at most, beside what the cost model predicts; without one, all of it in small."""
     output:
-        **rule_of["bench_gpu"].outputs,
+        measured="results/bench/gpu.json",
     log:
-        rule_of["bench_gpu"].log,
+        "results/logs/bench_gpu.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["bench_gpu"]),
+        **asks("bench_gpu"),
     script:
         "../scripts/bench_gpu.py"

@@ -4,17 +4,17 @@
 rule make_page:
     """Put a paper's tables, figures, claims, settings and provenance on one self-contained page."""
     input:
-        **rule_of["make_page"].inputs,
+        files=reads.files_of_page,
+        rendered=reads.exhibits_on_page,
+        claims=reads.claims_on_page,
     output:
-        **rule_of["make_page"].outputs,
+        page="reports/{paper}/index.html",
     log:
-        rule_of["make_page"].log,
-    wildcard_constraints:
-        **rule_of["make_page"].constraints,
+        "results/logs/make_page/{paper}.log",
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["make_page"].params,
+        deviations=prints.deviations,
     script:
         "../scripts/make_page.py"
 
@@ -22,17 +22,22 @@ rule make_page:
 rule make_index:
     """Say of each paper in a line what was measured and what holds, and lead to the pages."""
     input:
-        **rule_of["make_index"].inputs,
+        files=reads.files_of_index,
+        tables=reads.tables_of_index,
+        headlines=reads.headlines,
+        claims=reads.claims_of_index,
+        pages=ancient(reads.pages_of_papers),
+        audit=ancient(reads.page_of_audit),
+        printed=reads.entries_of_index,
     output:
-        **rule_of["make_index"].outputs,
+        page="reports/index.html",
     log:
-        rule_of["make_index"].log,
-    wildcard_constraints:
-        **rule_of["make_index"].constraints,
+        "results/logs/make_index.log",
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["make_index"].params,
+        missing=plan.config.run_sources.missing,
+        failed=plan.config.run_sources.failures,
     script:
         "../scripts/make_index.py"
 
@@ -40,17 +45,14 @@ rule make_index:
 rule make_printed_pages:
     """Print the papers that this scale does not run, with their claims, plans and costs, in one process."""
     input:
-        **rule_of["make_printed_pages"].inputs,
+        papers=reads.files_of_printed_pages,
     output:
-        **rule_of["make_printed_pages"].outputs,
+        entries="results/tables/printed.json",
+        pages=study.unrun_pages,
     log:
-        rule_of["make_printed_pages"].log,
-    wildcard_constraints:
-        **rule_of["make_printed_pages"].constraints,
+        "results/logs/make_printed_pages.log",
     conda:
         "../../envs/tables.yaml"
-    params:
-        **rule_of["make_printed_pages"].params,
     script:
         "../scripts/make_printed_pages.py"
 
@@ -58,16 +60,12 @@ rule make_printed_pages:
 rule make_audit:
     """Hold every printed number of the papers against the others, and print what cannot be right."""
     input:
-        **rule_of["make_audit"].inputs,
+        papers=reads.files_of_audit,
     output:
-        **rule_of["make_audit"].outputs,
+        page="reports/audit.html",
     log:
-        rule_of["make_audit"].log,
-    wildcard_constraints:
-        **rule_of["make_audit"].constraints,
+        "results/logs/make_audit.log",
     conda:
         "../../envs/tables.yaml"
-    params:
-        **rule_of["make_audit"].params,
     script:
         "../scripts/make_audit.py"

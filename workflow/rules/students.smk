@@ -4,117 +4,96 @@
 rule run_grid_on_task:
     """Distil a student on a task at each point of one part of its grid and note its metric on dev."""
     input:
-        **rule_of["run_grid_on_task"].inputs,
+        encoded=reads.encoded_task,
+        teacher=reads.finetuned_teacher,
+        model=reads.published_model,
+        tokenizer=reads.tokenizer,
+        parent=reads.parent,
+        activations=reads.activations,
     output:
-        **rule_of["run_grid_on_task"].outputs,
+        trials="results/trials/{student}/{task}/{part}-of-{parts}.jsonl",
     log:
-        rule_of["run_grid_on_task"].log,
+        "results/logs/run_grid_on_task/{student}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        **rule_of["run_grid_on_task"].constraints,
-    priority: rule_of.priority(rule_of["run_grid_on_task"])
+        student=one_of(plan.task_specific),
+    priority: priority("run_grid_on_task")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["run_grid_on_task"]),
+        **asks("run_grid_on_task"),
     params:
-        **rule_of["run_grid_on_task"].params,
-    message:
-        rule_of.message(rule_of["run_grid_on_task"])
+        settings=settings("distillations", "student", "task"),
     script:
         "../scripts/run_grid_on_task.py"
 
 
-for each in rule_of.of_kind("distill_on_task"):
-
-    rule:
-        """Distil a student on a task, stage after stage, and score it: one seed after another."""
-        name:
-            each.name
-        input:
-            **each.inputs,
-        output:
-            **each.outputs,
-        log:
-            each.log,
-        wildcard_constraints:
-            **each.constraints,
-        priority: rule_of.priority(each)
-        conda:
-            "../../envs/retort.yaml"
-        resources:
-            **asked.of(each),
-        params:
-            **each.params,
-        message:
-            rule_of.message(each)
-        script:
-            "../scripts/distill_on_task.py"
-
-
-rule distill_student:
-    """Distil a task-agnostic student on its corpora."""
+rule distill_on_task:
+    """Distil a student on a task, stage after stage, and score it: one seed after another."""
     input:
-        **rule_of["distill_student"].inputs,
+        encoded=reads.encoded_task,
+        teacher=reads.finetuned_teacher,
+        model=reads.published_model,
+        tokenizer=reads.tokenizer,
+        parent=reads.parent,
+        activations=reads.activations,
+        trials=reads.grid,
     output:
-        **rule_of["distill_student"].outputs,
+        scores="results/scores/{student}/{task}/{seeds}.json",
+        answers="results/scores/{student}/{task}/{seeds}.answers.json",
+        weights=kept("results/students/{student}/{task}/{seeds}"),
     log:
-        rule_of["distill_student"].log,
+        "results/logs/distill_on_task/{student}.{task}.{seeds}.log",
     wildcard_constraints:
-        **rule_of["distill_student"].constraints,
-    priority: rule_of.priority(rule_of["distill_student"])
+        student=one_of(plan.task_specific),
+    priority: priority("distill_on_task")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["distill_student"]),
+        **asks("distill_on_task"),
     params:
-        **rule_of["distill_student"].params,
-    message:
-        rule_of.message(rule_of["distill_student"])
+        settings=settings("distillations", "student", "task"),
+        reads_weights=plan.reads_weights,
     script:
-        "../scripts/distill_student.py"
+        "../scripts/distill_on_task.py"
 
 
-for each in rule_of.of_kind("distill_together"):
-
-    rule:
-        """Distil companions: the teacher makes one pass over a batch for all of them."""
-        name:
-            each.name
-        input:
-            **each.inputs,
-        output:
-            **each.outputs,
-        log:
-            each.log,
-        wildcard_constraints:
-            **each.constraints,
-        priority: rule_of.priority(each)
-        conda:
-            "../../envs/retort.yaml"
-        resources:
-            **asked.of(each),
-        params:
-            **each.params,
-        message:
-            rule_of.message(each)
-        script:
-            "../scripts/distill_student.py"
+rule distill_students:
+    """Distil a student on its corpora, or several side by side: one pass of the teacher over a batch is for all."""
+    input:
+        corpora=reads.blocks_of_group,
+        teacher=reads.teacher_of_group,
+        model=reads.published_model_of_group,
+        tokenizer=reads.tokenizer_of_group,
+        parent=reads.parent_of_group,
+    output:
+        folder=temp(directory("results/distilled/{group}")),
+    log:
+        "results/logs/distill_students/{group}.log",
+    priority: priority("distill_students")
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asks("distill_students"),
+    params:
+        settings=reads.settings_of_group,
+    script:
+        "../scripts/distill_students.py"
 
 
 rule save_student:
-    """Keep a task-agnostic student that was distilled, alone or beside others."""
+    """Keep a student of a group; finished students keep their group, so that other companions change nothing."""
     input:
-        **rule_of["save_student"].inputs,
+        folder=reads.distilled_group,
     output:
-        **rule_of["save_student"].outputs,
+        model=directory("results/students/{student}/model"),
     log:
-        rule_of["save_student"].log,
+        "results/logs/save_student/{student}.log",
     wildcard_constraints:
-        **rule_of["save_student"].constraints,
-    priority: rule_of.priority(rule_of["save_student"])
+        student=one_of(plan.task_agnostic),
+    priority: priority("save_student")
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["save_student"].params,
+        settings=settings("students", "student"),
     script:
         "../scripts/save_student.py"

@@ -4,19 +4,18 @@
 rule encode_test:
     """Read and tokenise the test sets of a task, once for each tokenizer."""
     input:
-        **rule_of["encode_test"].inputs,
+        sources=reads.sources_of_test_sets,
+        tokenizer=reads.files_of_tokenizer,
     output:
-        **rule_of["encode_test"].outputs,
+        folder=directory("results/test_sets/{task}/{tokenizer}"),
     log:
-        rule_of["encode_test"].log,
-    wildcard_constraints:
-        **rule_of["encode_test"].constraints,
+        "results/logs/encode_test/{task}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["encode_test"]),
+        **asks("encode_test"),
     params:
-        **rule_of["encode_test"].params,
+        settings=settings("test_sets", "tokenizer", "task"),
     script:
         "../scripts/encode_task.py"
 
@@ -24,21 +23,18 @@ rule encode_test:
 rule predict_test:
     """Run a fine-tuned model over a task's test sets."""
     input:
-        **rule_of["predict_test"].inputs,
+        encoded=reads.encoded_test_sets,
+        weights=reads.finetuned_weights,
     output:
-        **rule_of["predict_test"].outputs,
+        answers="results/answers/{student}/seed-{seed}/{task}.json",
     log:
-        rule_of["predict_test"].log,
-    wildcard_constraints:
-        **rule_of["predict_test"].constraints,
+        "results/logs/predict_test/{student}.{seed}.{task}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["predict_test"]),
+        **asks("predict_test"),
     params:
-        **rule_of["predict_test"].params,
-    message:
-        rule_of.message(rule_of["predict_test"])
+        settings=settings("predictions", "task"),
     script:
         "../scripts/predict_test.py"
 
@@ -46,16 +42,14 @@ rule predict_test:
 rule write_submission:
     """Put a model's answers on all test sets into one zip."""
     input:
-        **rule_of["write_submission"].inputs,
+        answers=reads.answers_to_send,
     output:
-        **rule_of["write_submission"].outputs,
+        zip="reports/submissions/{student}/seed-{seed}.zip",
     log:
-        rule_of["write_submission"].log,
-    wildcard_constraints:
-        **rule_of["write_submission"].constraints,
+        "results/logs/write_submission/{student}.{seed}.log",
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["write_submission"].params,
+        settings=settings("submission"),
     script:
         "../scripts/write_submission.py"

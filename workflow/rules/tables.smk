@@ -4,18 +4,31 @@
 rule make_table:
     """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
     input:
-        **rule_of["make_table"].inputs,
+        table=reads.file_of_table,
+        scores=reads.scores_of_table,
+        profiles=reads.profiles_of_table,
+        trials=reads.trials_of_table,
+        submissions=reads.submissions_of_table,
     output:
-        **rule_of["make_table"].outputs,
+        csv="results/tables/{paper}/{table}.csv",
+        md="reports/{paper}/{table}.md",
+        tex="reports/{paper}/{table}.tex",
+        html=report(
+            "reports/{paper}/{table}.html",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{table}"},
+        ),
     log:
-        rule_of["make_table"].log,
-    wildcard_constraints:
-        **rule_of["make_table"].constraints,
-    priority: rule_of.priority(rule_of["make_table"])
+        "results/logs/make_table/{paper}.{table}.log",
+    priority: priority("make_table")
     conda:
         "../../envs/tables.yaml"
     params:
-        **rule_of["make_table"].params,
+        compares=prints.compares,
+        left_out=prints.left_out_of_table,
+        verdicts=prints.verdicts,
+        settings=prints.shown_settings,
     script:
         "../scripts/make_table.py"
 
@@ -23,16 +36,14 @@ rule make_table:
 rule check_claims:
     """Judge a paper's claims on the published numbers and on ours."""
     input:
-        **rule_of["check_claims"].inputs,
+        claims=reads.files_of_claims,
+        tables=reads.tables_of_claims,
     output:
-        **rule_of["check_claims"].outputs,
+        html=report("reports/{paper}/claims.html", category="{paper}"),
+        md="reports/{paper}/claims.md",
     log:
-        rule_of["check_claims"].log,
-    wildcard_constraints:
-        **rule_of["check_claims"].constraints,
+        "results/logs/check_claims/{paper}.log",
     conda:
         "../../envs/tables.yaml"
-    params:
-        **rule_of["check_claims"].params,
     script:
         "../scripts/check_claims.py"

@@ -4,22 +4,22 @@
 rule run_grid_of_teacher:
     """Fine-tune a teacher at each point of one part of its grid and note its metric on dev."""
     input:
-        **rule_of["run_grid_of_teacher"].inputs,
+        encoded=reads.encoded_task,
+        model=reads.published_model,
+        tokenizer=reads.tokenizer,
     output:
-        **rule_of["run_grid_of_teacher"].outputs,
+        trials="results/trials/{teacher}/{task}/{part}-of-{parts}.jsonl",
     log:
-        rule_of["run_grid_of_teacher"].log,
+        "results/logs/run_grid_of_teacher/{teacher}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        **rule_of["run_grid_of_teacher"].constraints,
-    priority: rule_of.priority(rule_of["run_grid_of_teacher"])
+        teacher=one_of(plan.study.teachers),
+    priority: priority("run_grid_of_teacher")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["run_grid_of_teacher"]),
+        **asks("run_grid_of_teacher"),
     params:
-        **rule_of["run_grid_of_teacher"].params,
-    message:
-        rule_of.message(rule_of["run_grid_of_teacher"])
+        settings=settings("teachers", "teacher", "task"),
     script:
         "../scripts/run_grid_of_teacher.py"
 
@@ -27,22 +27,25 @@ rule run_grid_of_teacher:
 rule finetune_teacher:
     """Fine-tune a teacher on a task under its one seed."""
     input:
-        **rule_of["finetune_teacher"].inputs,
+        encoded=reads.encoded_task,
+        model=reads.published_model,
+        tokenizer=reads.tokenizer,
+        trials=reads.grid,
     output:
-        **rule_of["finetune_teacher"].outputs,
+        scores="results/scores/{teacher}/{task}/{seeds}.json",
+        answers="results/scores/{teacher}/{task}/{seeds}.answers.json",
+        model=directory("results/teachers/{teacher}/{task}/{seeds}"),
     log:
-        rule_of["finetune_teacher"].log,
+        "results/logs/finetune_teacher/{teacher}.{task}.{seeds}.log",
     wildcard_constraints:
-        **rule_of["finetune_teacher"].constraints,
-    priority: rule_of.priority(rule_of["finetune_teacher"])
+        teacher=one_of(plan.study.teachers),
+    priority: priority("finetune_teacher")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["finetune_teacher"]),
+        **asks("finetune_teacher"),
     params:
-        **rule_of["finetune_teacher"].params,
-    message:
-        rule_of.message(rule_of["finetune_teacher"])
+        settings=settings("teachers", "teacher", "task"),
     script:
         "../scripts/finetune_teacher.py"
 
@@ -50,21 +53,21 @@ rule finetune_teacher:
 rule fit_teacher_head:
     """Fit a masked-LM head over the frozen teacher, for students that learn its output distribution."""
     input:
-        **rule_of["fit_teacher_head"].inputs,
+        blocks=reads.blocks_of_teacher,
+        model=reads.published_model,
+        tokenizer=reads.tokenizer,
     output:
-        **rule_of["fit_teacher_head"].outputs,
+        model=directory("results/teachers/{teacher}/{corpus}/model"),
     log:
-        rule_of["fit_teacher_head"].log,
+        "results/logs/fit_teacher_head/{teacher}.{corpus}.log",
     wildcard_constraints:
-        **rule_of["fit_teacher_head"].constraints,
+        teacher=one_of(plan.study.teachers),
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["fit_teacher_head"]),
+        **asks("fit_teacher_head"),
     params:
-        **rule_of["fit_teacher_head"].params,
-    message:
-        rule_of.message(rule_of["fit_teacher_head"])
+        settings=settings("teacher_heads", "teacher", "corpus"),
     script:
         "../scripts/fit_teacher_head.py"
 
@@ -72,21 +75,20 @@ rule fit_teacher_head:
 rule record_activations:
     """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
     input:
-        **rule_of["record_activations"].inputs,
+        encoded=reads.encoded_task,
+        teacher=reads.teacher_on_task,
     output:
-        **rule_of["record_activations"].outputs,
+        folder=directory("results/activations/{teacher}/{task}"),
     log:
-        rule_of["record_activations"].log,
+        "results/logs/record_activations/{teacher}.{task}.log",
     wildcard_constraints:
-        **rule_of["record_activations"].constraints,
-    priority: rule_of.priority(rule_of["record_activations"])
+        teacher=one_of(plan.study.teachers),
+    priority: priority("record_activations")
     conda:
         "../../envs/retort.yaml"
     resources:
-        **asked.of(rule_of["record_activations"]),
+        **asks("record_activations"),
     params:
-        **rule_of["record_activations"].params,
-    message:
-        rule_of.message(rule_of["record_activations"])
+        settings=settings("activations", "teacher", "task"),
     script:
         "../scripts/record_activations.py"

@@ -2,18 +2,19 @@ from retort.job.script import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
-    from retort.training.evaluate import ScoreToWrite
+    from retort.training.stages.kept_seeds import one_score
     from retort.training.stages.teacher import finetune_teacher
 
-    of, made = snakemake.wildcards, snakemake.output
+    of, read = snakemake.wildcards, snakemake.input
     settings = TeacherSettings.model_validate(snakemake.params.settings)
-    finetune_teacher(
-        running,
-        settings,
-        score=ScoreToWrite(of.teacher, of.task, settings.seed, made.score, made.answers),
-        encoded_folder=snakemake.input.encoded,
-        model_folder=snakemake.input.model,
-        tokenizer_folder=snakemake.input.tokenizer,
-        trials_files=list(snakemake.input.trials),
-        output=made.model,
-    )
+    with one_score(running, of.teacher, of.task, settings.seed, snakemake.output) as score:
+        finetune_teacher(
+            running,
+            settings,
+            score,
+            encoded_folder=read.encoded,
+            model_folder=read.model,
+            tokenizer_folder=read.tokenizer,
+            trials_files=list(read.trials),
+            output=snakemake.output.model,
+        )

@@ -3,4 +3,4 @@ from retort.job.script import job
 with job(snakemake) as running:
     from retort.training.stages.distill import save_student
 
-    save_student(running, folder=snakemake.input.folder, output=snakemake.output.model)
+    save_student(running, snakemake.wildcards.student, snakemake.input.folder, snakemake.output.model)

@@ -44,7 +44,7 @@ def verify(arguments: argparse.Namespace) -> int:
         if not any(path.resolve().is_relative_to(top.resolve()) for top in (RESULTS, REPORTS)):
             raise RetortError(f"{path} does not lie in results/ or reports/", "give a path in them, or none for all")
     known, found = check(paths)
-    found += check_scores(arguments, [result for result in known if result.match("seed-*.json")])
+    found += check_scores(arguments, [result for result in known if result.match("results/scores/*/*/*.json")])
     found = list({difference.line: difference for difference in found}.values())
     for difference in found:
         print(difference.line)

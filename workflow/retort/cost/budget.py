@@ -12,13 +12,12 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from retort.cost.jobs import Jobs
 from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
-from retort.study.cells import score_address
+from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
 from retort.study.questions import seeds_of
 
 Runs = Mapping[str, tuple[frozenset[str], int]]  # student or teacher -> its tasks, and the seeds on each of them
@@ -163,7 +162,9 @@ class Prices:
 
     def _made(self, student: str, task: str) -> int:
         """Count the seeds of a student on a task that have a score."""
-        return len(list(Path(score_address(student, task, 0)).parent.glob("seed-*[0-9].json")))
+        folder = score_folder(student, task)
+        found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+        return len({seed for name in found if name for seed in seeds_in(name[1])})
 
     def _uncached_parts_of_tasks(
         self, student: str, tasks: frozenset[str], left: bool
@@ -177,7 +178,7 @@ class Prices:
         """Return the hours of the jobs before the seeds, by key, those of a seed, and how many seeds are made."""
         plan = self.plan
         seed = seeds_of(plan.study, student)[0]
-        score = score_address(student, task, seed)
+        score = score_file_of_seed(plan.study, student, task, seed)
         job = self.jobs.at(score)
         assert job is not None  # a rule makes each score
         sent = plan.sends and task in plan.settings.predictions and (student, seed) in plan.sent

@@ -16,7 +16,6 @@ from retort.cost.speed import Work
 from retort.cost.training_work import OnTask, Training, work_of
 from retort.cost.volume import Volume
 from retort.plan.plan import Plan
-from retort.plan.rule import Rule
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import GridSettings, PointSettings
 from retort.settings.trials import places_of
@@ -56,7 +55,7 @@ class Estimate:
 
 
 class Estimates:
-    """The estimates of the jobs of a plan: a method for each kind of rule, of its name and its wildcards.
+    """The estimates of the jobs of a plan: a method for each rule, which takes the wildcards of a job in order.
 
     Args:
         plan: the plan.
@@ -69,16 +68,17 @@ class Estimates:
         self.volume = Volume(plan.study)
         self.cache: dict[tuple[Any, ...], Any] = {}
 
-    def of(self, rule: Rule, wildcards: Wildcards) -> Estimate:
-        """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
-        if rule.students:
-            return self._once(self._together, rule.students)
-        name = "on_task" if rule.kind in ON_TASK else rule.kind
-        estimate: Callable[..., Estimate] | None = getattr(self, name, None)
+    def of(self, rule: str, **wildcards: str) -> Estimate:
+        """Return the estimate of a job of a rule."""
+        if rule == "distill_students":
+            members = self.plan.groups.get(wildcards["group"])
+            return self._once(self._together, tuple(members)) if members else self.distill_student(wildcards["group"])
+        estimate: Callable[..., Estimate] | None = getattr(self, "on_task" if rule in ON_TASK else rule, None)
         if estimate is None:
-            return Estimate(Work(seconds=SECONDS.get(rule.kind, OTHERS)))
-        one = self._once(estimate, *(str(getattr(wildcards, name)) for name in rule.wildcards))
-        return replace(one, work=one.work.times(len(rule.seeds))) if len(rule.seeds) > 1 else one
+            return Estimate(Work(seconds=SECONDS.get(rule, OTHERS)))
+        seeds = wildcards.pop("seeds", "")
+        one = self._once(estimate, *wildcards.values())
+        return replace(one, work=one.work.times(1 + seeds.count("-"))) if "-" in seeds else one
 
     def of_seed(self, student: str, task: str) -> Estimate:
         """Return the estimate of a student on a task under one seed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,24 +13,29 @@ from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
+from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
-from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import difference
 
-PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # kinds of rules
+PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # rules
+STAMPED = {
+    "finetune_teacher",
+    "distill_on_task",
+    "finetune_student",
+    "profile_student",
+}  # their results hold settings
 
 
-def rules_of(plan: Plan, estimates: Estimates | None = None) -> Rules:
-    """Return the rules of a plan, with the jobs of companions, and of seeds, that the cost model allows.
+def share_jobs(plan: Plan, estimates: Estimates) -> None:
+    """Decide which work of a plan shares a job: students side by side, and seeds, as the cost model allows.
 
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
-    estimates = estimates or Estimates(plan)
-    companions = companions_of(plan, fits_one_job(plan, estimates))
-    return Rules(plan, companions, divided_seeds(plan, hours_of_a_seed(plan, estimates)))
+    groups = companions_of(plan, fits_one_job(plan, estimates))
+    plan.share(groups, divided_seeds(plan, hours_of_a_seed(plan, estimates)))
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,12 @@ class Job:
     @property
     def name(self) -> str:
         """What it does and of what, for reports."""
-        return f"{self.rule.kind}({', '.join(filter(None, [*vars(self.wildcards).values(), self.rule.label]))})"
+        return f"{self.rule.name}({', '.join(vars(self.wildcards).values())})"
 
     @cached_property
-    def results(self) -> list[str]:
-        """The paths of its first outputs: the scores of all seeds, or one file or folder."""
-        return paths_in(next(iter(self.rule.makes(self.wildcards).values())))
+    def result(self) -> str:
+        """The path of its first output."""
+        return paths_in(next(iter(self.rule.makes(self.wildcards).values())))[0]
 
     @cached_property
     def outputs(self) -> list[str]:
@@ -70,22 +76,20 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any] | None:
-        """The settings that its results must hold to count as done; None where they hold none."""
-        return self.rule.params["settings"](self.wildcards) if self.rule.stamped else None
+        """The settings that its result must hold to count as done; None where it holds none."""
+        return self.rule.params["settings"](self.wildcards) if self.rule.name in STAMPED else None
 
     @property
     def done(self) -> bool:
-        """Whether the results exist and were made with the settings of the study."""
-        return all(map(self._is_made, self.results))
-
-    def _is_made(self, path: str) -> bool:
+        """Whether the result exists and was made with the settings of the study."""
         if (settings := self.settings) is None:
-            return Path(path).exists()
+            return Path(self.result).exists()
         try:
-            made = json.loads(Path(path).read_text(encoding="utf-8"))["settings"]
+            made = json.loads(Path(self.result).read_text(encoding="utf-8"))
+            records = made if isinstance(made, list) else [made]
+            return all(difference(record["settings"], settings) is None for record in records)
         except (OSError, ValueError, KeyError, TypeError):
             return False
-        return difference(made, settings) is None
 
 
 class Jobs:
@@ -93,15 +97,27 @@ class Jobs:
 
     Args:
         plan: the plan.
-        rules: its rules; None for those of `rules_of`.
+        estimates: the estimates with which the plan's work was divided among jobs; None: it is divided here.
     """
 
-    def __init__(self, plan: Plan, rules: Rules | None = None) -> None:
-        self.estimates = Estimates(plan)
-        self.rules = rules or rules_of(plan, self.estimates)
+    def __init__(self, plan: Plan, estimates: Estimates | None = None) -> None:
+        self.plan, self.estimates = plan, estimates or Estimates(plan)
         self.known: dict[str, Job | None] = {}
         self.by_key: dict[str, Job] = {}
         self._done: dict[str, bool] = {}
+        self._by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
+        if estimates is None:
+            share_jobs(plan, self.estimates)
+        for rule in rules_of(plan):
+            for path, pattern in zip(rule.paths, rule.patterns, strict=True):
+                self._by_folder.setdefault(_folder(path), []).append((rule, pattern))
+
+    def rule_of(self, path: str) -> tuple[Rule, SimpleNamespace] | None:
+        """Return the rule that makes a file or folder, and the wildcards; None for a file of the study."""
+        for rule, pattern in self._by_folder.get(_folder(path), []):
+            if match := pattern.fullmatch(path):
+                return rule, SimpleNamespace(**match.groupdict())
+        return None
 
     def at(self, path: str) -> Job | None:
         """Return the job that makes a file or folder; None for a file of the study."""
@@ -110,19 +126,19 @@ class Jobs:
         return self.known[path]
 
     def _job(self, path: str) -> Job | None:
-        made = self.rules.rule_of(path)
+        made = self.rule_of(path)
         if made is None:
             return None
         rule, of = made
         key = rule.key(of)
         if key not in self.by_key:
-            self.by_key[key] = Job(rule, of, tuple(rule.input_paths(of)), self.estimates.of(rule, of))
+            self.by_key[key] = Job(rule, of, tuple(rule.input_paths(of)), self.estimates.of(rule.name, **vars(of)))
         return self.by_key[key]
 
     def is_done(self, job: Job) -> bool:
         """Return whether a job is done; a table or page is not while what it reads is not, such as a further seed."""
         if job.key not in self._done:
-            needs = filter(None, map(self.at, job.inputs if job.rule.kind in PRINTING else ()))
+            needs = filter(None, map(self.at, job.inputs if job.rule.name in PRINTING else ()))
             self._done[job.key] = job.done and all(map(self.is_done, needs))
         return self._done[job.key]
 
@@ -140,3 +156,10 @@ class Jobs:
                 seen.add(job.key)
                 yield from self.behind(job.inputs, stop_at_done, seen)
                 yield job
+
+
+def _folder(path: str) -> str:
+    """Return the beginning of a path without wildcards, by which rules are indexed: 'reports', 'results/scores', ..."""
+    first, _, rest = path.partition("/")
+    second = rest.partition("/")[0]
+    return f"{first}/{second}" if first == "results" else first

@@ -10,7 +10,6 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 from retort.cost import memory
@@ -19,7 +18,6 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
-from retort.plan.rule import Rule
 from retort.plan.sharing import Fits, Hours
 
 Wildcards = Any
@@ -98,18 +96,17 @@ class JobResources:
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
         self.common = self.cluster.of_every_job(self.config.workers(gpu=True))
 
-    def of(self, rule: Rule) -> dict[str, Any]:
+    def of(self, rule: str) -> dict[str, Any]:
         """Return name -> value, or function of wildcards and attempt, of what the jobs of a rule ask for."""
         if not self.are_told:
             return NOTHING
 
         @functools.cache  # Snakemake asks for one name after another
-        def asked(attempt: int, *values: str) -> dict[str, Any]:
-            wildcards = SimpleNamespace(**dict(zip(rule.wildcards, values, strict=True)))
-            return self.of_job(self.estimates.of(rule, wildcards), attempt)
+        def asked(attempt: int, *wildcards: tuple[str, str]) -> dict[str, Any]:
+            return self.of_job(self.estimates.of(rule, **dict(wildcards)), attempt)
 
         def ask(name: str) -> Callable[..., Any]:
-            return lambda of, attempt: asked(attempt, *(getattr(of, each) for each in rule.wildcards))[name]
+            return lambda wildcards, attempt: asked(attempt, *wildcards.items())[name]
 
         names = [name for name in ASKED if name != "gpu_model" or self.cluster.gpu_model]
         return self.common | {name: ask(name) for name in names}

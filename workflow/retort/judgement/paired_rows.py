@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from retort.errors import RetortError
 from retort.formatters import number
@@ -13,7 +13,7 @@ from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
 from retort.results.tidy import Status, sentence
 from retort.specs.exhibit import Exhibit
-from retort.study.cells import score_address
+from retort.study.addresses import score_files
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
@@ -105,8 +105,8 @@ def left_out(rows: Mapping[str, RowScores]) -> str:
 def _scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
     """Return the scores of a row, from the files that exist."""
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
-    addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
-    scores = row_scores(study, table, row, read_scores(study, sorted(filter(os.path.isfile, addresses))))
+    files = sorted(path for pair in scored for path in score_files(study, *pair) if Path(path).is_file())
+    scores = row_scores(study, table, row, read_scores(study, files))
     if all(isinstance(score, str) for score in scores.values()):
         raise RetortError(f"row '{row}' of {address} has no scores here", "name a row that is run, and run it")
     return scores

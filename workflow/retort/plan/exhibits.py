@@ -1,119 +1,30 @@
-"""The rules of tables, figures and claims, and of the pages that show them: an index, one page per paper, the audit."""
+"""What tables, figures and claims read and depend on, and so do the pages: an index, one per paper, the audit."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-from snakemake.io import ancient, report
 
 from retort.errors import RetortError
 from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
-from retort.plan.rule import Rule, matching
 from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
-from retort.study.cells import (
-    gridded,
-    left_out,
-    profile_address,
-    profiled,
-    score_address,
-    sent_runs,
-    served,
-    submission_address,
-)
+from retort.study.addresses import profile_address, score_files, submission_address
+from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.load import open_written
 from retort.study.study import Study
 from retort.study.yaml_files import ACROSS, COLUMNS, is_ours
 
 Wildcards = Any
 
+ENTRIES = "results/tables/printed.json"
 TABLE, FIGURE = "table[a-z0-9-]*", "figure[a-z0-9-]*"
-TIDY, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
 ENDINGS = {"table": "html", "figure": "svg"}
-
-
-def _of(plan: Plan, noun: str, give: Callable[[Plan, str, str], Any]) -> Callable[[Wildcards], Any]:
-    """Return a function from wildcards to what is given for a table or figure."""
-    return lambda wildcards: give(plan, wildcards.paper, getattr(wildcards, noun))
-
-
-def rules_of_tables(plan: Plan) -> Iterator[Rule]:
-    """Yield the rules of tables, and of the claims that are judged on them."""
-    study = plan.study
-
-    @functools.cache
-    def written() -> Study:
-        changed = study.scale.replacements or study.scale.miniature
-        return open_written(study.config) if changed else study
-
-    yield Rule(
-        "make_table",
-        {
-            "csv": f"{TIDY}{{table}}.csv",
-            "md": f"{PRINTED}{{table}}.md",
-            "tex": f"{PRINTED}{{table}}.tex",
-            "html": _shown(f"{PRINTED}{{table}}.html", "tables", "table"),
-        },
-        {
-            "table": _of(plan, "table", files_of_table),
-            "scores": _of(plan, "table", scores),
-            "profiles": _of(plan, "table", profiles),
-            "trials": _of(plan, "table", trials),
-            "submissions": _of(plan, "table", submissions),
-        },
-        {
-            "compares": _of(plan, "table", compares),
-            "left_out": _of(plan, "table", reasons_left_out),
-            "verdicts": _of(plan, "table", verdicts),
-            "settings": lambda wildcards: shown_settings(plan, written(), wildcards.paper, wildcards.table),
-        },
-        {"table": TABLE},
-    )
-    yield Rule(
-        "check_claims",
-        {"html": report(f"{PRINTED}claims.html", category="{paper}"), "md": f"{PRINTED}claims.md"},
-        {
-            "claims": lambda of: [
-                *_own(study, of.paper, "claims.yaml", *(["paper.yaml"] if study.papers[of.paper].claims else [])),
-                *recorded_files(study, of.paper),
-            ],
-            "tables": lambda of: _tidy(
-                of.paper, sorted({name for claim in study.claims.get(of.paper, {}).values() for name in claim.tables})
-            ),
-        },
-    )
-
-
-def rules_of_figures(plan: Plan) -> Iterator[Rule]:
-    """Yield the rule of figures."""
-    exhibits = plan.study.exhibits
-    yield Rule(
-        "plot_figure",
-        {
-            "csv": f"{TIDY}{{figure}}.csv",
-            "svg": _shown(f"{PRINTED}{{figure}}.svg", "figures", "figure"),
-            "png": f"{PRINTED}{{figure}}.png",
-        },
-        {
-            "figure": _of(plan, "figure", file_of),
-            "scores": _of(plan, "figure", scores),
-            "profiles": _of(plan, "figure", profiles),
-            "tables": lambda of: _tidy(of.paper, exhibits[of.paper, of.figure].drawn_tables()),
-        },
-        {"left_out": _of(plan, "figure", reasons_left_out)},
-        {"figure": FIGURE},
-    )
-
-
-def _shown(path: str, part: str, noun: str) -> Any:
-    """Return an output that Snakemake's own report shows, in a part of its paper."""
-    return report(path, category="{paper}", subcategory=part, labels={noun: f"{{{noun}}}"})
 
 
 def _tidy(paper: str, names: list[str]) -> list[str]:
@@ -145,9 +56,15 @@ def scores(plan: Plan, paper: str, name: str) -> list[str]:
     exhibit = plan.study.exhibits[paper, name]
     names = exhibit.compares() or [name]
     cells = [cell for cell in plan.cells if cell.paper == paper and cell.table in names]
-    read = {(cell.student, cell.task, cell.seed) for cell in cells}
-    sent = sent_runs(plan.study, exhibit) if plan.sends else set()
-    return sorted({score_address(*run) for run in read | sent} - plan.config.run_sources.failed.keys())
+    read = {(cell.student, cell.task) for cell in cells}
+    sent = {(student, task) for student, task, _ in sent_runs(plan.study, exhibit)} if plan.sends else set()
+    paths = {path for pair in read | sent for path in score_files(plan.study, *pair)}
+    return sorted(paths - plan.config.run_sources.failed.keys())
+
+
+def drawn_tables(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the tidy CSV files of the tables that a figure draws."""
+    return _tidy(paper, plan.study.exhibits[paper, name].drawn_tables())
 
 
 def profiles(plan: Plan, paper: str, name: str) -> list[str]:
@@ -217,62 +134,133 @@ def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
     return sorted({reason for exhibit in shown for reason in left_out(plan.study, exhibit)})
 
 
-def rules_of_pages(plan: Plan) -> Iterator[Rule]:
-    """Yield the rules of the pages."""
-    study, ran, unrun, papers = plan.study, plan.config.run_sources, unrun_pages(plan.study), list(plan.study.papers)
-    printed, ours = printed_papers(study), [paper for paper in papers if study.papers[paper].ours]
+# --- pages
 
-    def files(of: Wildcards) -> list[str]:
-        """Return the paper's own YAML files that its page prints, besides tables and claims."""
-        audited = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
-        return [*_own(study, of.paper, "paper.yaml", "budget.svg", *audited), *recorded_files(study, of.paper)]
 
-    def rendered(of: Wildcards) -> list[str]:
-        """Return the tables and figures of a paper."""
-        shown = [f"{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in _names(study, of.paper, noun)]
-        return [f"reports/{of.paper}/{name}" for name in shown]
+def files_of_claims(plan: Plan, paper: str) -> list[str]:
+    """Return the YAML files that the claims of a paper stand in, and those of its recorded runs."""
+    beside = ["paper.yaml"] if plan.study.papers[paper].claims else []
+    return [*_own(plan.study, paper, "claims.yaml", *beside), *recorded_files(plan.study, paper)]
 
-    def deviations(of: Wildcards) -> list[list[str]]:
+
+def tables_of_claims(plan: Plan, paper: str) -> list[str]:
+    """Return the tidy CSV files of the tables that the claims of a paper are about."""
+    claims = plan.study.claims.get(paper, {})
+    return _tidy(paper, sorted({name for claim in claims.values() for name in claim.tables}))
+
+
+def files_of_page(plan: Plan, paper: str) -> list[str]:
+    """Return the YAML files of a paper that its page prints, besides tables and claims."""
+    audited = [] if plan.study.papers[paper].ours else ["audit.yaml", "../../facts.yaml"]
+    own = _own(plan.study, paper, "paper.yaml", "budget.svg", *audited)
+    return [*own, *recorded_files(plan.study, paper)]
+
+
+def exhibits_on_page(plan: Plan, paper: str) -> list[str]:
+    """Return the tables and figures that the page of a paper shows."""
+    shown = [f"{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in _names(plan.study, paper, noun)]
+    return [f"reports/{paper}/{name}" for name in shown]
+
+
+def claims_on_page(plan: Plan, paper: str) -> list[str]:
+    """Return the claims page of a paper; empty if the paper has no claims."""
+    return [f"reports/{paper}/claims.html"] if plan.study.claims.get(paper) else []
+
+
+def headlines(plan: Plan) -> list[str]:
+    """Return the first table of each study of ours, which the index shows."""
+    study = plan.study
+    ours = [paper for paper in study.papers if study.papers[paper].ours]
+    return [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]]
+
+
+def files_of_index(plan: Plan) -> list[str]:
+    """Return the YAML files that the index prints: of each paper, and of what is asked across papers."""
+    study = plan.study
+    own = [(*_own(study, paper, "paper.yaml"), *recorded_files(study, paper)) for paper in study.papers]
+    return [*map(relative_to_here, study.folder.glob(ACROSS)), *itertools.chain.from_iterable(own)]
+
+
+def tables_of_index(plan: Plan) -> list[str]:
+    """Return the tidy CSV files of all tables."""
+    return [path for paper in plan.study.papers for path in _tidy(paper, _names(plan.study, paper, "table"))]
+
+
+def claims_of_index(plan: Plan) -> list[str]:
+    """Return the claims pages of all papers."""
+    return [path for paper in plan.study.papers for path in claims_on_page(plan, paper)]
+
+
+def entries_of_index(plan: Plan) -> list[str]:
+    """Return the file with the entries of the index for papers that are not run; empty without such papers."""
+    return [ENTRIES] if unrun_papers(plan.study) else []
+
+
+def pages_of_papers(plan: Plan) -> list[str]:
+    """Return the page of every paper that is run."""
+    return pages(plan.study)
+
+
+def page_of_audit(plan: Plan) -> list[str]:
+    """Return the page of the audit; empty if the study has no printed paper."""
+    return audit_page(plan.study)
+
+
+def files_of_printed_pages(plan: Plan) -> list[str]:
+    """Return the files that the pages of papers that are not run read."""
+    return _files_of(plan.study, dict.fromkeys([*printed_papers(plan.study), *unrun_papers(plan.study)]))
+
+
+def files_of_audit(plan: Plan) -> list[str]:
+    """Return the files of printed papers, which the audit reads."""
+    return _files_of(plan.study, printed_papers(plan.study))
+
+
+class Prints:
+    """What printing jobs depend on besides files: functions from the wildcards of a job to params of its rule.
+
+    Args:
+        plan: the plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._written: Study | None = None
+
+    def compares(self, of: Wildcards) -> list[Any]:
+        """Return what a table of paired tests uses of each table that it compares; empty for other tables."""
+        return compares(self.plan, of.paper, of.table)
+
+    def left_out_of_table(self, of: Wildcards) -> list[str]:
+        """Return why this run leaves cells of a table out."""
+        return reasons_left_out(self.plan, of.paper, of.table)
+
+    def left_out_of_figure(self, of: Wildcards) -> list[str]:
+        """Return why this run leaves points of a figure out."""
+        return reasons_left_out(self.plan, of.paper, of.figure)
+
+    def verdicts(self, of: Wildcards) -> list[Any]:
+        """Return what the verdicts of a table depend on: their version, assumptions, recorded numbers."""
+        return verdicts(self.plan, of.paper, of.table)
+
+    def shown_settings(self, of: Wildcards) -> list[str]:
+        """Return what a table shows of settings, as the files have them, without the changes of a scale."""
+        study = self.plan.study
+        if self._written is None:
+            changed = study.scale.replacements or study.scale.miniature
+            self._written = open_written(study.config) if changed else study
+        return shown_settings(self.plan, self._written, of.paper, of.table)
+
+    def deviations(self, of: Wildcards) -> list[list[str]]:
         """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
+        study = self.plan.study
         specs = [spec for name, spec in study.students.items() if study.paper_of(name) == of.paper]
         return [[text for one in spec.deviations for text in (one.text, *one.of)] for spec in specs]
-
-    yield Rule(
-        "make_page",
-        {"page": "reports/{paper}/index.html"},
-        {"files": files, "rendered": rendered, "claims": lambda of: _claims(study, of.paper)},
-        {"deviations": deviations},
-        {"paper": matching(papers)},
-    )
-    entries = "results/tables/printed.json"  # those of the index for the pages of papers that are not run
-    shown = dict.fromkeys([*printed, *unrun_papers(study)])
-    yield Rule("make_printed_pages", {"entries": entries, "pages": unrun}, {"papers": _files_of(study, shown)})
-    yield Rule("make_audit", {"page": "reports/audit.html"}, {"papers": _files_of(study, printed)})
-    yield Rule(
-        "make_index",
-        {"page": "reports/index.html"},
-        {
-            "across": list(map(relative_to_here, study.folder.glob(ACROSS))),
-            "papers": [f for each in papers for f in (*_own(study, each, "paper.yaml"), *recorded_files(study, each))],
-            "tables": [path for paper in papers for path in _tidy(paper, _names(study, paper, "table"))],
-            "headlines": [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]],
-            "claims": [path for paper in papers for path in _claims(study, paper)],
-            "pages": ancient(pages(study)),
-            "audit": ancient(audit_page(study)),
-            "printed": [entries] if unrun else [],
-        },
-        {"missing": ran.missing, "failed": ran.failures},
-    )
 
 
 def _names(study: Study, paper: str, noun: str) -> list[str]:
     """Return the names of a paper's tables or figures, in the order of the report."""
     return [name for name in study.exhibits_of(paper) if name.startswith(noun)]
-
-
-def _claims(study: Study, paper: str) -> list[str]:
-    """Return the claims page of a paper; empty if the paper has no claims."""
-    return [f"reports/{paper}/claims.html"] if study.claims.get(paper) else []
 
 
 def _own(study: Study, paper: str, *names: str) -> list[str]:

@@ -23,7 +23,7 @@ from retort.settings.trainings import PredictionSettings, SubmissionSettings, Su
 from retort.specs.config import Config, RunSources
 from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.questions import readable, submitted_splits
+from retort.study.questions import fitted_on, readable, seeds_of, submitted_splits
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")
@@ -167,6 +167,19 @@ class Plan:
         self.pairs = sorted({(cell.student, cell.task) for cell in self.cells} | set(sent))
         self.sends = bool(sent) and self.study.scale.submissions
         self.settings = Params(self.study, self.pairs)
+        self.groups: dict[str, list[str]] = {}  # group -> the students, two or more, that a job distils side by side
+        self.group_of: dict[str, str] = {}
+
+    def share(self, groups: Mapping[str, list[str]], seeds: Mapping[str, list[str]]) -> None:
+        """Set which work shares a job.
+
+        Args:
+            groups: group -> the students that a job distils side by side.
+            seeds: '<student>/<task>' -> the seeds of each of its jobs, where several jobs share them.
+        """
+        self.groups = dict(groups)
+        self.group_of = {student: group for group, students in groups.items() for student in students}
+        self.config = self.study.config = self.config.model_copy(update={"seeds_divided": dict(seeds)})
 
     def at(self, job_type: str, *names: str) -> Callable[[Wildcards], Any]:
         """Return a function from wildcards to the settings of a job as JSON values, such as of 'grids'.
@@ -197,6 +210,16 @@ class Plan:
     def keeps(self) -> bool:
         """Whether weights of fine-tuned students are kept: for good, or until their test-set answers exist."""
         return self.config.keep_weights or self.sends
+
+    def reads_weights(self, wildcards: Wildcards, output: Any) -> list[int]:
+        """Return the seeds of a student on a task whose weights are read: by the user, or to answer test sets.
+
+        It asks for `output`, so that Snakemake does not compare the value: another one never runs a job again.
+        """
+        if self.config.keep_weights:
+            return seeds_of(self.study, wildcards.student)
+        answers = self.sends and wildcards.task in self.settings.predictions
+        return [seed for name, seed in self.sent if name == wildcards.student] if answers else []
 
     def kept(self, path: str) -> Any:
         """Return how a rule declares an output folder of weights.
@@ -244,10 +267,25 @@ class Plan:
             return [self.model_folder(start.checkpoint)]
         return [f"results/students/{start.student}/model"] if start.student else []
 
+    def corpora(self, student: str) -> list[str]:
+        """Return the folders of the packed corpora that a student is distilled on, in the order of its stages."""
+        data = dict.fromkeys(stage.data for stage in self.study.students[student].stages)
+        return [self.blocks(student, name) for name in data]
+
+    def corpus_teacher(self, student: str) -> str:
+        """Return the teacher of a task-agnostic student: with a fitted head if it reads one that the model lacks."""
+        corpus = fitted_on(self.study, student)
+        fitted = f"results/teachers/{self.study.teacher_of(student)}/{corpus}/model"
+        return fitted if corpus else self.pretrained_folder(student)
+
     def teacher(self, student: str, task: str) -> str | list[str]:
         """Return the teacher fine-tuned on the task; empty if the student reads neither its weights nor activations."""
         spec = self.study.students[student]
-        return f"results/teachers/{spec.teacher}/{task}/model" if resolve.reads_teacher(spec) else []
+        return self.teacher_on_task(spec.teacher, task) if resolve.reads_teacher(spec) else []
+
+    def teacher_on_task(self, teacher: str, task: str) -> str:
+        """Return the folder of a teacher that is fine-tuned on a task, under its one seed."""
+        return f"results/teachers/{teacher}/{task}/{self.study.teachers[teacher].seed}"
 
     def activations(self, student: str, task: str) -> str | list[str]:
         """Return the folder of the stored activations of a student's teacher on a task.

@@ -13,19 +13,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from retort import checksums
 from retort.checksums import Checksums
 from retort.plan.plan import Plan
-from retort.plan.rule import paths_in
 from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, points_of
 from retort.specs.protocol import Grid
 from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
 from retort.study import questions
+from retort.study.addresses import name_of_seeds, names_in_files
 from retort.study.questions import lineage, seeds_of
 from retort.study.study import Study
 
@@ -36,36 +35,19 @@ Hours = Callable[[str, str], float]  # predicted hours of a student on a task un
 WORK = 1e18  # FLOPs of a part of a grid, at most: a few hours of a GPU. A job takes a whole point, even if that is more
 FLOPS_PER_WEIGHT = 6  # of a training step for each weight and token: two in the forward pass, four in the backward pass
 PART = re.compile(r"\d+-of-(\d+)\.jsonl")
+GROUP = re.compile(r"distill_students\((.+)\)")  # the job that made a student, in its checksums
 
 
-def inputs_of(plan: Plan) -> dict[str, Callable[[Wildcards], Any]]:
-    """Return the input functions of a distillation on corpora by name; companions have the same inputs."""
-    study = plan.study
-
-    def corpora(of: Wildcards) -> list[str]:
-        return [
-            plan.blocks(of.student, data) for data in dict.fromkeys(s.data for s in study.students[of.student].stages)
-        ]
-
-    def teacher(of: Wildcards) -> str:
-        """Return the teacher with a fitted head if the student reads one that the pre-trained model lacks."""
-        corpus = questions.fitted_on(study, of.student)
-        fitted = f"results/teachers/{study.teacher_of(of.student)}/{corpus}/model"
-        return fitted if corpus else plan.pretrained_folder(of.student)
-
-    return {
-        "corpora": corpora,
-        "teacher": teacher,
-        "model": lambda of: plan.pretrained_folder(of.student),
-        "tokenizer": lambda of: plan.tokenizer_folder(of.student),
-        "parent": lambda of: plan.parent(of.student),
-    }
+def folders_read(plan: Plan, student: str) -> list[str]:
+    """Return the folders that the distillation of a task-agnostic student reads; companions read the same."""
+    own = [plan.corpus_teacher(student), plan.pretrained_folder(student), plan.tokenizer_folder(student)]
+    return [*plan.corpora(student), *own, *plan.parent(student)]
 
 
 def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, list[str]]:
-    """Return the students of each job of companions, two or more, by its label; all processes of a run have the same.
+    """Return the students of each job of companions, two or more, by its group; all processes of a run have the same.
 
-    The label names the teacher, and the number among the teacher's jobs.
+    The name of a group has the teacher, and a number that no finished student remembers.
 
     Args:
         plan: the plan of the study.
@@ -73,18 +55,29 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     """
     if plan.config.companions is not None:
         return plan.config.companions
-    settings, inputs = plan.settings.students, inputs_of(plan).values()
-    unmade, asked = [], {ancestor for student, _ in plan.pairs for ancestor in lineage(plan.study, student)}
-    for name in (name for name in plan.task_agnostic if name in asked):
-        read = [path for give in inputs for path in paths_in(give(SimpleNamespace(student=name)))]
-        if not is_made(name, settings[name], read):
-            unmade.append(name)
-    labelled, numbers = dict[str, list[str]](), Counter[str]()
+    asked = {ancestor for student, _ in plan.pairs for ancestor in lineage(plan.study, student)}
+    unmade = [
+        name
+        for name in plan.task_agnostic
+        if name in asked and not is_made(name, plan.settings.students[name], folders_read(plan, name))
+    ]
+    taken = set(map(remembered_group, set(plan.task_agnostic) - set(unmade)))
+    groups = dict[str, list[str]]()
     for members in jobs_of(plan, unmade, fits):
         teacher = plan.study.students[members[0]].teacher
-        numbers[teacher] += 1
-        labelled[f"{teacher}.{numbers[teacher]}"] = members
-    return labelled
+        names = (f"{teacher}_{number}" for number in itertools.count(1))  # no student has such a name
+        groups[next(name for name in names if name not in taken | groups.keys())] = members
+    return groups
+
+
+def remembered_group(student: str) -> str:
+    """Return the group in which a finished student was distilled; empty if that is not known.
+
+    A student keeps it. With another input, Snakemake would distil it again, although other companions change nothing.
+    """
+    made = checksums.whole(Path("results/students") / student / "model")
+    found = GROUP.fullmatch(made.job) if made else None
+    return found[1] if found else ""
 
 
 def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = lambda students: True) -> list[list[str]]:
@@ -97,11 +90,10 @@ def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = lambda students: T
         students: task-agnostic students.
         fits: tells whether one job can distil some students as companions.
     """
-    alike, shown, inputs = defaultdict[tuple[Any, ...], list[str]](list), _exhibits_of(plan), inputs_of(plan).values()
+    alike, shown = defaultdict[tuple[Any, ...], list[str]](list), _exhibits_of(plan)
     for name in students:
         if batches := _batch_settings(plan.settings.students[name]):
-            read = [str(give(SimpleNamespace(student=name))) for give in inputs]
-            alike[shown.get(name), *batches, *read].append(name)
+            alike[shown.get(name), *batches, *folders_read(plan, name)].append(name)
     jobs = (job for members in alike.values() for job in _divide(members, plan.config.students_together, fits))
     return [job for job in jobs if len(job) > 1]
 
@@ -166,44 +158,31 @@ def _is_unchanged(recorded_sums: Checksums, path: str) -> bool:
     return path not in recorded_sums.parents or now is None or recorded_sums.parents[path].sha256 == now.digest
 
 
-def divided_seeds(plan: Plan, hours: Hours = lambda student, task: 0.0) -> dict[str, int]:
-    """Return student -> number of jobs of its seeds, for students with several; all processes of a run have the same.
+def divided_seeds(plan: Plan, hours: Hours = lambda student, task: 0.0) -> dict[str, list[str]]:
+    """Return '<student>/<task>' -> the seeds of each job, such as ['11-12', '13'], where several jobs share them.
 
-    The seeds of a student are divided alike on all of its tasks: by the task that takes longest.
+    All processes of a run have the same. Finished scores keep their division, because the files' names hold it.
 
     Args:
         plan: the plan of the study.
         hours: predicts the hours of a student on a task under one seed.
     """
     decided, most = plan.config.seeds_divided, plan.config.hours_of_seeds
-    if decided is not None or most is None:
-        return decided or {}
-    longest, running = defaultdict[str, float](float), plan.study.running
-    for student, task in plan.pairs:
-        if student in running:
+    if decided is not None:
+        return decided
+    longest, divided = defaultdict[str, float](float), {}  # hours of a seed on the task that takes longest
+    for student, task in plan.pairs if most is not None else ():
+        if student in plan.study.running:
             longest[student] = max(longest[student], hours(student, task))
-    jobs = {}
-    for student, taken in longest.items():
-        count = len(seeds_of(plan.study, student))
-        jobs[student] = math.ceil(count / max(1, int(most // taken) if taken else count))
-    return {student: number for student, number in jobs.items() if number > 1}
-
-
-def students_by_seeds(plan: Plan, students: Iterable[str], divided: dict[str, int]) -> dict[tuple[int, ...], list[str]]:
-    """Return seeds of a job -> the students among these that have such jobs.
-
-    Args:
-        plan: the plan of the study.
-        students: the students.
-        divided: student -> number of jobs of its seeds; one where it is left out.
-    """
-    by_seeds = defaultdict[tuple[int, ...], list[str]](list)
-    for student in students:
+    for student, task in plan.pairs:
         seeds = seeds_of(plan.study, student)
-        each = math.ceil(len(seeds) / divided.get(student, 1))
-        for first in range(0, len(seeds), each):
-            by_seeds[tuple(seeds[first : first + each])].append(student)
-    return dict(by_seeds)
+        names = names_in_files(student, task, seeds)
+        if not names and most is not None and (taken := longest[student]):
+            each = math.ceil(len(seeds) / math.ceil(len(seeds) / max(1, int(most // taken))))
+            names = [name_of_seeds(seeds[first : first + each]) for first in range(0, len(seeds), each)]
+        if len(names) > 1:
+            divided[f"{student}/{task}"] = names
+    return divided
 
 
 def grid_parts(study: Study, student: str, task: str) -> list[str]:

@@ -13,13 +13,13 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
-from retort.results.score_files import Record, check_score, read_record
+from retort.results.score_files import Record, check_score, name_of_score, read_record, read_score_file
 from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, Status, trained_again
 from retort.settings.inputs import difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study import questions
-from retort.study.cells import score_address
+from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
 from retort.study.questions import grid_of, runs, runs_at_scale, seeds_of
 from retort.study.study import Study
 
@@ -31,48 +31,45 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _read(path: Path | str, expected: Any, address: Record) -> Record:
-    """Read a result file; check its checksum, and that its address and settings are those of the study.
+def _check_origin(name: str, record: Record, expected: Any, address: Record) -> None:
+    """Check that the address and the settings of a result are those of the study.
 
     Raises:
-        RetortError: the file is damaged, belongs to another address, or was made with other settings.
+        RetortError: it belongs to another address, or was made with other settings.
     """
-    record = read_record(path)
     for key, value in address.items():
         if record.get(key) != value:
-            raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
+            raise RetortError(f"{name} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
     if differs := difference(record["settings"], expected):
         where, recorded, required = differs
         raise RetortError(
-            f"{path} was made with other settings: {where} is {_short(recorded)} in it "
+            f"{name} was made with other settings: {where} is {_short(recorded)} in it "
             f"and {_short(required)} in the study",
             AGAIN,
         )
-    return record
 
 
 def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
-    """Read score files and return them by (student, task, seed).
+    """Read files of scores and return the scores by (student, task, seed).
 
     Raises:
         RetortError: a file was made with other settings than the study's, does not belong at its address, or does not
             follow from the answers beside it.
     """
     scores: Scores = {}
-    expected: dict[tuple[str, str], Any] = {}
     for path in map(Path, paths):
         student, task = path.parent.parent.name, path.parent.name
-        number, known = path.stem.removeprefix("seed-"), student in study.students or student in study.teachers
-        if not (known and task in study.tasks and number.isdecimal()):
-            raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
-        seed = int(number)
-        if (student, task) not in expected:
-            settings = resolve.score(study, student, task)
-            expected[student, task] = settings.as_json(), settings.task
-        score_settings, task_settings = expected[student, task]
-        record = _read(path, score_settings, {"student": student, "task": task, "seed": seed})
-        check_score(path, record, task_settings)
-        scores[student, task, seed] = record
+        named, known = SCORE_FILE.fullmatch(path.name), student in study.students or student in study.teachers
+        if not (known and task in study.tasks and named):
+            raise RetortError(f"{path} is not the address of scores of this study", "see `retort list`")
+        settings, records = resolve.score(study, student, task), read_score_file(path)
+        expected, seeds = settings.as_json(), seeds_in(named[1])
+        if [record.get("seed") for record in records] != seeds:
+            raise RetortError(f"{path} does not hold one score for each of its seeds", AGAIN)
+        for seed, record in zip(seeds, records, strict=True):
+            _check_origin(name_of_score(path, record), record, expected, {"student": student, "task": task})
+            check_score(path, record, settings.task)
+            scores[student, task, seed] = record
     return scores
 
 
@@ -86,7 +83,8 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
     for path in map(Path, paths):
         if path.stem not in study.students and path.stem not in study.teachers:
             raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
-        profiles[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
+        profiles[path.stem] = record = read_record(path)
+        _check_origin(str(path), record, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
     return profiles
 
 
@@ -101,8 +99,8 @@ def value_of(record: Record, metric: str) -> float | None:
     if metric not in record["metrics"]:
         if record.get("unlabelled"):
             return None
-        name = score_address(record["student"], record["task"], record["seed"])
-        raise RetortError(f"{name} has no metric '{metric}'", AGAIN)
+        name = f"{score_folder(record['student'], record['task'])}, seed {record['seed']}"
+        raise RetortError(f"{name}, has no metric '{metric}'", AGAIN)
     value = 100 * float(record["metrics"][metric])
     return value if math.isfinite(value) else None
 
@@ -174,7 +172,7 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
         status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
-    elif failed := failures(study, (score_address(student, task, seed) for seed in absent)):
+    elif failed := failures(study, (score_file_of_seed(study, student, task, seed) for seed in absent)):
         status, reason = Status.FAILED, failed[0]
     elif absent:
         status, reason = Status.MISSING, f"{_seeds(absent)} of {len(seeds)}"

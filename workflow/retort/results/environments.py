@@ -7,19 +7,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.results.score_files import read_record
-from retort.study.cells import expand, profile_address, profiled, score_address
+from retort.results.score_files import read_record, read_score_file
+from retort.study.addresses import profile_address, score_file_of_seed
+from retort.study.cells import expand, profiled
 from retort.study.study import Study
 
+SCORES = Path("results/scores")
+Result = tuple[str, int | None]  # the path of a file, and the seed of a score in it; None for a profile
 NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name in the warning, if it differs
 
 
 @dataclass(frozen=True)
 class Run:
-    """One result file, a score or a profile, and the paper that reads it."""
+    """One result, a score or a profile, and the paper that reads it.
+
+    Args:
+        paper: the paper.
+        result: the path of its file, and the seed of a score.
+        record: its content.
+    """
 
     paper: str
-    path: str
+    result: Result
     record: dict[str, Any]
 
 
@@ -73,12 +82,22 @@ class Spent:
     seconds: float
 
 
-def _required(study: Study) -> dict[tuple[str, str], set[str]]:
-    """Return (paper, name) of each table and figure -> the paths of the results that it reads."""
-    results = {key: set(map(profile_address, profiled(study, exhibit))) for key, exhibit in study.exhibits.items()}
+def _required(study: Study) -> dict[tuple[str, str], set[Result]]:
+    """Return (paper, name) of each table and figure -> the results that it reads."""
+    profiles = {key: map(profile_address, profiled(study, exhibit)) for key, exhibit in study.exhibits.items()}
+    results: dict[tuple[str, str], set[Result]] = {key: {(path, None) for path in of} for key, of in profiles.items()}
     for cell in expand(study):
-        results[cell.paper, cell.table].add(score_address(cell.student, cell.task, cell.seed))
+        path = score_file_of_seed(study, cell.student, cell.task, cell.seed)
+        results[cell.paper, cell.table].add((path, cell.seed))
     return results
+
+
+def _records(path: str) -> Iterator[tuple[Result, dict[str, Any]]]:
+    """Yield the results in a file: a profile, or a score for each seed."""
+    if Path(path).is_relative_to(SCORES):
+        yield from (((path, score["seed"]), score) for score in read_score_file(path))
+    else:
+        yield (path, None), read_record(path)
 
 
 def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[Run]:
@@ -91,9 +110,12 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
     Raises:
         RetortError: a score or profile is damaged.
     """
-    read = [(key[0], paths) for key, paths in _required(study).items() if exhibits is None or key in exhibits]
-    required = {(paper, path) for paper, paths in read for path in paths}
-    return [Run(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
+    read = [(key[0], results) for key, results in _required(study).items() if exhibits is None or key in exhibits]
+    required = {(paper, result) for paper, results in read for result in results}
+    files = sorted({path for _, (path, _) in required if Path(path).is_file()})
+    there = {result: record for path in files for result, record in _records(path)}
+    found = [(paper, result) for paper, result in required if result in there]
+    return [Run(paper, result, there[result]) for paper, result in sorted(found, key=str)]
 
 
 def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
@@ -101,15 +123,15 @@ def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
 
     A result that several of them read counts only in the first.
     """
-    seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
-    required, seen, costs = _required(study), set[str](), []
+    seconds = {run.result: float(run.record.get("seconds", 0)) for run in runs}
+    required, seen, costs = _required(study), set[Result](), []
     for name in study.exhibits_of(paper):
-        paths = required[paper, name]
-        own = paths - seen
-        existing = [seconds[path] for path in sorted(own) if path in seconds]
-        if paths:
-            costs.append(Spent(name, len(own), len(existing), len(paths) - len(own), sum(existing)))
-        seen |= paths
+        results = required[paper, name]
+        own = results - seen
+        existing = [seconds[result] for result in sorted(own, key=str) if result in seconds]
+        if results:
+            costs.append(Spent(name, len(own), len(existing), len(results) - len(own), sum(existing)))
+        seen |= results
     return costs
 
 
@@ -131,7 +153,7 @@ def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
 
 def environments_of(runs: Iterable[Run]) -> Environments:
     """Return the distinct environments in which some result files were made; each file counts once."""
-    records = list({run.path: run.record for run in runs}.values())
+    records = list({run.result: run.record for run in runs}.values())
     scores = [record for record in records if "task" in record]
     dates = sorted(str(record["at"]) for record in records if "at" in record)
     versions = {(name, version) for record in records for name, version in record.get("versions", {}).items()}

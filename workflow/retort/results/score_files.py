@@ -1,10 +1,11 @@
 """Read scores and profiles, and check them: a file that was edited may hold anything.
 
-Each holds a checksum of itself, and a score follows from the answers beside it.
+Each score and each profile holds a checksum of itself, and a score follows from the answers beside its file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from retort.checksums import REMEDY, Maker, is_sealed, sha256
+from retort.checksums import REMEDY, Maker, is_sealed
 from retort.errors import RetortError
 from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import limits
-from retort.study.cells import answers_address
+from retort.study.addresses import answers_address
 from retort.tasks.answers import Answers, metrics_of
 
 Record = dict[str, Any]
@@ -71,68 +72,100 @@ def check_shape(path: Path | str, record: Any, shape: type[BaseModel]) -> None:
 
 
 def read_record(path: Path | str) -> Record:
-    """Read a score or profile.
+    """Read a profile.
 
     Raises:
         RetortError: the file is not a whole result, or its content and its checksum differ.
     """
-    try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        record = None
-    if not isinstance(record, dict) or not isinstance(record.get("settings"), dict):
+    return _checked(str(path), _content(path))
+
+
+def read_score_file(path: Path | str) -> list[Record]:
+    """Read the scores of a job, one for each seed.
+
+    Raises:
+        RetortError: the file is not a whole result, or the content of a score and its checksum differ.
+    """
+    scores = _content(path)
+    if not (isinstance(scores, list) and scores):
         raise RetortError(f"{path} is not a whole result", REMEDY)
+    return [_checked(name_of_score(path, score), score) for score in scores]
+
+
+def name_of_score(path: Path | str, score: Any) -> str:
+    """Return what messages call one score of a file."""
+    return f"{path}, seed {score.get('seed') if isinstance(score, dict) else score}"
+
+
+def _content(path: Path | str) -> Any:
+    """Return the content of a JSON file; None if it cannot be read."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _checked(name: str, record: Any) -> Record:
+    """Return a score or profile whose content and checksum agree."""
+    if not isinstance(record, dict) or not isinstance(record.get("settings"), dict):
+        raise RetortError(f"{name} is not a whole result", REMEDY)
     if "sha256" not in record:
-        raise RetortError(f"{path} has no checksum of itself", REMEDY)
+        raise RetortError(f"{name} has no checksum of itself", REMEDY)
     if not is_sealed(record):
-        raise RetortError(f"{path} is not as it was made: its content and its checksum differ", REMEDY)
-    check_shape(path, record, Stamp)
-    return record
+        raise RetortError(f"{name} is not as it was made: its content and its checksum differ", REMEDY)
+    check_shape(name, record, Stamp)
+    return dict(record)
 
 
 def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
-    """Compute the metrics of a score again, from the answers beside it.
+    """Compute the metrics of a score again, from the answers beside its file.
 
     Raises:
         RetortError: a metric is out of range, missing, or not what the answers give; the answers are missing or are not
             those that the score was computed from; or the record is not a whole score.
     """
-    check_shape(path, record, Score)
+    name = name_of_score(path, record)
+    check_shape(name, record, Score)
     for name, value in record["metrics"].items():
         least, greatest = limits(name)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
-            raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
-    answers = _read_answers(path, record)
+            raise RetortError(f"{name}: {name} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
+    answers = answers_of(path, record)
     if record["status"] != Status.OK:
         if record["metrics"]:
-            raise RetortError(f"{path} has metrics, though its training {record['status']}", REMEDY)
+            raise RetortError(f"{name} has metrics, though its training {record['status']}", REMEDY)
         return
-    again = _compute_metrics(path, task, record["split"], answers)
+    again = _compute_metrics(name, task, record["split"], answers)
     for name, value in record["metrics"].items():
         other = again.get(name, math.nan)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
-            raise RetortError(f"{path}: {name} is {value:g}, and the answers beside it give {other:g}", REMEDY)
+            raise RetortError(f"{name}: {name} is {value:g}, and the answers beside it give {other:g}", REMEDY)
     if again and not record["metrics"]:
-        raise RetortError(f"{path} has no metric, and the answers beside it give {', '.join(sorted(again))}", REMEDY)
+        raise RetortError(f"{name} has no metric, and the answers beside it give {', '.join(sorted(again))}", REMEDY)
 
 
-def _read_answers(path: Path | str, record: Record) -> dict[str, Any]:
-    """Read the answers beside a score, after comparing them with the checksum in the score."""
-    answers = Path(answers_address(str(path)))
-    if not answers.is_file():
-        raise RetortError(f"{answers} is missing, the answers of {path}", REMEDY)
-    if sha256(answers) != record.get("answers_sha256"):
-        raise RetortError(f"{answers} does not hold the answers that {path} was computed from", REMEDY)
-    try:
-        return dict(json.loads(answers.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
-        raise RetortError(f"{answers} holds no answers", REMEDY) from None
+def answers_of(path: Path | str, record: Record) -> dict[str, Any]:
+    """Return the answers that a score was computed from: encoded split -> answers, compared with their checksum.
+
+    Raises:
+        RetortError: they are missing, or are others.
+    """
+    name, beside = name_of_score(path, record), Path(answers_address(str(path)))
+    if not beside.is_file():
+        raise RetortError(f"{beside} is missing, the answers of {name}", REMEDY)
+    stored = _content(beside)
+    if not isinstance(stored, dict) or not isinstance(answers := stored.get(str(record["seed"])), dict):
+        raise RetortError(f"{beside} holds no answers of seed {record['seed']}", REMEDY)
+    written = f"{json.dumps(answers)}\n".encode()  # as when the training of the seed was scored
+    if hashlib.sha256(written).hexdigest() != record.get("answers_sha256"):
+        raise RetortError(f"{beside} does not hold the answers that {name} was computed from", REMEDY)
+    return answers
 
 
-def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
+def _compute_metrics(name: str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
     try:
         if not answers:
             raise ValueError("there are none")
         return metrics_of(task, split, {name: Answers(**stored) for name, stored in answers.items()})
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise RetortError(f"no metric of {path} can be computed from the answers beside it ({error})", REMEDY) from None
+        raise RetortError(f"no metric of {name} can be computed from the answers beside it ({error})", REMEDY) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,8 +14,8 @@ from retort import checksums
 from retort.atomic import write_json
 from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical, files_of, is_place
 from retort.errors import RetortError
+from retort.results.score_files import answers_of, read_score_file
 from retort.settings.inputs import TaskSettings
-from retort.study.cells import answers_address
 from retort.tasks.answers import truth_of
 
 NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user's folders: no results of jobs
@@ -132,7 +131,7 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
 
 def is_temporary(path: Path) -> bool:
     """Return whether a run deletes a result itself, once the jobs that read it are done."""
-    return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name.startswith("seed-"))
+    return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name != "model")
 
 
 def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Difference]:
@@ -162,22 +161,23 @@ class Labels:
 
     known: dict[tuple[Path, str], bytes] = field(default_factory=dict)
 
-    def check(self, score: Path, task: TaskSettings) -> None:
-        """Compare the true answers beside a score with the labels of the encoded task that it was measured on.
+    def check(self, scores: Path, task: TaskSettings) -> None:
+        """Compare the true answers beside scores with the labels of the encoded task that they were measured on.
 
         Args:
-            score: the score, which agrees with the answers beside it.
+            scores: the file of the scores, which agree with the answers beside it.
             task: the settings of its task.
 
         Raises:
             RetortError: they differ.
         """
-        parents = json.loads(score.read_text(encoding="utf-8")).get("parents", {})
-        stored = json.loads(Path(answers_address(str(score))).read_text(encoding="utf-8"))
-        for folder in (path for path in map(Path, parents) if path.match("results/encoded/*/*") and path.exists()):
-            for split, answers in stored.items():
-                if canonical(answers["truth"]) != self._of(folder, split, task):
-                    raise RetortError(f"{score}: the true answers on '{split}' are not the labels in {folder}", REMEDY)
+        for record in read_score_file(scores):
+            parents = map(Path, record.get("parents", {}))
+            for folder in (path for path in parents if path.match("results/encoded/*/*") and path.exists()):
+                for split, answers in answers_of(scores, record).items():
+                    if canonical(answers["truth"]) != self._of(folder, split, task):
+                        line = f"{scores}: the true answers on '{split}' are not the labels in {folder}"
+                        raise RetortError(line, REMEDY)
 
     def _of(self, folder: Path, split: str, task: TaskSettings) -> bytes:
         if (folder, split) not in self.known:

@@ -1,11 +1,11 @@
-"""The short form of a dry run: the jobs of each kind, why they would run, and what has changed in their settings."""
+"""The short form of a dry run: the jobs of each rule, why they would run, and what has changed in their settings."""
 
 from __future__ import annotations
 
 import ast
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from textwrap import shorten
 from typing import Any
 
@@ -13,6 +13,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from retort.settings.inputs import differences
 
+LOGGER = "retort"  # the plugin that writes the short form
 WIDTH = 160  # characters of a line, at most
 MOST_LINES = 60  # of reasons
 MOST_CHANGES = 3  # of a job's settings
@@ -34,47 +35,40 @@ REASONS_OF_RULES = "Reasons:"  # Snakemake's own list of them
 OF_LINES = ("Would remove temporary output", "Some jobs were triggered by", "Rules with provenance triggered jobs")
 
 
-class ShortForm(logging.Filter):
-    """A filter of Snakemake's log in a dry run: one table of jobs, and one of reasons, in place of lines for each job.
+def is_short(settings: Any) -> bool:
+    """Return whether a dry run is written in the short form: by our logger, unless it is asked for more, or for less.
 
     Args:
-        kinds: rule -> what its jobs do; rules of one kind are counted together.
+        settings: Snakemake's settings of what it writes.
     """
+    said = settings.printshellcmds or settings.verbose or settings.debug_dag or settings.quiet
+    return bool(settings.dryrun and not said)
 
-    def __init__(self, kinds: Mapping[str, str]) -> None:
-        super().__init__()
-        self.kinds, self.reasons, self.begun = kinds, Counter[tuple[str, str]](), False
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is written; those of single jobs are only counted."""
+class ShortForm:
+    """What is written of the records of a dry run: one table of jobs and one of reasons, no line for each job."""
+
+    def __init__(self) -> None:
+        self.reasons, self.begun = Counter[tuple[str, str]](), False
+
+    def shortened(self, record: logging.LogRecord) -> logging.LogRecord | None:
+        """Return a record as it is written; None for one of a single job, which is only counted."""
         event, text = getattr(record, "event", None), str(record.msg)
         if event == LogEvent.JOB_INFO:
             for reason in _reasons(str(vars(record)["reason"])):
-                self.reasons[self._kind(vars(record)["rule_name"]), reason] += 1
-        if event == LogEvent.RUN_INFO:
-            first, self.begun = not self.begun, True  # Snakemake repeats its table at the end
-            record.msg = self._jobs(vars(record)["stats"])
-            return first
+                self.reasons[vars(record)["rule_name"], reason] += 1
+        repeated = event == LogEvent.RUN_INFO and self.begun  # Snakemake repeats its table at the end
+        self.begun |= event == LogEvent.RUN_INFO
+        if repeated or event in (LogEvent.JOB_INFO, LogEvent.SHELLCMD) or text.startswith(OF_LINES):
+            return None
         if text.startswith(REASONS_OF_RULES):
             record.msg = self._why()
-        return event not in (LogEvent.JOB_INFO, LogEvent.SHELLCMD) and not text.startswith(OF_LINES)
-
-    def _kind(self, rule: str) -> str:
-        return self.kinds.get(rule, rule)
-
-    def _jobs(self, stats: Mapping[str, int]) -> str:
-        """Return the table of jobs."""
-        counts = Counter[str]()
-        for rule, count in stats.items():
-            counts[self._kind(rule)] += count
-        width = max(map(len, counts))
-        return "\n".join(["Job stats:", *(f"{kind:{width}}  {count:7}" for kind, count in counts.items()), ""])
+        return record
 
     def _why(self) -> str:
         """Return the table of reasons."""
-        order = list(dict.fromkeys([*self.kinds.values(), *(kind for kind, _ in self.reasons)]))
-        shown = sorted(self.reasons.items(), key=lambda item: (order.index(item[0][0]), -item[1]))
-        lines = [f"    {count:5}  {kind}: {reason}" for (kind, reason), count in shown[:MOST_LINES]]
+        shown = sorted(self.reasons.items(), key=lambda item: (item[0][0], -item[1]))
+        lines = [f"    {count:5}  {rule}: {reason}" for (rule, reason), count in shown[:MOST_LINES]]
         more = [f"    and {len(shown) - MOST_LINES} more"] if len(shown) > MOST_LINES else []
         return "\n".join(["Reasons (with -p, Snakemake lists every job):", *lines, *more])
 
@@ -112,36 +106,3 @@ def _alike(old: list[Any], new: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _keys(value: Any) -> set[str]:
     return set(value) if isinstance(value, dict) else set()
-
-
-def is_short(settings: Any) -> bool:
-    """Return whether a dry run is written in the short form: unless it is asked for more, or for less.
-
-    Args:
-        settings: Snakemake's settings of what it writes.
-    """
-    said = settings.printshellcmds or settings.verbose or settings.debug_dag or settings.quiet
-    return bool(settings.dryrun and not said)
-
-
-def write_short(kinds: Mapping[str, str]) -> None:
-    """Have a dry run written in the short form.
-
-    Args:
-        kinds: rule -> what its jobs do.
-    """
-    from snakemake.logging import logger
-
-    logger.addFilter(ShortForm(kinds))
-
-
-def list_whole() -> None:
-    """Have a dry run that lists jobs tell all of each: Snakemake tells nothing else of a job with a message."""
-    from snakemake.logging import logger
-
-    logger.addFilter(_without_message)
-
-
-def _without_message(record: logging.LogRecord) -> bool:
-    vars(record)["rule_msg"] = None
-    return True

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from retort.cost.jobs import PRINTING, Job, Jobs, rules_of
+from retort.cost.jobs import PRINTING, Job, Jobs
 from retort.errors import printable
 from retort.job.attempts import failure
 from retort.plan.plan import Plan
@@ -60,14 +60,14 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     not_made = {
         path: reasons[job.key]
         for job in jobs.by_key.values()
-        if job.key in reasons and job.rule.kind not in PRINTING
+        if job.key in reasons and job.rule.name not in PRINTING
         for path in job.outputs
     }
-    run_sources = {**jobs.rules.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
+    run_sources = {**jobs.plan.config.run_sources.model_dump(mode="json"), "failed": not_made}
     config = {**config, "companions": {}, "run_sources": run_sources}
-    here = Jobs(rest := Plan(read_config(config)), rules_of(rest))
+    here = Jobs(Plan(read_config(config)))
     for job in here.behind(targets):
-        if job.rule.kind in PRINTING and job.key in waiting and not _make(job, config):
+        if job.rule.name in PRINTING and job.key in waiting and not _make(job, config):
             _say(f"{job.key}: it could not be made, see there")
 
 

@@ -1,9 +1,10 @@
-"""The terminal of a run: a bar, the time left and the running jobs; warnings, failures and jobs' lines scroll above."""
+"""The terminal of a run: a bar, the time left and the running jobs, below what jobs say, warnings and failures."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,15 +20,16 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from retort.formatters import in_words
+from retort.run.dry_run import ShortForm, is_short
 
 TOLD = ("Nothing to be done", "Complete log")  # messages that are shown although they are no warnings
 SHOWN = 12  # the most running jobs that are shown; a cluster has hundreds
 
 
 def name_of(job: Any) -> str:
-    """Return what a job is called in Snakemake's record of it: its message, or 'distill_on_task(pocket-kd, movies)'."""
+    """Return what a job is called: 'distill_on_task(pocket-kd, movies, 11-12)'."""
     wildcards = ", ".join(map(str, (getattr(job, "wildcards", None) or {}).values()))
-    return getattr(job, "rule_msg", None) or (f"{job.rule_name}({wildcards})" if wildcards else str(job.rule_name))
+    return f"{job.rule_name}({wildcards})" if wildcards else str(job.rule_name)
 
 
 def seconds_left(took: dict[str, list[float]], waiting: Counter[str], running: list[tuple[str, float]]) -> float:
@@ -48,19 +50,25 @@ def seconds_left(took: dict[str, list[float]], waiting: Counter[str], running: l
 
 
 class LogHandler(LogHandlerBase):
-    """The handler that Snakemake makes for `--logger retort`.
+    """The handler of the logger `retort`, which the workflow's profile names.
 
-    Without a terminal, in a dry run, with --quiet or --verbose, it does nothing, and Snakemake writes its usual lines.
+    On a terminal, it shows a bar; a dry run has its short form. Else, and with --quiet or --verbose, it does nothing,
+    and Snakemake writes its usual lines.
     """
 
     def __post_init__(self) -> None:
         """Find out whether there is a terminal; the bar appears when the first job is about to start."""
         asked, self.console = self.common_settings, Console(stderr=True)
+        self.short = ShortForm() if is_short(asked) else None
         self.used = os.isatty(2) and not (self.console.is_dumb_terminal or asked.dryrun or asked.quiet or asked.verbose)
         self.live: Live | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record of Snakemake."""
+        if self.short:
+            if shown := self.short.shortened(record):
+                print(self.format(shown), file=sys.stderr, flush=True)
+            return
         shows: dict[Any, Any] = {
             LogEvent.RUN_INFO: self._begin,
             LogEvent.JOB_INFO: self._start,
@@ -139,6 +147,6 @@ class LogHandler(LogHandlerBase):
             self.live = None
         super().close()
 
-    writes_to_stream = property(lambda self: self.used)
+    writes_to_stream = property(lambda self: self.used or self.short is not None)
     writes_to_file = needs_rulegraph = False
-    has_filter = has_formatter = True
+    has_filter = has_formatter = property(lambda self: self.short is None)  # a dry run has Snakemake's own

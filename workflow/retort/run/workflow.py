@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
 from retort.checksums import RESULTS, TIMESTAMP
 from retort.cost.estimates import Estimates
-from retort.cost.jobs import Job, Jobs, rules_of
+from retort.cost.jobs import Job, Jobs, share_jobs
 from retort.cost.resources import JobResources
 from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError
 from retort.job import forkserver, planned_run
-from retort.plan.exhibits import audit_page, pages, unrun_pages
+from retort.plan.exhibits import Prints, audit_page, first, pages, unrun_pages
 from retort.plan.plan import Plan
+from retort.plan.reads import Reads
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
 from retort.specs.config import read_config
 from retort.study.study import Study
 
 SCALE = RESULTS / "scale"  # the file that names the scale of the results
+FIRST = 100  # the priority of jobs behind the first table
 FEW = 3  # jobs: the start of a server of forks would take longer than it saves
 EVERYTHING = "all"  # the rule
 INDEX = Path("reports/index.html")
@@ -53,13 +56,15 @@ class Run:
         if not self.is_job:
             self.plan.settings.resolve_all()
         estimates = Estimates(self.plan)
-        self.rules, self.resources = rules_of(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
+        share_jobs(self.plan, estimates)
+        self.jobs, self.resources = Jobs(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
+        self.reads, self.prints = Reads(self.plan), Prints(self.plan)
         decided = self.plan.config
         choices = {
             "run_sources": decided.run_sources.model_dump(mode="json"),
             "precision": decided.resolved_precision(),
-            "companions": self.rules.companions,
-            "seeds_divided": self.rules.divided,
+            "companions": self.plan.groups,
+            "seeds_divided": decided.seeds_divided,
         }
         config |= choices
         self.files = {} if self.is_job else run_folder.files_of(decided)
@@ -76,7 +81,7 @@ class Run:
             RetortError: the results are of another scale, or a source that is asked for by name cannot be had.
         """
         mark_scale(self.plan.study)
-        jobs = list(Jobs(self.plan, self.rules).behind(self.targets(targets)))
+        jobs = list(self.jobs.behind(self.targets(targets)))
         self._check_sources(jobs)
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
@@ -86,7 +91,7 @@ class Run:
 
             verify_at_start()
         if not self.plan.config.cluster:
-            missing = sum(not all(map(os.path.exists, job.results)) for job in jobs)
+            missing = sum(not Path(job.result).exists() for job in jobs)
             if missing > FEW:
                 forkserver.start()
 
@@ -96,7 +101,7 @@ class Run:
         The plan leaves out what is known to be missing, so the user has asked for the source by name.
         """
         missing = self.plan.config.run_sources.missing
-        fetched = [f"sources/{job.wildcards.source}" for job in jobs if job.rule.kind == "fetch_source"]
+        fetched = [f"sources/{job.wildcards.source}" for job in jobs if job.rule.name == "fetch_source"]
         if lines := [missing[name] for name in fetched if name in missing]:
             count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
             raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))
@@ -105,6 +110,21 @@ class Run:
         """Return the files that a run is asked for: those that are named, or everything."""
         named = sorted(set(asked) - {EVERYTHING})
         return named if named and EVERYTHING not in asked else self.everything
+
+    def priority(self, rule: str) -> Callable[[Any], int]:
+        """Return a function from wildcards to the priority of a job: what the first table needs comes first."""
+        return lambda wildcards: FIRST if (rule, *sorted(wildcards.items())) in self._first else 0
+
+    @functools.cached_property
+    def _first(self) -> set[tuple[Any, ...]]:
+        """The jobs behind the first table, each as its rule and its wildcards."""
+        jobs = self.jobs.behind(first(self.plan.study))
+        return {(job.rule.name, *sorted(vars(job.wildcards).items())) for job in jobs}
+
+    @property
+    def unrun_pages(self) -> list[str]:
+        """The pages of papers that are shown without being run."""
+        return unrun_pages(self.plan.study)
 
     @property
     def everything(self) -> list[str]:
@@ -139,7 +159,7 @@ class Run:
             targets: the files that the run was asked for; empty for everything.
         """
         if not self.is_job:
-            print_what_there_is(Jobs(self.plan, self.rules), self.config, self.targets(targets))
+            print_what_there_is(self.jobs, self.config, self.targets(targets))
 
 
 def everything(study: Study) -> list[str]:

@@ -97,7 +97,8 @@ class Config(Spec):
         micro_batch: rows of a batch that go through a device at once; null: all, or what fits a GPU.
         run_sources: the workflow hands this to its jobs; not for you.
         companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
-        seeds_divided: student -> number of jobs of its seeds; the workflow hands it to its jobs; not for you.
+        seeds_divided: '<student>/<task>' -> the seeds of each of its jobs; the workflow hands it to its jobs; not for
+            you.
     """
 
     papers: Distinct[Name] | None = None
@@ -120,7 +121,7 @@ class Config(Spec):
     micro_batch: Whole | None = Field(default=None, ge=1)
     run_sources: RunSources = RunSources()
     companions: dict[str, Distinct[Name]] | None = None
-    seeds_divided: dict[Name, int] | None = None
+    seeds_divided: dict[str, list[str]] | None = None
     _file: str = PrivateAttr(default="config.yaml")
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)

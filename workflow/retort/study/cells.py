@@ -1,4 +1,4 @@
-"""Expand tables and figures into cells, one per score file: from these the workflow knows which files it needs."""
+"""Expand tables and figures into cells, one per score: from these the workflow knows which files it needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
 from retort.study import questions
+from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One score file that a table or figure reads, and the row and column that show the score."""
+    """One score that a table or figure reads, and the row and column that show it."""
 
     paper: str
     table: str
@@ -23,21 +24,6 @@ class Cell:
     task: str
     metric: str
     seed: int
-
-
-def score_address(student: str, task: str, seed: int) -> str:
-    """Return the path of a score file, the same for task-specific and task-agnostic distillation."""
-    return f"results/scores/{student}/{task}/seed-{seed}.json"
-
-
-def profile_address(student: str) -> str:
-    """Return the path of the profile of a student or teacher."""
-    return f"results/profiles/{student}.json"
-
-
-def answers_address(score: str) -> str:
-    """Return the path of the predictions that a score was computed from, a file beside the score file."""
-    return score.removesuffix(".json") + ".answers.json"
 
 
 def held_back(study: Study, cell: CellSpec) -> list[str]:
@@ -95,11 +81,6 @@ def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     return [pair for pair in pairs if runs(study, *pair) and not questions.missing_for(study, *pair)]
 
 
-def submission_address(study: Study, student: str) -> str:
-    """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
-    return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
-
-
 def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
@@ -134,7 +115,7 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
     reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
     failed = study.config.run_sources.failed
-    paths = [score_address(student, task, seed) for student, task in pairs for seed in seeds_of(study, student)]
+    paths = [path for pair in pairs for path in score_files(study, *pair)]
     paths += [profile_address(student) for student in exhibit.profiled()]
     paths += [submission_address(study, student) for student, _ in served(study, exhibit)] if failed else []
     return sorted({*filter(None, reasons), *(failed[path] for path in paths if path in failed)})

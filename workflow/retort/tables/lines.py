@@ -24,11 +24,10 @@ from retort.results.tidy import HAS_VALUE, INCOMPLETE, UNPLACED, Line, Status
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
 from retort.specs.rows import CellSpec
+from retort.study.addresses import profile_address, submission_address
 from retort.study.cells import (
     is_on_dev,
-    profile_address,
     sent_tasks,
-    submission_address,
     unprofiled,
     unsent,
     without_best,

@@ -17,7 +17,7 @@ from retort.results.collect import value_of
 from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
 from retort.specs.exhibit import Exhibit
-from retort.study.cells import profile_address, score_address
+from retort.study.addresses import profile_address, score_file_of_seed
 from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
@@ -73,8 +73,7 @@ def print_table(
 
 # --- the runs behind the cells
 
-# where the log of a student's or a teacher's run may lie, under results/logs
-LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
+TRAINED = ("distill_on_task", "finetune_student", "finetune_teacher")  # the rules that write scores
 
 
 def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> CellRun:
@@ -107,10 +106,10 @@ def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], Iterator[C
                 yield CellRun(f"{task} {metric}, {best.point}", number(best.score, 2), DASH, DASH, DASH, best.path)
             for (student, of, seed), record in ordered:
                 if (student, of) == (line.student, task):
-                    path = score_address(student, task, seed)
+                    path = score_file_of_seed(inputs.study, student, task, seed)
                     value = value_of(record, metric) if metric in record["metrics"] else None
                     text = str(record["status"]) if value is None else number(value, 2)
-                    logs = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
+                    logs = (Path("results/logs", rule, f"{student}.{task}.{Path(path).stem}.log") for rule in TRAINED)
                     log = next((str(log) for log in logs if log.is_file()), "")
                     yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log)
 

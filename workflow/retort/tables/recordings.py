@@ -22,7 +22,8 @@ from retort.results.tidy import HAS_VALUE, Line, read
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
-from retort.study.cells import expand, score_address
+from retort.study.addresses import score_files
+from retort.study.cells import expand
 from retort.study.schemas import schema_line
 from retort.study.study import Study
 from retort.tables.base import table_of
@@ -206,7 +207,8 @@ def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
 def _scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
     """Return the paths of the scores of some tables and figures, named as (paper, name)."""
     cells = [cell for cell in expand(study) if (cell.paper, cell.table) in exhibits]
-    return list(dict.fromkeys(Path(score_address(cell.student, cell.task, cell.seed)) for cell in cells))
+    pairs = dict.fromkeys((cell.student, cell.task) for cell in cells)
+    return [Path(path) for pair in pairs for path in score_files(study, *pair)]
 
 
 def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:

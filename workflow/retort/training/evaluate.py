@@ -106,7 +106,7 @@ class ScoreToWrite:
         student: the name of the student or teacher.
         task: the name of the task.
         seed: the seed of the training.
-        file: the score file.
+        file: the file of the score, until it is gathered with those of the other seeds of its job.
         answers: the file of the answers that the score is computed from.
     """
 

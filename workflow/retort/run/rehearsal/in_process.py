@@ -73,12 +73,12 @@ def run_job(job: Job, config: dict[str, Any]) -> bool:
     """Run the script of a job here, and return whether it succeeded; print a traceback to standard error if not."""
     rule, of = job.rule, job.wildcards
     inputs, outputs, params = Named(rule.reads(of)), Named(rule.makes(of)), Named(params_of(job))
-    described = Described(rule.kind, of, inputs, outputs, params, [job.key], dict(config))
+    described = Described(rule.name, of, inputs, outputs, params, [job.key], dict(config))
     try:
         for path in (job.key, *outputs):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         with _of_no_run():
-            script = SCRIPTS / f"{rule.script or rule.kind}.py"
+            script = SCRIPTS / f"{rule.script or rule.name}.py"
             runpy.run_path(str(script), init_globals={"snakemake": described}, run_name="__main__")
     except SystemExit as end:
         if end.code == INTERRUPTED:

@@ -24,8 +24,7 @@ from retort.job.attempts import failure
 from retort.plan.plan import Plan
 from retort.run.rehearsal.in_process import params_of, run_job
 from retort.specs.student import Term
-from retort.study.cells import score_address
-from retort.study.questions import seeds_of
+from retort.study.addresses import score_files
 from retort.study.study import Study
 
 NOTES = Path("results/rehearsed.txt")  # lines '<digest> <job>'; the last line of a job counts
@@ -48,7 +47,7 @@ def distinct_trainings(plan: Plan) -> list[str]:
         student: _met_in_stages(study, student)
         for student in sorted(plan.task_agnostic, key=lambda student: student not in finetuned)
     }
-    scores = [score_address(student, task, seeds_of(study, student)[0]) for student, task in chosen]
+    scores = [score_files(study, student, task)[0] for student, task in chosen]
     return scores + [f"results/students/{student}/model" for student in _few_that_meet_all(in_stages, met)]
 
 

@@ -150,9 +150,9 @@ def distill_students(
     settings: dict[str, CorpusDistillationSettings],
     corpus_folders: list[str],
     folders: StartFolders,
-    outputs: dict[str, str],
+    output: str,
 ) -> None:
-    """Distil task-agnostic companions on the same batches, and save each, ready to be fine-tuned.
+    """Distil task-agnostic students side by side on the same batches, and save each, ready to be fine-tuned.
 
     If a student or its parent diverges, save the weights before that step with a note.
 
@@ -162,7 +162,7 @@ def distill_students(
         corpus_folders: the folders of the blocks of all corpora that a stage reads, in the order of the settings.
         folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
             the parent.
-        outputs: student -> the folder to write to.
+        output: the folder to write to, a folder a student.
 
     Raises:
         RetortError: the teacher needs a masked-LM head and has none, or the tokenizer of the model or the parent
@@ -171,8 +171,7 @@ def distill_students(
     with ExitStack() as logs:
         students: dict[str, Student] = {}
         for name, own in settings.items():
-            part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
-            students[name] = corpus_student(part, own, folders)
+            students[name] = corpus_student(logs.enter_context(part_of(job, name, len(settings))), own, folders)
         trained = list(students.values())
         try:
             weights.check_not_diverged(folders.parent)
@@ -181,17 +180,28 @@ def distill_students(
             for student in trained:
                 student.diverged = error
         for name, student in students.items():
-            _save(student, settings[name], folders, outputs[name], name)
+            folder = f"{output}/{name}"
+            _save(student, settings[name], folders, folder, name)
             job.resumed_from |= student.job.resumed_from
+            if job.writes:
+                replace(student.job, name=job.name).take_checksums(Path(folder))  # the name tells the group, see `plan`
     job.say(f"done{f': {len(students)} students' * (len(settings) > 1)}  ({job.seconds():.0f} s)")
 
 
 @contextmanager
-def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
-    """Yield the part of a job that distils one of several students, with its own checkpoints and log."""
+def part_of(job: Job, student: str, students: int) -> Iterator[Job]:
+    """Yield the part of a job that distils one of some students, with its own checkpoints and log.
+
+    The checkpoints are known by the student, and not by its group, which may be another when a run goes on.
+    `save_student` deletes them.
+    """
+    own = replace(job, result=f"results/students/{student}/model", resumed_from=set())
+    if students == 1:
+        yield own
+        return
     path = Path(job.log.name).with_name(f"{student}.log")
     with open(path if job.writes else os.devnull, "a", encoding="utf-8") as log:
-        yield replace(job, name=f"distill_student({student})", log=log, result=output, resumed_from=set())
+        yield replace(own, name=f"distill_students({student})", log=log)
 
 
 def _save(
@@ -249,9 +259,10 @@ def _teacher_folder(folders: StartFolders) -> str:
     return folders.teacher
 
 
-def save_student(job: Job, folder: str, output: str) -> None:
-    """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them."""
-    shutil.copytree(folder, output, copy_function=_link, ignore=shutil.ignore_patterns(TIMESTAMP), dirs_exist_ok=True)
+def save_student(job: Job, student: str, group: str, output: str) -> None:
+    """Link the files of a student from the folder of its group, with the checksums that were taken of them."""
+    ignored = shutil.ignore_patterns(TIMESTAMP)
+    shutil.copytree(Path(group) / student, output, copy_function=_link, ignore=ignored, dirs_exist_ok=True)
     job.taken.add(output)
 
 

@@ -1,7 +1,8 @@
 """Results of finished seeds that outlive their job, so that one more seed is trained alone.
 
-Snakemake deletes all outputs of a job before it runs the job again, also to add a seed. So a copy of each finished
-seed's score and answers is kept, with their checksums and a digest of what they depend on.
+Snakemake deletes all outputs of a job before it runs the job again, also to add a seed. So the score and the answers of
+each seed are kept in a folder of their own, with a digest of what they depend on. When all seeds of a job are done,
+their scores become one file, and so do their answers.
 """
 
 from __future__ import annotations
@@ -10,27 +11,28 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retort import checksums, machine
-from retort.atomic import write_text
-from retort.checksums import digest_of, place_of
-from retort.errors import RetortError
-from retort.job.attempts import KEPT, checkpoints_of
-from retort.job.context import Job
+from retort import machine
+from retort.atomic import write_json, write_text
+from retort.checksums import Maker, digest_of, is_sealed, sha256
+from retort.job.attempts import KEPT
+from retort.job.context import Job, this_code
+from retort.study.addresses import answers_address, seeds_in
 from retort.training.evaluate import ScoreToWrite
 
-KEY = "key.json"
+KEY, SCORE = "key.json", "score.json"
 
 
 def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite, str | None]]:
-    """Yield what each seed that is still to be trained needs, and keep its results when it is done.
+    """Yield what each seed that is still to be trained needs, and write the scores of all when they are done.
 
     Args:
         running: the running job of all the seeds.
-        snakemake: Snakemake's object for the job; its outputs are lists in the order of the seeds.
+        snakemake: Snakemake's object for the job.
 
     Yields:
         The job of the seed, the score that it writes, and the folder for its weights, None if nothing reads them.
@@ -38,55 +40,71 @@ def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite,
     of, output = snakemake.wildcards, snakemake.output
     read = [parent.sha256 for path, parent in running.parents.items() if "/activations/" not in path]
     key = digest_of([snakemake.params.settings, read])  # activations are deleted after a run; the teacher decides them
-    folders = output.get("weights") or [None] * len(output.scores)
-    for score, answers, folder in zip(output.scores, output.answers, folders, strict=True):
-        seed, kept = int(Path(score).stem.removeprefix("seed-")), KEPT / checkpoints_of(score).name
-        weights = _weights(folder, seed in snakemake.params.get("reads_weights", ()))
-        results = [Path(score), Path(answers)]
-        outputs = [*results, *([Path(weights)] if weights else [])]
-        running.taken |= set(map(str, outputs))
-        if not weights and _restore(kept, key, results):
+    kept = {seed: kept_folder(of.student, of.task, seed) for seed in seeds_in(of.seeds)}
+    if output.get("weights"):
+        Path(output.weights).mkdir(parents=True, exist_ok=True)  # empty if nothing reads the weights
+    for seed, folder in kept.items():
+        weights = f"{output.weights}/seed-{seed}" if seed in snakemake.params.get("reads_weights", ()) else None
+        if not weights and is_kept(folder, key):
             running.say(f"seed {seed} was trained before")
             continue
+        shutil.rmtree(folder, ignore_errors=True)
         name = f"{running.name.rpartition(', ')[0]}, {seed})"
-        own = replace(running, result=score, name=name, started=time.monotonic(), resumed_from=set(), taken=set())
+        result = f"results/scores/{of.student}/{of.task}/seed-{seed}.json"  # names the folder of its checkpoints
+        own = replace(running, result=result, name=name, started=time.monotonic(), resumed_from=set(), taken=set())
         machine.reset_max_rss()
-        yield own, ScoreToWrite(of.student, of.task, seed, score, answers), weights
-        for path in outputs:
-            own.take_checksums(path)
-        _keep(kept, key, results)
+        yield own, score_in(folder, of.student, of.task, seed), weights
+        write_text(folder / KEY, json.dumps(key))  # last: the score and the answers are complete
         shutil.rmtree(own.checkpoints, ignore_errors=True)
+    gather(running, list(kept.values()), output)
 
 
-def _weights(folder: str | None, are_read: bool) -> str | None:
-    """Return the folder for weights; make an empty one, which Snakemake expects, if nothing reads them."""
-    if folder and not are_read:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        return None
-    return folder and str(folder)
+@contextmanager
+def one_score(running: Job, student: str, task: str, seed: int, output: Any) -> Iterator[ScoreToWrite]:
+    """Yield a score to write, and write it as the only one of a job's file of scores at the end."""
+    folder = running.checkpoints / "score"
+    yield score_in(folder, student, task, seed)
+    gather(running, [folder], output)
 
 
-def _keep(folder: Path, key: str, results: list[Path]) -> None:
-    """Keep a copy of results and their checksums."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for path in results:
-        shutil.copy2(path, folder / path.name)
-        shutil.copy2(place_of(path), place_of(folder / path.name))
-    write_text(folder / KEY, json.dumps(key))  # last: the copies are complete
+def kept_folder(student: str, task: str, seed: int) -> Path:
+    """Return the folder that keeps the score and the answers of a finished seed."""
+    return KEPT / f"scores.{student}.{task}.seed-{seed}"
 
 
-def _restore(folder: Path, key: str, results: list[Path]) -> bool:
-    """Put kept results with this key in their places; return whether there were any, as they were made."""
+def score_in(folder: Path, student: str, task: str, seed: int) -> ScoreToWrite:
+    """Return a score that is to be written to a folder."""
+    file = str(folder / SCORE)
+    return ScoreToWrite(student, task, seed, file, answers_address(file))
+
+
+def is_kept(folder: Path, key: str) -> bool:
+    """Return whether a folder keeps a whole score with its answers, made from what this key stands for."""
+    score = folder / SCORE
     try:
-        if json.loads((folder / KEY).read_text(encoding="utf-8")) != key:
-            return False
-        for path in results:
-            checksums.check(folder / path.name, thorough=True)
-        for path in results:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / path.name, path)
-            shutil.copy2(place_of(folder / path.name), place_of(path))
-    except (OSError, ValueError, RetortError):
+        record = json.loads(score.read_text(encoding="utf-8"))
+        answers = sha256(Path(answers_address(str(score))))
+        own = json.loads((folder / KEY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
-    return True
+    return bool(own == key and is_sealed(record) and record.get("answers_sha256") == answers)
+
+
+def gather(running: Job, folders: list[Path], output: Any) -> None:
+    """Write the scores of some seeds as one file and their answers as another; add the code behind them to the job.
+
+    Args:
+        running: the running job.
+        folders: the folder of each seed's score and answers.
+        output: the outputs of the job; `scores` and `answers` are written.
+    """
+    scores = [json.loads((folder / SCORE).read_text(encoding="utf-8")) for folder in folders]
+    answers = {
+        str(score["seed"]): json.loads(Path(answers_address(str(folder / SCORE))).read_text(encoding="utf-8"))
+        for score, folder in zip(scores, folders, strict=True)
+    }
+    for score in scores:
+        makers = [{"commit": score["commit"], "code": score["code"]}, *score["ancestors"]]
+        running.ancestors |= {Maker(**each) for each in (*makers, *score.get("resumed_from", ()))} - {this_code()}
+    write_json(output.answers, answers, indent=None)
+    write_json(output.scores, scores)

@@ -45,6 +45,12 @@ def predict_test(
     job.say(f"{sum(map(len, answers.values())):,} answers  ({job.seconds():.0f} s)")
 
 
+def weights_of_seed(folder: str, seed: str) -> str:
+    """Return the folder of the weights of a seed, among those of a job's seeds; a teacher has no other."""
+    own = Path(folder) / f"seed-{seed}"
+    return str(own) if own.is_dir() else folder
+
+
 def write_submission(job: Job, settings: SubmissionSettings, answers_files: list[str], output: str) -> None:
     """Write a zip with one file for each test set whose answers exist, and report the files that are missing.
 

@@ -11,5 +11,5 @@ with job(snakemake) as running:
         settings={name: CorpusDistillationSettings.model_validate(own) for name, own in settings.items()},
         corpus_folders=list(read.corpora),
         folders=StartFolders(read.teacher, read.model, read.tokenizer, next(iter(read.parent), None)),
-        outputs=dict(zip(settings, map(str, snakemake.output), strict=True)),
+        output=snakemake.output.folder,
     )

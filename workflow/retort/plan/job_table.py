@@ -1,0 +1,113 @@
+"""The rules of workflow/rules once more, as a table: costs, budgets and rehearsals find jobs in it without Snakemake.
+
+A test holds it to the rules: the same outputs, inputs, params and constraints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.plan.exhibits import ENTRIES, FIGURE, TABLE, Prints, unrun_pages
+from retort.plan.plan import Plan
+from retort.plan.reads import Reads
+from retort.plan.rule import Input, Rule, one_of
+from retort.study.addresses import SEEDS
+
+Inputs = dict[str, Input]
+NUMBER = r"\d+"
+PARTS = {"part": NUMBER, "parts": NUMBER}
+SCORES = "results/scores/{student}/{task}/{seeds}"
+TIDY, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
+RENDERED, DRAWN = ("md", "tex", "html"), ("svg", "png")
+TRIALS = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
+
+
+def rules_of(plan: Plan) -> list[Rule]:
+    """Return the rules of a plan."""
+    study, at, reads, prints, ran = plan.study, plan.at, Reads(plan), Prints(plan), plan.config.run_sources
+    made = {name for name, source in study.sources.items() if source.location(plan.config) == "made"}
+    teacher = {"teacher": one_of(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
+    specific, agnostic = one_of(plan.task_specific), one_of(plan.task_agnostic)
+    source = {"folder": "results/sources/{source}"}
+    tokenizer: Inputs = {"tokenizer": reads.files_of_tokenizer}
+    begins: Inputs = {"model": reads.published_model, "tokenizer": reads.tokenizer}
+    of_teacher: Inputs = {"encoded": reads.encoded_task, **begins}
+    of_corpus: Inputs = {"sources": reads.sources_of_corpus, **tokenizer}
+    on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins,
+                       "parent": reads.parent, "activations": reads.activations}  # fmt: skip
+    tuned: Inputs = {"student": "results/students/{student}/model", "encoded": reads.encoded_task}
+    grid: Inputs = {"trials": reads.grid}
+    scored = {"scores": f"{SCORES}.json", "answers": f"{SCORES}.answers.json"}
+    by_teacher = {name: path.replace("{student}", "{teacher}") for name, path in scored.items()}
+    scored |= {"weights": "results/students/{student}/{task}/{seeds}"} if plan.keeps else {}
+
+    def stamp(*names: str) -> dict[str, Any]:
+        return {"settings": at(*names)}
+
+    def trained(*names: str) -> dict[str, Any]:
+        return {**stamp(*names), "reads_weights": plan.reads_weights}
+
+    return [
+        Rule("fetch_source", source, {}, stamp("sources", "source"), {"source": one_of(study.sources.keys() - made)}),
+        Rule("make_source", source, {}, stamp("sources", "source"), {"source": one_of(made)}),
+        Rule("encode_task", {"folder": "results/encoded/{task}/{tokenizer}"},
+             {"sources": reads.sources_of_task, **tokenizer}, stamp("tasks", "tokenizer", "task")),
+        Rule("tokenize_corpus", {"folder": "results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"},
+             of_corpus, stamp("corpora", "tokenizer", "corpus"), PARTS),
+        Rule("build_corpus", {"folder": "results/corpora/{corpus}/{tokenizer}"},
+             {**of_corpus, "parts": reads.tokenized_parts}, stamp("corpora", "tokenizer", "corpus")),
+        Rule("run_grid_of_teacher", {"trials": TRIALS.replace("{student}", "{teacher}")}, of_teacher,
+             stamp("teachers", "teacher", "task"), {**teacher, **PARTS}),
+        Rule("finetune_teacher", {**by_teacher, "model": "results/teachers/{teacher}/{task}/{seeds}"},
+             {**of_teacher, **grid}, stamp("teachers", "teacher", "task"), {**teacher, "seeds": NUMBER}),
+        Rule("fit_teacher_head", {"model": "results/teachers/{teacher}/{corpus}/model"},
+             {"blocks": reads.blocks_of_teacher, **begins}, stamp("teacher_heads", "teacher", "corpus"), teacher),
+        Rule("record_activations", {"folder": "results/activations/{teacher}/{task}"},
+             {"encoded": reads.encoded_task, "teacher": reads.teacher_on_task},
+             stamp("activations", "teacher", "task"), teacher),
+        Rule("run_grid_on_task", {"trials": TRIALS}, on_task,
+             stamp("distillations", "student", "task"), {"student": specific, **PARTS}),
+        Rule("distill_on_task", scored, {**on_task, **grid},
+             trained("distillations", "student", "task"), {"student": specific, "seeds": SEEDS}),
+        Rule("distill_students", {"folder": "results/distilled/{group}"},
+             {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
+              "model": reads.published_model_of_group, "tokenizer": reads.tokenizer_of_group,
+              "parent": reads.parent_of_group}, {"settings": reads.settings_of_group}),
+        Rule("save_student", {"model": "results/students/{student}/model"}, {"folder": reads.distilled_group},
+             stamp("students", "student"), {"student": agnostic}),
+        Rule("run_grid", {"trials": TRIALS}, tuned,
+             stamp("grids", "student", "task"), {"student": agnostic, **PARTS}),
+        Rule("finetune_student", scored, {**tuned, **grid},
+             trained("finetunings", "student", "task"), {"student": agnostic, "seeds": SEEDS}),
+        Rule("profile_student", {"profile": "results/profiles/{student}.json"}, {"model": reads.published_model},
+             stamp("profiles", "student")),
+        Rule("bench_gpu", {"measured": "results/bench/gpu.json"}),
+        Rule("encode_test", {"folder": "results/test_sets/{task}/{tokenizer}"},
+             {"sources": reads.sources_of_test_sets, **tokenizer}, stamp("test_sets", "tokenizer", "task"),
+             script="encode_task"),
+        Rule("predict_test", {"answers": "results/answers/{student}/seed-{seed}/{task}.json"},
+             {"encoded": reads.encoded_test_sets, "weights": reads.finetuned_weights},
+             stamp("predictions", "task"), {"seed": NUMBER}),
+        Rule("write_submission", {"zip": "reports/submissions/{student}/seed-{seed}.zip"},
+             {"answers": reads.answers_to_send}, stamp("submission"), {"seed": NUMBER}),
+        Rule("make_table", {"csv": f"{TIDY}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
+             {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
+              "trials": reads.trials_of_table, "submissions": reads.submissions_of_table},
+             {"compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
+              "settings": prints.shown_settings}, {"table": TABLE}),
+        Rule("plot_figure", {"csv": f"{TIDY}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
+             {"figure": reads.file_of_figure, "scores": reads.scores_of_figure, "profiles": reads.profiles_of_figure,
+              "tables": reads.tables_of_figure}, {"left_out": prints.left_out_of_figure}, {"figure": FIGURE}),
+        Rule("check_claims", {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md"},
+             {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}),
+        Rule("make_page", {"page": f"{PRINTED}index.html"},
+             {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
+             {"deviations": prints.deviations}, {"paper": one_of(study.papers)}),
+        Rule("make_printed_pages", {"entries": ENTRIES, "pages": unrun_pages(study)},
+             {"papers": reads.files_of_printed_pages}),
+        Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}),
+        Rule("make_index", {"page": "reports/index.html"},
+             {"files": reads.files_of_index, "tables": reads.tables_of_index, "headlines": reads.headlines,
+              "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit,
+              "printed": reads.entries_of_index}, {"missing": ran.missing, "failed": ran.failures}),
+    ]  # fmt: skip

@@ -1,0 +1,212 @@
+"""What jobs read: an input function for each kind of file, by the wildcards of a job; `workflow/rules` names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retort.errors import RetortError
+from retort.plan import exhibits, resolve_data
+from retort.plan.plan import Plan, source_folder
+from retort.plan.sharing import grid_parts, remembered_group
+from retort.study.addresses import names_of_seeds, seeds_in
+from retort.study.questions import submitted_sources
+
+Wildcards = Any
+
+
+def _given(give: Callable[..., Any], *names: str) -> Callable[[Reads, Wildcards], Any]:
+    """Return an input function from a function of the plan and of the values of some wildcards."""
+    return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
+
+
+def _name(of: Wildcards) -> str:
+    """Return the student or teacher that a job is about."""
+    return str(getattr(of, "student", "") or of.teacher)
+
+
+class Reads:
+    """The input functions of the rules; `of` are the wildcards of a job.
+
+    Args:
+        plan: the plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.study = plan, plan.study
+
+    # --- data
+
+    def sources_of_task(self, of: Wildcards) -> list[str]:
+        """Return the folders of the sources of a task."""
+        return list(map(source_folder, self.study.tasks[of.task].sources))
+
+    def sources_of_test_sets(self, of: Wildcards) -> list[str]:
+        """Return the folders of the sources of a task's test sets without labels."""
+        return list(map(source_folder, submitted_sources(self.study.tasks[of.task])))
+
+    def sources_of_corpus(self, of: Wildcards) -> list[str]:
+        """Return the folders of the sources of a corpus."""
+        return list(map(source_folder, resolve_data.corpus_sources(self.study, of.corpus)))
+
+    def files_of_tokenizer(self, of: Wildcards) -> str:
+        """Return the folder of the tokenizer that a path names."""
+        return self.plan.model_folder(of.tokenizer)
+
+    def tokenized_parts(self, of: Wildcards) -> list[str]:
+        """Return the folders of all tokenised parts of a corpus."""
+        count = self.study.corpora[of.corpus].jobs.parts
+        return [f"results/tokenized/{of.corpus}/{of.tokenizer}/{part}-of-{count}" for part in range(1, count + 1)]
+
+    # --- a teacher or student on a task
+
+    def encoded_task(self, of: Wildcards) -> str:
+        """Return the folder of the task, encoded with the tokenizer of the student or teacher."""
+        return self.plan.encoded(_name(of), of.task)
+
+    def published_model(self, of: Wildcards) -> str:
+        """Return the folder of the published model of the teacher, or of the student's teacher."""
+        return self.plan.pretrained_folder(_name(of))
+
+    def tokenizer(self, of: Wildcards) -> str:
+        """Return the folder with the files of the tokenizer of the student or teacher."""
+        return self.plan.tokenizer_folder(_name(of))
+
+    def grid(self, of: Wildcards) -> list[str]:
+        """Return the trials of all parts of the grid on a task; empty without a grid."""
+        return grid_parts(self.study, _name(of), of.task)
+
+    def finetuned_teacher(self, of: Wildcards) -> str | list[str]:
+        """Return the teacher that is fine-tuned on the task; empty if the student reads nothing of it."""
+        return self.plan.teacher(of.student, of.task)
+
+    def teacher_on_task(self, of: Wildcards) -> str:
+        """Return the folder of the teacher that is fine-tuned on the task."""
+        return self.plan.teacher_on_task(of.teacher, of.task)
+
+    def activations(self, of: Wildcards) -> str | list[str]:
+        """Return the folder of the teacher's stored activations on the task; empty if the teacher runs beside."""
+        return self.plan.activations(of.student, of.task)
+
+    def parent(self, of: Wildcards) -> list[str]:
+        """Return the student or published model from which the student starts; empty if there is none."""
+        return self.plan.parent(of.student)
+
+    # --- students that are distilled on corpora, side by side; all students of a group have the same inputs
+
+    def blocks_of_teacher(self, of: Wildcards) -> str:
+        """Return the folder of a corpus, packed into blocks with the teacher's tokenizer."""
+        return self.plan.blocks(of.teacher, of.corpus)
+
+    def blocks_of_group(self, of: Wildcards) -> list[str]:
+        """Return the folders of the packed corpora that a group of students is distilled on."""
+        return self.plan.corpora(self._first(of))
+
+    def teacher_of_group(self, of: Wildcards) -> str:
+        """Return the teacher of a group: with a fitted head if its students read one that the published model lacks."""
+        return self.plan.corpus_teacher(self._first(of))
+
+    def published_model_of_group(self, of: Wildcards) -> str:
+        """Return the folder of the published model of a group's teacher."""
+        return self.plan.pretrained_folder(self._first(of))
+
+    def tokenizer_of_group(self, of: Wildcards) -> str:
+        """Return the folder with the files of a group's tokenizer."""
+        return self.plan.tokenizer_folder(self._first(of))
+
+    def parent_of_group(self, of: Wildcards) -> list[str]:
+        """Return the student or published model from which a group starts; empty if there is none."""
+        return self.plan.parent(self._first(of))
+
+    def distilled_group(self, of: Wildcards) -> str:
+        """Return the folder of the group with which a student is, or was, distilled."""
+        return f"results/distilled/{self.group_of(of.student)}"
+
+    def students_in(self, group: str) -> list[str]:
+        """Return the students that one job distils.
+
+        Raises:
+            RetortError: the plan has no such group.
+        """
+        if group in self.plan.task_agnostic:
+            return [group]
+        members = self.plan.groups.get(group) or [
+            name for name in self.plan.task_agnostic if remembered_group(name) == group
+        ]
+        if not members:
+            raise RetortError(f"no students are distilled as the group '{group}'", "see `retort list`")
+        return members
+
+    def group_of(self, student: str) -> str:
+        """Return the group of a student: as planned, or, once it is distilled, that in which it was."""
+        return self.plan.group_of.get(student) or remembered_group(student) or student
+
+    def _first(self, of: Wildcards) -> str:
+        return self.students_in(of.group)[0]
+
+    # --- answers for a server
+
+    def encoded_test_sets(self, of: Wildcards) -> str:
+        """Return the folder of a task's test sets, encoded with the tokenizer of the student or teacher."""
+        return f"results/test_sets/{of.task}/{self.plan.tokenizer_of(of.student)}"
+
+    def finetuned_weights(self, of: Wildcards) -> str:
+        """Return the folder that holds the weights of a student or teacher that is fine-tuned on a task.
+
+        Raises:
+            RetortError: the weights of the student are not kept.
+        """
+        if of.student in self.study.teachers:
+            return self.plan.teacher_on_task(of.student, of.task)
+        if not self.plan.keeps:
+            raise RetortError(f"the weights of '{of.student}' on '{of.task}' are not kept", "set keep_weights: true")
+        names = names_of_seeds(self.study, of.student, of.task)
+        held = next(name for name in names if int(of.seed) in seeds_in(name))
+        return f"results/students/{of.student}/{of.task}/{held}"
+
+    def answers_to_send(self, of: Wildcards) -> list[str]:
+        """Return the answers of a student or teacher on the test sets of every task that it is scored on.
+
+        Raises:
+            RetortError: it is scored on no task that has a submission.
+        """
+        tasks = [task for task in sorted(self.plan.settings.predictions) if (of.student, task) in self.plan.pairs]
+        if not tasks:
+            raise RetortError(f"'{of.student}' is scored on no task that has a submission", "see `retort list`")
+        return [f"results/answers/{of.student}/seed-{of.seed}/{task}.json" for task in tasks]
+
+    # --- tables, figures, claims, pages
+
+    file_of_table = _given(exhibits.files_of_table, "paper", "table")
+    scores_of_table = _given(exhibits.scores, "paper", "table")
+    profiles_of_table = _given(exhibits.profiles, "paper", "table")
+    trials_of_table = _given(exhibits.trials, "paper", "table")
+    submissions_of_table = _given(exhibits.submissions, "paper", "table")
+    file_of_figure = _given(exhibits.file_of, "paper", "figure")
+    scores_of_figure = _given(exhibits.scores, "paper", "figure")
+    profiles_of_figure = _given(exhibits.profiles, "paper", "figure")
+    tables_of_figure = _given(exhibits.drawn_tables, "paper", "figure")
+    files_of_claims = _given(exhibits.files_of_claims, "paper")
+    tables_of_claims = _given(exhibits.tables_of_claims, "paper")
+    files_of_page = _given(exhibits.files_of_page, "paper")
+    exhibits_on_page = _given(exhibits.exhibits_on_page, "paper")
+    claims_on_page = _given(exhibits.claims_on_page, "paper")
+    files_of_printed_pages = _given(exhibits.files_of_printed_pages)
+    files_of_audit = _given(exhibits.files_of_audit)
+    files_of_index = _given(exhibits.files_of_index)
+    tables_of_index = _given(exhibits.tables_of_index)
+    headlines = _given(exhibits.headlines)
+    claims_of_index = _given(exhibits.claims_of_index)
+    entries_of_index = _given(exhibits.entries_of_index)
+    pages_of_papers = _given(exhibits.pages_of_papers)
+    page_of_audit = _given(exhibits.page_of_audit)
+
+    # --- params that are no files
+
+    def settings_of_group(self, wildcards: Wildcards, output: Any) -> dict[str, Any]:
+        """Return the settings of each student of a group, as JSON values.
+
+        It asks for `output`, so that Snakemake does not compare the value with that of an earlier run: `save_student`
+        asks for a student anew if its settings change, and other companions change nothing.
+        """
+        return {name: self.plan.settings.students[name].as_json() for name in self.students_in(wildcards.group)}
