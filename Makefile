@@ -28,10 +28,10 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	@touch $@
 
 pages: install ## all pages from print and recorded runs alone: nothing is trained; `make run` then fills them
-	PATH="$(BIN):$$PATH" snakemake --cores 1 --logger retort --config 'papers=[]'
+	PATH="$(BIN):$$PATH" snakemake --cores 1 --config 'papers=[]'
 
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
-	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --logger retort
+	PATH="$(BIN):$$PATH" snakemake --cores $(CORES)
 
 check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; about two minutes
 	PATH="$(BIN):$$PATH" pytest -n 2 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py

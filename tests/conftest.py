@@ -22,7 +22,7 @@ from retort.job import attempts, forkserver, planned_run
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
 ROOT = Path(__file__).resolve().parent.parent
-SNAKEFILE = str(ROOT / "workflow/Snakefile")
+SNAKEFILE = str(ROOT / "Snakefile")
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE]
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as published
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -97,7 +97,7 @@ def snakemake(
     """Run the Snakefile of the repository, or of a copy, in `folder`; return the finished process, with its output."""
     paths = os.pathsep.join([str(repository / "workflow"), os.environ["PYTHONPATH"]])
     done = run_snakemake(
-        folder, "--snakefile", str(repository / "workflow/Snakefile"), "--directory", str(folder),
+        folder, "--snakefile", str(repository / "Snakefile"), "--directory", str(folder),
         "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments,
         **{forkserver.ADDRESS: server_of_jobs(), "PYTHONPATH": paths},
     )  # fmt: skip
@@ -163,8 +163,10 @@ def repository(tmp_path: Path) -> Path:
     """Return a copy of the Snakefile and of the workflow, which a test may change."""
     copy = tmp_path / "repository"
     shutil.copytree(ROOT / "workflow", copy / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "config.yaml", copy)
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, copy)
     shutil.copytree(ROOT / "envs", copy / "envs")
+    shutil.copy(ROOT / "profiles", copy, follow_symlinks=False)
     return copy
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT, run_snakemake
 
-COPIED = ["Makefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflow"]
+COPIED = ["Makefile", "Snakefile", "config.yaml", "envs", "profiles", "pyproject.toml", "tests", "workflow"]
 BLOCK = re.compile(r"^(?P<indent> *)```\w+\n(?P<body>.*?)^(?P=indent)```$", flags=re.MULTILINE | re.DOTALL)
 WRITE = re.compile(r"Write `(?P<file>[^`]+)`[^`]*:$")
 APPEND = re.compile(r"Add to the end of `(?P<file>[^`]+)`:$")
@@ -53,10 +53,10 @@ def section(guide: str, title: str) -> str:
 def copy_project(folder: Path) -> Path:
     """Copy the project without results to a folder, and return it."""
     for name in COPIED:
-        if (ROOT / name).is_dir():
+        if (ROOT / name).is_dir() and not (ROOT / name).is_symlink():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     return folder
 
 

@@ -55,8 +55,8 @@ def test_every_point_of_every_grid_is_planned_and_has_its_price(study: Path) -> 
     tables = [f"results/tables/{paper}/table1.csv" for paper in ("pkd", "tinybert")]
     hours: dict[str, float] = {}
     for job in jobs.behind(tables):
-        kind, name = job.rule.kind, next(iter(vars(job.wildcards).values()), "")
-        hours[f"{kind} {name}"] = hours.get(f"{kind} {name}", 0) + job.estimate.work.flops
+        rule, name = job.rule.name, next(iter(vars(job.wildcards).values()), "")
+        hours[f"{rule} {name}"] = hours.get(f"{rule} {name}", 0) + job.estimate.work.flops
     one, grid = hours["distill_on_task pkd-skip-6"], hours["run_grid_on_task pkd-skip-6"]
     assert grid == pytest.approx(54 * one, rel=0.1)  # the best point is trained once more
 

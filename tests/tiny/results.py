@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from pathlib import Path
 from typing import Any
 
-from retort.checksums import sealed, sha256
+from retort.checksums import sealed
 from retort.job.context import Job
 from retort.plan import resolve
 from retort.results.tidy import Line, read
 from retort.specs.config import read_config
-from retort.study.cells import answers_address, expand, score_address
+from retort.study.addresses import SCORE_FILE, answers_address, profile_address, score_file_of_seed
+from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table, table_of
@@ -37,9 +39,13 @@ SCORES: dict[str, dict[str, list[float | None]]] = {
 
 
 def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Study:
-    """Write a score and a profile at each address under the current folder, and return the study."""
+    """Write the scores and profiles of all cells below the current folder, and return the study.
+
+    The configuration's `seeds_divided` gives the seeds of a student on a task files of their own.
+    """
     study = open_study(read_config(config))
     metric = {"mood": "accuracy", "rating": "pearson"}
+    files: dict[str, dict[int, tuple[dict[str, Any], float | None]]] = {}
     for cell in expand(study):
         value = scores[cell.student][cell.task][cell.seed - 1]
         record = {
@@ -48,32 +54,43 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
             "metrics": {} if value is None else {metric[cell.task]: value},
             "settings": resolve.score(study, cell.student, cell.task).as_json(), **STAMP,
         }  # fmt: skip
-        write_score(Path(score_address(cell.student, cell.task, cell.seed)), record, value)
+        path = score_file_of_seed(study, cell.student, cell.task, cell.seed)
+        files.setdefault(path, {})[cell.seed] = record, value
+    for path, seeds in files.items():
+        write_scores(Path(path), list(seeds.values()))
     for student, size, times in (("tiny-teacher", 3_000_000, [4.0, 6.0]), ("tiny-attention", 1_500_000, [2.0, 3.0])):
         record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
                   "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
-        path = Path(f"results/profiles/{student}.json")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(sealed(record)))
+        profile = Path(profile_address(student))
+        profile.parent.mkdir(parents=True, exist_ok=True)
+        profile.write_text(json.dumps(sealed(record)))
     return study
 
 
-def write_score(path: Path, record: dict[str, Any], value: float | None) -> None:
-    """Write a score and answers that give this value of its metric: accuracy over 100 rows, or Pearson over 4."""
+def write_scores(path: Path, scores: list[tuple[dict[str, Any], float | None]]) -> None:
+    """Write scores and answers that give these values of their metric: accuracy over 100 rows, or Pearson over 4."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    answers: dict[str, Any] = {}
-    if value is not None and "accuracy" in record["metrics"]:
-        hits = round(100 * value)
-        answers = {"test": {"answers": [1] * 100, "truth": [1] * hits + [0] * (100 - hits)}}
-    elif value is not None:  # r a + sqrt(1 - r^2) b correlates with a by r, if a and b are orthogonal
-        other = (1 - value**2) ** 0.5
-        truth, orthogonal = [1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]
-        mixed = [value * a + other * b for a, b in zip(truth, orthogonal, strict=True)]
-        answers = {"test": {"answers": mixed, "truth": truth}}
-    beside = Path(answers_address(str(path)))
-    beside.write_text(json.dumps(answers))
-    split = "test" if answers else None
-    path.write_text(json.dumps(sealed({**record, "split": split, "answers_sha256": sha256(beside)})))
+    records, beside = [], {}
+    for record, value in scores:
+        answers: dict[str, Any] = {}
+        if value is not None and "accuracy" in record["metrics"]:
+            hits = round(100 * value)
+            answers = {"test": {"answers": [1] * 100, "truth": [1] * hits + [0] * (100 - hits)}}
+        elif value is not None:  # r a + sqrt(1 - r^2) b correlates with a by r, if a and b are orthogonal
+            other = (1 - value**2) ** 0.5
+            truth, orthogonal = [1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]
+            mixed = [value * a + other * b for a, b in zip(truth, orthogonal, strict=True)]
+            answers = {"test": {"answers": mixed, "truth": truth}}
+        split = "test" if answers else None
+        records.append(sealed({**record, "split": split, "answers_sha256": digest_of_answers(answers)}))
+        beside[str(record["seed"])] = answers
+    Path(answers_address(str(path))).write_text(json.dumps(beside))
+    path.write_text(json.dumps(records))
+
+
+def digest_of_answers(answers: Any) -> str:
+    """Return the digest of the answers of a seed, as its score holds it."""
+    return hashlib.sha256(f"{json.dumps(answers)}\n".encode()).hexdigest()
 
 
 def keep(files: dict[Path, str]) -> list[Path]:
@@ -85,17 +102,37 @@ def keep(files: dict[Path, str]) -> list[Path]:
 
 
 def change_record(path: Path, **changes: Any) -> None:
-    """Change keys of a score or profile, as if it had been made so."""
-    record = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}
-    path.write_text(json.dumps(sealed({**record, **changes})))
+    """Change keys of a profile, as if it had been made so."""
+    path.write_text(json.dumps(_changed(json.loads(path.read_text()), changes)))
+
+
+def change_score(path: Path, seed: int | None = None, /, **changes: Any) -> None:
+    """Change keys of the score of a seed, or of all scores of a file, as if they had been made so."""
+    scores = json.loads(path.read_text())
+    path.write_text(json.dumps([_changed(one, changes) if seed in (None, one["seed"]) else one for one in scores]))
+
+
+def _changed(record: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    return sealed({**{key: value for key, value in record.items() if key != "sha256"}, **changes})
+
+
+def change_answers(scores: Path, seed: int, answers: Any) -> None:
+    """Change the answers of a seed, and the digest of them that its score holds."""
+    beside = Path(answers_address(str(scores)))
+    beside.write_text(json.dumps({**json.loads(beside.read_text()), str(seed): answers}))
+    change_score(scores, seed, answers_sha256=digest_of_answers(answers))
+
+
+def record_of(scores: Path, seed: int) -> dict[str, Any]:
+    """Return the score of a seed from a file of scores."""
+    found: dict[str, Any] = next(record for record in json.loads(scores.read_text()) if record["seed"] == seed)
+    return found
 
 
 def paths() -> tuple[list[str], list[str]]:
     """Return the paths of all scores and of all profiles under the current folder."""
-    return (
-        sorted(map(str, Path("results/scores").rglob("seed-?.json"))),
-        sorted(map(str, Path("results/profiles").glob("*.json"))),
-    )
+    scores = (path for path in Path("results/scores").rglob("*.json") if SCORE_FILE.fullmatch(path.name))
+    return sorted(map(str, scores)), sorted(map(str, Path("results/profiles").glob("*.json")))
 
 
 def quiet() -> Job:

@@ -75,7 +75,7 @@ def test_a_named_table_distils_no_student_that_it_does_not_need(
     distilled = [path for rule, said in jobs if "distill" in rule for path in said["output"].split(", ")]
     saved = [said["input"] for rule, said in jobs if rule == "save_student"]
     assert distilled
-    assert sorted(distilled) == sorted(saved)
+    assert set(distilled) == set(saved)
     monkeypatch.chdir(tmp_path)
     assert main(["cost", "--config", "config.yaml", "minilmv2/table2"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["minilmv2/table2", str(len(jobs))]

@@ -81,8 +81,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("student", ["tiny-teacher", "tiny-kd", "tiny-predicting"])
 def test_the_answers_of_each_subset_have_its_score(student: str, made: Path) -> None:
     place = made / "results/scores" / student / "moods"
-    score: Any = read_json(place / "seed-1.json")
-    stored = read_json(place / "seed-1.answers.json")
+    path = next(path for path in place.glob("1*.json") if not path.name.endswith(".answers.json"))
+    score: Any = read_json(path)[0]
+    stored = read_json(path.with_suffix(".answers.json"))["1"]
     for subset in ("near", "far"):
         again = task_types["classification"]().scores(**stored[f"dev-{subset}"])
         assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
@@ -92,7 +93,7 @@ def test_the_answers_of_each_subset_have_its_score(student: str, made: Path) -> 
 
 
 def test_a_sample_is_marked(made: Path) -> None:
-    score = read_json(made / "results/scores/tiny-predicting/moods/seed-2.json")
+    score = read_json(made / "results/scores/tiny-predicting/moods/1-2.json")[1]
     assert (score["split"], score["sample"]) == ("dev", {"train": [30, 40]})
     trial = json.loads((made / "results/trials/tiny-predicting/moods/1-of-1.jsonl").read_text().splitlines()[0])
     assert 0 <= trial["dev"] <= 1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from retort.study.cells import answers_address
+from retort.study.addresses import answers_address
 
 from tests.conftest import ROOT, snakemake
 from tests.tiny.edit import AGNOSTIC, CLAIMS, PROTOCOL, STUDENTS, TABLE, change
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.workflow
 
 
 def scores_of(*students: str, tasks: Iterable[str] = ("mood", "rating"), seeds: Iterable[int] = (1, 2)) -> set[str]:
-    """Return the files of the scores of some students."""
-    every = itertools.product(students, tasks, seeds)
-    return {f"results/scores/tiny-{student}/{task}/seed-{seed}.json" for student, task, seed in every}
+    """Return the files of the scores of some students, each with all seeds."""
+    name = "-".join(map(str, seeds))
+    return {f"results/scores/tiny-{student}/{task}/{name}.json" for student, task in itertools.product(students, tasks)}
 
 
 ONES = {"make_page": 1, "make_index": 1, "all": 1}
@@ -89,21 +89,16 @@ def restoring(folder: Path) -> Iterator[Path]:
 
 
 def planned(folder: Path, *targets: str, repository: Path = ROOT) -> tuple[dict[str, int], set[str]]:
-    """Return the number of jobs by the kind of their rule, and the outputs of all jobs, that a dry run plans."""
+    """Return the number of jobs by their rule, and the outputs of all jobs, that a dry run plans."""
     said = snakemake(folder, "-n", "-p", *targets, repository=repository).stdout
     if "Nothing to be done" in said or "Job stats" not in said:
         return {}, set()
     stats = said.split("Job stats:")[1].split("\n\n")[0]
-    jobs = {kind(name): int(n) for name, n in re.findall(r"^(\w+)\s+(\d+)$", stats, re.MULTILINE) if name != "total"}
+    jobs = {name: int(n) for name, n in re.findall(r"^(\w+)\s+(\d+)$", stats, re.MULTILINE) if name != "total"}
     outputs = {
         name.strip() for line in re.findall(r"^    output: (.*)$", said, re.MULTILINE) for name in line.split(",")
     }
     return jobs, outputs
-
-
-def kind(rule: str) -> str:
-    """Return what the jobs of a rule do: the names of some rules also say which seeds or students they are for."""
-    return next((name for name in ("distill_on_task", "distill_together", "finetune_student") if name in rule), rule)
 
 
 def scores(outputs: set[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,19 +14,19 @@ from typing import Any, NamedTuple
 
 import pytest
 from retort import checksums
-from retort.checksums import REMEDY, place_of, sha256
+from retort.checksums import REMEDY, place_of
 from retort.cli import main
 from retort.results.verification import VERIFIED
-from retort.study.cells import answers_address
+from retort.study.addresses import answers_address
 
 from tests.conftest import read_json, snakemake
-from tests.tiny.results import change_record
+from tests.tiny.results import change_score
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 WORDS = "now run as before, such as: snakemake "
-SCORE = "results/scores/tiny-kd/mood/seed-1.json"
-ENCODED, TEACHER = "results/encoded/mood/encoder", "results/teachers/tiny-teacher/mood/model"
+SCORE = "results/scores/tiny-kd/mood/1-2.json"
+ENCODED, TEACHER = "results/encoded/mood/encoder", "results/teachers/tiny-teacher/mood/1"
 MODEL, CORPUS = "results/students/tiny-predicting/model", "results/corpora/sentences/encoder"
 TABLE, PAGE = "results/tables/tiny/table1.csv", "reports/tiny/table1.html"
 CHANGED, MISSING = "is not as it was made: its content has changed", "is missing"
@@ -83,10 +84,12 @@ def perfect(key: str, other: str) -> Callable[[Path], None]:
     def forge(score: Path) -> None:
         answers = Path(answers_address(str(score)))
         stored = read_json(answers)
-        for split in stored.values():
+        for split in stored["1"].values():
             split[key] = split[other]
         answers.write_text(json.dumps(stored))
-        change_record(score, metrics=dict.fromkeys(read_json(score)["metrics"], 1.0), answers_sha256=sha256(answers))
+        metrics = dict.fromkeys(read_json(score)[0]["metrics"], 1.0)
+        digest = hashlib.sha256(f"{json.dumps(stored['1'])}\n".encode()).hexdigest()
+        change_score(score, 1, metrics=metrics, answers_sha256=digest)
         seal(score)
         seal(answers)
 
@@ -103,7 +106,7 @@ class Row(NamedTuple):
 
 
 TRIALS, PROFILE = "results/trials/tiny-predicting/mood/1-of-1.jsonl", "results/profiles/tiny-kd.json"
-PREDICTING, DISTILLED = "results/scores/tiny-predicting/mood/seed-2.json", "results/scores/tiny-attention/mood"
+PREDICTING, DISTILLED = "results/scores/tiny-predicting/mood/1-2.json", "results/scores/tiny-attention/mood"
 DAMAGE = {
     "lost source": Row("results/sources/texts", lose, MISSING, CORPUS),
     "flipped source": Row("results/sources/texts", flip, CHANGED, MODEL),
@@ -112,7 +115,7 @@ DAMAGE = {
     "lost corpus": Row(CORPUS, lose, MISSING, MODEL),
     "flipped corpus": Row(CORPUS, flip, CHANGED, TRIALS),
     "lost teacher": Row(TEACHER, lose, MISSING, SCORE),
-    "flipped teacher": Row(TEACHER, flip, CHANGED, f"{DISTILLED}/seed-1.json"),
+    "flipped teacher": Row(TEACHER, flip, CHANGED, f"{DISTILLED}/1-2.json"),
     "lost model": Row(MODEL, lose, MISSING, TRIALS),
     "flipped model": Row(MODEL, flip, CHANGED, PREDICTING),
     "checksums of a model": Row(MODEL, lose_checksums, "no checksum", PREDICTING),
@@ -151,8 +154,11 @@ def verified(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
 
 def numbers(folder: Path) -> dict[str, Any]:
     """Return the metrics and answers of all scores, the bytes of weights and of tables: all but times and origins."""
-    scores = {path: read_json(path) for path in folder.glob("results/scores/*/*/seed-*.json")}
-    found: dict[Path, Any] = {path: score.get("metrics", score) for path, score in scores.items()}
+    scores = {path: read_json(path) for path in folder.glob("results/scores/*/*/[0-9]*.json")}
+    found: dict[Path, Any] = {
+        path: [each["metrics"] for each in content] if isinstance(content, list) else content
+        for path, content in scores.items()
+    }
     for pattern in ("results/tables/*/*.csv", "results/students/*/model/*.safetensors", "reports/*/table*.tex"):
         found |= {path: path.read_bytes() for path in folder.glob(pattern)}
     return {str(path.relative_to(folder)): content for path, content in found.items()}

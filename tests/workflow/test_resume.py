@@ -17,8 +17,8 @@ from tests.workflow.test_slurm_faults import lengthen
 
 pytestmark = pytest.mark.workflow
 
-SCORE = "results/scores/tiny-attention/mood/seed-1.json"
-WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+SCORE = "results/scores/tiny-attention/mood/1-2.json"
+WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
 STEPS = 60  # of each stage
 CHECKPOINT = "results/checkpoints/scores.tiny-attention.mood.seed-1"
 
@@ -28,7 +28,7 @@ def base(tmp_path: Path) -> Path:
     """Return a tiny study in which all is made but a training that is long enough to be killed in the middle."""
     folder = make_study(tmp_path / "base", keep_weights=True, checkpoint_seconds=0.1)
     lengthen(folder, STEPS, "Attention, then predictions")
-    snakemake(folder, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
+    snakemake(folder, "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood")
     return folder
 
 
@@ -68,7 +68,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(base: Path, tmp_path: Path)
     done = snakemake(cut, SCORE, "--rerun-incomplete")
     assert f"resumed at step {step} of {STEPS}" in done.stdout + done.stderr
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
-    mine, other = read_json(cut / SCORE), read_json(whole / SCORE)
-    for key in ("metrics", "status", "seed", "split"):
-        assert mine[key] == other[key]
+    for mine, other in zip(read_json(cut / SCORE), read_json(whole / SCORE), strict=True):
+        for key in ("metrics", "status", "seed", "split"):
+            assert mine[key] == other[key]
     assert not (cut / CHECKPOINT).exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.study.addresses import answers_address
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import STUDENTS, change
@@ -21,10 +22,13 @@ SCORES = scores_of("kd", "attention") | scores_of("predicting", tasks=["mood"]) 
 
 
 def test_every_score_stands_at_its_address_with_its_origin(finished: Path) -> None:
-    assert {str(path.relative_to(finished)) for path in finished.glob("results/scores/*/*/seed-?.json")} == SCORES
+    found = {str(path.relative_to(finished)) for path in finished.glob("results/scores/*/*/[0-9]*.json")}
+    assert found == SCORES | set(map(answers_address, SCORES))
     for name in SCORES:
-        score: Any = read_json(finished / name)
-        assert name == f"results/scores/{score['student']}/{score['task']}/seed-{score['seed']}.json"
+        scores: Any = read_json(finished / name)
+        seeds = "-".join(str(score["seed"]) for score in scores)
+        assert {f"results/scores/{score['student']}/{score['task']}/{seeds}.json" for score in scores} == {name}
+    for score in (score for name in SCORES for score in read_json(finished / name)):
         assert score["status"] == "ok"
         assert all(-1 <= value <= 1 for value in score["metrics"].values())
         assert score["seconds"] > 0
@@ -39,15 +43,15 @@ def test_seeds_differ_and_the_grid_point_is_the_best_on_dev(finished: Path) -> N
     trials = list(map(json.loads, lines))
     assert len(trials) == 2
     best = max(trials, key=lambda trial: trial["dev"])
-    scores = [read_json(finished / f"results/scores/tiny-predicting/mood/seed-{seed}.json") for seed in (1, 2)]
+    scores = read_json(finished / "results/scores/tiny-predicting/mood/1-2.json")
     assert scores[0]["chosen"] == {key: best[key] for key in ("learning_rate", "batch_size")}
-    one, two = (read_json(finished / f"results/scores/tiny-kd/rating/seed-{seed}.json")["metrics"] for seed in (1, 2))
+    one, two = (score["metrics"] for score in read_json(finished / "results/scores/tiny-kd/rating/1-2.json"))
     assert one != two
 
 
 def test_nothing_is_left_behind(finished: Path) -> None:
     assert not list((finished / "results/checkpoints").glob("*"))
-    assert not list((finished / "results/students").glob("*/*/seed-*"))  # weights are not kept unless asked for
+    assert not list((finished / "results/students").glob("*/*/[0-9]*"))  # weights are not kept unless asked for
 
 
 def test_the_report_is_a_folder_without_a_network(finished: Path) -> None:

@@ -29,8 +29,8 @@ from tests.workflow.test_slurm import STUDY, running
 pytestmark = pytest.mark.workflow
 JOB = "distill_on_task.tiny-attention.mood.1-2"
 STATES = [f"scores.tiny-attention.mood.seed-{seed}" for seed in (1, 2)]
-SCORE = "results/scores/tiny-attention/mood/seed-1.json"
-WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+SCORE = "results/scores/tiny-attention/mood/1-2.json"
+WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each stage; 6 ms each: 5 minutes for two
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 PATIENCE = 3600.0  # seconds
@@ -162,20 +162,20 @@ def lose(node: str) -> None:
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
 def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
     base = made(tmp_path / "base")  # all but the training is made here rather than on the cluster
-    snakemake(base, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
+    snakemake(base, "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood")
     whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
     with ThreadPoolExecutor(1) as beside:
         undisturbed = beside.submit(snakemake, whole, SCORE)
         meet_every_fault(cut)
         undisturbed.result()
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
-    mine, other = read_json(cut / SCORE), read_json(whole / SCORE)
-    assert all(mine[key] == other[key] for key in ("metrics", "status", "seed", "split"))
+    for mine, other in zip(read_json(cut / SCORE), read_json(whole / SCORE), strict=True):
+        assert all(mine[key] == other[key] for key in ("metrics", "status", "seed", "split"))
 
 
 def meet_every_fault(cut: Path) -> None:
     """Run the training on Slurm, with one fault after the other."""
-    with started(cut, "distill_on_task_1_2", SCORE) as controller:
+    with started(cut, "distill_on_task", SCORE) as controller:
         training = Training(cut, controller, JOB, STATES)
         first = training.gets_further()
         training.is_queued_again(first, lambda: None)  # its limit
@@ -185,8 +185,8 @@ def meet_every_fault(cut: Path) -> None:
         second = training.gets_further()
         assert second != first
     snakemake(cut, SCORE, "--unlock")
-    refused(cut, "distill_on_task_1_2", second, SCORE)
-    with started(cut, "distill_on_task_1_2", SCORE) as controller:
+    refused(cut, "distill_on_task", second, SCORE)
+    with started(cut, "distill_on_task", SCORE) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
     said = logs(cut)
     assert "snakemake was started again since this job was queued" not in said  # the old run's job is not queued again

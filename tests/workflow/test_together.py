@@ -54,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a study whose students were distilled side by side, and tried on a task."""
     folder = make(tmp_path_factory.mktemp("together"), 4)
     said = snakemake(folder, *ALL).stderr
-    assert "distill_together(tiny-teacher, 1): done: 3 students" in said
+    assert "distill_students(tiny-teacher_1): done: 3 students" in said
     return folder
 
 
@@ -66,7 +66,7 @@ def study(made: Path) -> Iterator[Path]:
 def test_the_bytes_are_those_of_students_alone(made: Path, tmp_path: Path) -> None:
     alone = make(tmp_path / "alone", 1)
     targets = [f"results/students/tiny-{name}/model" for name in NAMES]
-    assert "distill_together" not in snakemake(alone, *targets).stderr
+    assert "tiny-teacher_1" not in snakemake(alone, *targets).stderr
     for name in NAMES:
         assert model(made, name).read_bytes() == model(alone, name).read_bytes()
         cards = [(model(folder, name).parent / "README.md").read_text() for folder in (made, alone)]
@@ -76,13 +76,13 @@ def test_the_bytes_are_those_of_students_alone(made: Path, tmp_path: Path) -> No
 def test_one_student_changes_then_two_and_the_grid_of_all(study: Path) -> None:
     change(study / "study", STUDENTS, RATES["values"], "weight: 3.0}]")
     jobs, outputs = planned(study, *ALL)
-    assert jobs == {"distill_student": 1, "save_student": 1, "run_grid": 1}
+    assert jobs == {"distill_students": 1, "save_student": 1, "run_grid": 1}
     assert outputs == {"results/distilled/tiny-values", "results/students/tiny-values/model", ALL[1]}
     change(study / "study", STUDENTS, RATES["more"], "weight: 3.0}]")
-    assert planned(study, *ALL)[0] == {"distill_together": 1, "save_student": 2, "run_grid": 2}
+    assert planned(study, *ALL)[0] == {"distill_students": 1, "save_student": 2, "run_grid": 2}
     change(study / "study", AGNOSTIC, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [2.0e-3]")
     jobs, outputs = planned(study, *ALL)
-    assert jobs == {"distill_together": 1, "save_student": 2, "run_grid": 3}
+    assert jobs == {"distill_students": 1, "save_student": 2, "run_grid": 3}
     assert "results/students/tiny-narrow/model" not in outputs
 
 

@@ -13,6 +13,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
         del sys.modules[name]
 
 from retort.plan.rule import one_of
+from retort.plan.sharing import settings_of_group
 from retort.run.dry_run import LOGGER, is_short
 from retort.run.repairs import look_once
 from retort.run.run_folder import check_versions

@@ -1,6 +1,8 @@
 """Sources, encoded tasks, sets of training rows, packed corpora."""
 
-made_sources = [name for name, source in plan.study.sources.items() if source.location(plan.config) == "made"]
+made_sources = [
+    name for name, source in plan.study.sources.items() if source.location(plan.config) == "made"
+]
 
 
 rule fetch_source:

@@ -12,6 +12,7 @@ rule plot_figure:
         csv="results/tables/{paper}/{figure}.csv",
         svg=report(
             "reports/{paper}/{figure}.svg",
+            caption="../captions/figure.rst",
             category="{paper}",
             subcategory="figures",
             labels={"figure": "{figure}"},

@@ -8,7 +8,12 @@ rule make_page:
         rendered=reads.exhibits_on_page,
         claims=reads.claims_on_page,
     output:
-        page="reports/{paper}/index.html",
+        page=report(
+            "reports/{paper}/index.html",
+            caption="../captions/page.rst",
+            category="{paper}",
+            labels={"page": "the whole page"},
+        ),
     log:
         "results/logs/make_page/{paper}.log",
     conda:
@@ -62,7 +67,7 @@ rule make_audit:
     input:
         papers=reads.files_of_audit,
     output:
-        page="reports/audit.html",
+        page=report("reports/audit.html", caption="../captions/audit.rst", category="audit"),
     log:
         "results/logs/make_audit.log",
     conda:

@@ -75,7 +75,7 @@ rule distill_students:
     resources:
         **asks("distill_students"),
     params:
-        settings=reads.settings_of_group,
+        settings=settings_of_group(plan),
     script:
         "../scripts/distill_students.py"
 

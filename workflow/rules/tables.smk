@@ -15,6 +15,7 @@ rule make_table:
         tex="reports/{paper}/{table}.tex",
         html=report(
             "reports/{paper}/{table}.html",
+            caption="../captions/table.rst",
             category="{paper}",
             subcategory="tables",
             labels={"table": "{table}"},
@@ -39,7 +40,11 @@ rule check_claims:
         claims=reads.files_of_claims,
         tables=reads.tables_of_claims,
     output:
-        html=report("reports/{paper}/claims.html", category="{paper}"),
+        html=report(
+            "reports/{paper}/claims.html",
+            caption="../captions/claims.rst",
+            category="{paper}",
+        ),
         md="reports/{paper}/claims.md",
     log:
         "results/logs/check_claims/{paper}.log",

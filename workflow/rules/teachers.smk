@@ -39,6 +39,7 @@ rule finetune_teacher:
         "results/logs/finetune_teacher/{teacher}.{task}.{seeds}.log",
     wildcard_constraints:
         teacher=one_of(plan.study.teachers),
+        seeds=r"\d+",
     priority: priority("finetune_teacher")
     conda:
         "../../envs/retort.yaml"

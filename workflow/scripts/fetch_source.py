@@ -1,6 +1,6 @@
-from retort.job.script import job
+from retort.job.script import download
 
-with job(snakemake) as running:
+with download(snakemake) as running:
     from retort.data.sources.fetch import location_of
     from retort.training.stages.preprocess import fetch_source
 

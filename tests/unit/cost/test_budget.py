@@ -13,7 +13,6 @@ from retort.cost.jobs import Jobs
 from retort.plan.plan import Plan
 from retort.run.workflow import everything
 from retort.specs.config import read_config
-from retort.study.cells import score_address
 
 CASES = range(12)
 BEST, LEAST = 0.95, 0.8  # of what the exact choice decides: on the mean, and in each case
@@ -71,6 +70,6 @@ def test_a_budget_runs_what_it_names_and_nothing_else(config: dict[str, Any]) ->
     student, task = next(pair for pair in every.pairs if pair[0] in every.study.students)
     chosen = {"hours": 1.0, "runs": {student: {"tasks": [task], "seeds": 3}}}
     plan = Plan(read_config({**config, "budget": chosen}))
-    made = [path for job in Jobs(plan).behind(everything(plan.study)) for path in job.results if "/scores/" in path]
-    assert {path for path in made if student in path} == {score_address(student, task, seed) for seed in (1, 2, 3)}
+    made = [job.result for job in Jobs(plan).behind(everything(plan.study)) if "/scores/" in job.result]
+    assert [path for path in made if student in path] == [f"results/scores/{student}/{task}/1-2-3.json"]
     assert {path.split("/")[2] for path in made} <= {student, plan.study.teacher_of(student)}

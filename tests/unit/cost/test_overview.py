@@ -12,8 +12,8 @@ from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, 
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.specs.config import read_config
+from retort.study.addresses import name_of_seeds, score_file
 
-SCORE = "results/scores/{}/{}/seed-{}.json"
 PRINTED = Rule("profile_student", {"profile": "{student}"})
 
 
@@ -42,21 +42,23 @@ def numbers(bill: Bill) -> tuple[int, int, int]:
     return len(with_models(bill.own)), len(with_models(bill.shared)), len(with_models(bill.left))
 
 
-def write_score(plan: Plan, student: str, task: str, seed: int, **record: object) -> None:
-    """Write a score with the study's settings to its address."""
-    path = Path(SCORE.format(student, task, seed))
+def write_scores(plan: Plan, student: str, task: str, *seeds: int) -> Path:
+    """Write scores with the study's settings under these seeds to the file that has its name from them."""
+    path = Path(score_file(student, task, name_of_seeds([*seeds])))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"settings": job_of(plan, str(path)).settings, **record}))
+    settings = plan.settings.teachers if student in plan.study.teachers else plan.settings.distillations
+    path.write_text(json.dumps([{"settings": settings[student][task].as_json(), "seed": seed} for seed in seeds]))
+    return path
 
 
 def test_a_student_on_a_task(plan: Plan) -> None:
-    job = job_of(plan, "results/scores/tiny-kd/mood/seed-2.json")
+    job = job_of(plan, "results/scores/tiny-kd/mood/1-2.json")
     # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights, of which the last uses 24 x 24 + 2 x 24 x 48 for one
     # token alone; pooler and 2 classes
     once = 2 * (9216 * 16 - 2880 * 15) + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     # two seeds; the teacher's stored activations are read; 40 rows are scored
     assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once)
-    assert set(job.inputs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
+    assert set(job.inputs) >= {"results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood"}
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:
@@ -86,23 +88,34 @@ def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None
 
 def test_what_is_done_is_not_left(plan: Plan) -> None:
     for student, seeds in {"tiny-kd": (1, 2), "tiny-attention": (1, 2), "tiny-teacher": (1,)}.items():
-        for seed in seeds:
-            write_score(plan, student, "mood", seed)
+        write_scores(plan, student, "mood", *seeds)
     assert numbers(billed(plan)["tiny/table1"]) == (8, 0, 4)  # no open job needs the stored activations on mood
 
 
 def test_a_job_is_done_if_all_seeds_have_scores_of_the_present_settings(plan: Plan) -> None:
-    address = SCORE.format("tiny-kd", "mood", 2)
+    path = Path("results/scores/tiny-kd/mood/1-2.json")
+    found = [job_of(plan, str(path)).done]
+    write_scores(plan, "tiny-kd", "mood", 1)  # another file
+    found.append(job_of(plan, str(path)).done)
+    write_scores(plan, "tiny-kd", "mood", 1, 2)
+    found.append(job_of(plan, str(path)).done)
+    first, second = json.loads(path.read_text())
+    other = {**second, "settings": {**second["settings"], "precision": "bfloat16"}}
+    for text in (json.dumps([first, other]), json.dumps([first, {}]), "{"):
+        path.write_text(text)
+        found.append(job_of(plan, str(path)).done)
+    assert found == [False, False, True, False, False, False]
+
+
+def test_a_profile_is_done_if_it_has_the_present_settings(plan: Plan) -> None:
+    path = Path("results/profiles/tiny-kd.json")
+    path.parent.mkdir(parents=True)
+    settings = plan.settings.profiles["tiny-kd"].as_json()
     found = []
-    write_score(plan, "tiny-kd", "mood", 1)
-    found.append(job_of(plan, address).done)
-    write_score(plan, "tiny-kd", "mood", 2)
-    found.append(job_of(plan, address).done)
-    settings = job_of(plan, address).settings or {}
-    for text in (json.dumps({"settings": {**settings, "precision": "bfloat16"}}), "{"):
-        Path(address).write_text(text)
-        found.append(job_of(plan, address).done)
-    assert found == [False, True, False, False]
+    for record in ({"settings": settings}, {"settings": {**settings, "runs": 99}}):
+        path.write_text(json.dumps(record))
+        found.append(job_of(plan, str(path)).done)
+    assert found == [True, False]
 
 
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,15 +17,14 @@ from retort.cost.jobs import Jobs
 from retort.cost.resources import NOTHING, JobResources, fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED, Work
 from retort.plan.plan import Plan
-from retort.plan.rule import Rule
 from retort.plan.sharing import divided_seeds, jobs_of
 from retort.specs.config import read_config
 from retort.study.questions import seeds_of
+from snakemake.iocontainers import Wildcards
 from snakemake_executor_plugin_slurm import partitions
 
 from tests.unit.cost.test_cluster import cluster
 
-FETCHED = Rule("fetch_source", {"folder": "results/sources/{source}"})
 LARGE = "udagawa2023-od-layer-12-6l-distilbert-mono"  # batches of 960 rows of 256 tokens: 82 GB on one GPU
 LONG = "minilmv2-6x384-xlm-r-large-layer-24"  # the student that takes longest
 GPUS_OF_8 = {"gpu": {"max_gpu": 8, "max_runtime": 600}}
@@ -75,8 +74,7 @@ def test_a_job_that_is_tried_again_asks_for_more_ram_and_without_checkpoints_for
     asked, large = asking(LARGE, cluster=path)
     first, *others = (asked.of_job(large, attempt) for attempt in range(1, 7))
     assert others == [{**first, "mem_mb": first["mem_mb"] * times} for times in (2, 3, 4, 4, 4)]
-    rule = Rule("encode_task", {"folder": "results/encoded/{task}/{tokenizer}"})
-    encoded = asked.estimates.of(rule, SimpleNamespace(task="mnli", tokenizer="bert-base-uncased"))
+    encoded = asked.estimates.of("encode_task", task="mnli", tokenizer="bert-base-uncased")
     minutes = [asked.of_job(encoded, attempt)["runtime"] for attempt in range(1, 7)]
     assert minutes[:2] == [minutes[0], 2 * minutes[0]]
     assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
@@ -92,7 +90,7 @@ def test_a_gpu_and_its_type_are_asked_for_where_the_device_is_one(
     asked, large = asking(LARGE, device=device, cluster=cluster(here, {"gpu_model": gpu_model}))
     resources = asked.of_job(large)
     assert (resources["gpu"], resources["gpu_model"]) == expected
-    fetched = asked.of_job(asked.estimates.of(FETCHED, SimpleNamespace(source="cc100")))
+    fetched = asked.of_job(asked.estimates.of("fetch_source", source="cc100"))
     assert (fetched["gpu"], fetched["gpu_model"]) == (0, None)
 
 
@@ -132,11 +130,14 @@ def test_a_measured_speed_changes_minutes_alone(here: Path) -> None:
 
 
 def test_the_teacher_of_companions_runs_once() -> None:
-    estimates = Estimates(plan_for())
+    plan = plan_for()
     names = ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")
-    students = tuple(f"udagawa2023-{name}-6l-distilbert-mono" for name in names)
-    apart = sum((estimates.distill_student(student).work for student in students), Work())
-    beside = estimates.of(Rule("distill_together", {"folders": list(students)}, students=students), SimpleNamespace())
+    students = [f"udagawa2023-{name}-6l-distilbert-mono" for name in names]
+    plan.groups, estimates = {"together": students}, Estimates(plan)
+    alone = [estimates.of("distill_students", group=student) for student in students]
+    assert alone == [estimates.distill_student(student) for student in students]
+    apart = sum((each.work for each in alone), Work())
+    beside = estimates.of("distill_students", group="together")
     # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
     # what a student of 6 layers takes, forward and backward
     assert 0.6 < beside.work.flops / apart.flops < 0.8
@@ -145,13 +146,13 @@ def test_the_teacher_of_companions_runs_once() -> None:
 
 def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, Any], here: Path) -> None:
     plan = Plan(read_config({**config, "cluster": cluster(here, {"cpus_per_gpu": 6})}))
-    asked, job = JobResources(plan), Jobs(plan).at("results/scores/tiny-kd/mood/seed-1.json")
+    asked, job = JobResources(plan), Jobs(plan).at("results/scores/tiny-kd/mood/1-2-3.json")
     assert job
-    resources = asked.of(job.rule)
+    resources, wildcards = asked.of(job.rule.name), Wildcards(fromdict=vars(job.wildcards))
     assert (resources["nodes"], resources["cpus_per_gpu"]) == (1, 6)
-    assert JobResources(plan, are_told=False).of(job.rule) == NOTHING
+    assert JobResources(plan, are_told=False).of(job.rule.name) == NOTHING
     asks = {name: ask for name, ask in resources.items() if callable(ask)}
-    first, second = ({name: ask(job.wildcards, attempt) for name, ask in asks.items()} for attempt in (1, 2))
+    first, second = ({name: ask(wildcards, attempt) for name, ask in asks.items()} for attempt in (1, 2))
     assert second == {**first, "mem_mb": 2 * first["mem_mb"]}
     assert first == {"gpu": 0, "runtime": 20, "mem_mb": first["mem_mb"], "micro_batch": 0, "rows": 0}
     one = Estimates(plan).of_seed("tiny-kd", "mood")
@@ -193,4 +194,6 @@ def test_no_job_is_longer_than_the_limit_but_that_of_a_student_or_a_seed_alone()
     longest = max(predicted, key=lambda pair: predicted[pair])
     assert 1 < predicted[longest] < 100
     divided = divided_seeds(plan_for(hours_of_seeds=predicted[longest]), hours)
-    assert divided[longest[0]] == len(seeds_of(plan.study, longest[0])) > 1
+    seeds = seeds_of(plan.study, longest[0])
+    assert divided["/".join(longest)] == [str(seed) for seed in seeds]
+    assert len(seeds) > 1

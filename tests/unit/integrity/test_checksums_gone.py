@@ -20,8 +20,8 @@ from tests.rule_job import rule_job
 from tests.tiny.results import line
 from tests.tiny.variant import write_study
 
-SCORE = Path("results/scores/s/mood/seed-1.json")
-MODEL = Path("results/teachers/t/mood/model")
+SCORE = Path("results/scores/s/mood/1.json")
+MODEL = Path("results/teachers/t/mood/1")
 
 
 def make(path: Path, file: str = "") -> Path:
@@ -110,10 +110,10 @@ def test_a_link_is_known_by_what_it_leads_to(capsys: pytest.CaptureFixture[str])
 
 
 def test_checksums_of_another_file(capsys: pytest.CaptureFixture[str]) -> None:
-    second = SCORE.with_name("seed-2.json")
+    second = SCORE.with_name("2.json")
     shutil.copy(SCORE, second)
     shutil.copy(place_of(SCORE), place_of(second))
-    words = f"{place_of(second)} holds the checksum of another file, seed-1.json; {REMEDY}"
+    words = f"{place_of(second)} holds the checksum of another file, 1.json; {REMEDY}"
     assert words in refused(second, capsys)
     assert words in verified(capsys)[0]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import REMEDY, place_of, sha256, take
+from retort.checksums import REMEDY, place_of, take
 from retort.cli import main
 from retort.errors import RetortError
 from retort.job.context import job, this_code
 from retort.results.collect import read_profiles, read_scores
 
 from tests.rule_job import rule_job
-from tests.tiny.results import change_record, write_results
+from tests.tiny.results import change_answers, change_score, write_results
 from tests.tiny.variant import write_study
 
 # result -> the file of it that is damaged, and its content
@@ -25,11 +25,11 @@ RESULTS = {
     "results/sources/texts": ("rated.txt", "1_1\t2\tgood\n"),
     "results/encoded/mood/encoder": ("train/input_ids.npy", "the labels of rows"),
     "results/corpora/sentences/encoder": ("data-00000-of-00001.arrow", "blocks of tokens"),
-    "results/teachers/t/mood/model": ("model.safetensors", "the weights of a teacher"),
+    "results/teachers/t/mood/1": ("model.safetensors", "the weights of a teacher"),
     "results/activations/t/mood": ("hidden-2.npy", "the tensors of a teacher"),
     "results/students/s/model": ("config.json", '{"hidden_size": 24}'),
     "results/trials/s/mood/1-of-1.jsonl": ("", '{"number": 1, "status": "ok", "dev": 0.5}\n'),
-    "results/scores/s/mood/seed-1.answers.json": ("", '{"test": {"answers": [1], "truth": [1]}}'),
+    "results/scores/s/mood/1.answers.json": ("", '{"1": {"test": {"answers": [1], "truth": [1]}}}'),
     "results/tables/tiny/table1.csv": ("", "paper,table\ntiny,table1\n"),
 }
 
@@ -125,19 +125,19 @@ def test_verify_names_what_has_no_checksum_and_what_was_added(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (results / "config.yaml").write_text(json.dumps(write_study(results / "study")))
-    Path("results/scores/s/mood/seed-2.json").write_text("{}")
+    Path("results/scores/s/mood/2.json").write_text("{}")
     Path("results/students/s/model/pytorch_model.bin").write_text("pickled")
     assert main(["verify", "--config", "config.yaml"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("results/students/s/model/pytorch_model.bin was added after")
-    assert lines[1].startswith("results/scores/s/mood/seed-2.json has no checksum")
+    assert lines[1].startswith("results/scores/s/mood/2.json has no checksum")
     assert main(["verify", "results/corpora", "--config", "config.yaml"]) == 0
     assert main(["verify", "results/nothing", "--config", "config.yaml"]) == 2
 
 
 # --- scores and profiles: what is edited, and what the line says
 
-SCORE, PROFILE = "results/scores/tiny-kd/mood/seed-2.json", "results/profiles/tiny-attention.json"
+SCORE, PROFILE = "results/scores/tiny-kd/mood/1-2-3.json", "results/profiles/tiny-attention.json"
 ANSWERS, OTHER = SCORE.replace(".json", ".answers.json"), SCORE.replace("tiny-kd", "tiny-attention")
 
 
@@ -152,46 +152,67 @@ def edit(path: str, old: str, new: str) -> Callable[[], Any]:
     return replace
 
 
-def forge(path: str = SCORE, **changes: Any) -> Callable[[], Any]:
-    """Return a function that changes a record and computes its checksum again."""
-    return lambda: change_record(Path(path), **changes)
+def forge(**changes: Any) -> Callable[[], Any]:
+    """Return a function that changes the score of a seed and computes its checksum again."""
+    return lambda: change_score(Path(SCORE), 2, **changes)
 
 
-def answer(text: str) -> Callable[[], Any]:
-    """Return a function that writes other answers, and computes both checksums again."""
+def answer(answers: Any) -> Callable[[], Any]:
+    """Return a function that writes other answers of a seed, and computes both checksums again."""
+    return lambda: change_answers(Path(SCORE), 2, answers)
+
+
+def change_answers_alone(change: Callable[[dict[str, Any]], Any]) -> Callable[[], Any]:
+    """Return a function that changes the answers of seeds, and leaves the scores as they are."""
 
     def write() -> None:
-        Path(ANSWERS).write_text(text)
-        change_record(Path(SCORE), answers_sha256=sha256(Path(ANSWERS)))
+        stored = json.loads(Path(ANSWERS).read_text())
+        change(stored)
+        Path(ANSWERS).write_text(json.dumps(stored))
 
     return write
 
 
 EDITED = {
-    "metric far too high": (edit(SCORE, "0.72", "9.72"), "its content and its checksum differ"),
-    "forged, out of range": (forge(metrics={"accuracy": 9.72}), "accuracy is 9.72, and can be 0 to 1"),
-    "forged, in range": (forge(metrics={"accuracy": 0.99}), "accuracy is 0.99, and the answers beside it give 0.72"),
+    "metric far too high": (edit(SCORE, "0.72", "9.72"), "seed 2 is not as it was made: its content and its checksum"),
+    "forged, out of range": (forge(metrics={"accuracy": 9.72}), "seed 2: accuracy is 9.72, and can be 0 to 1"),
+    "forged, in range": (forge(metrics={"accuracy": 0.99}),
+                         "seed 2: accuracy is 0.99, and the answers beside it give 0.72"),
     "forged NaN": (forge(metrics={"accuracy": float("nan")}), "accuracy is nan, and the answers beside it give 0.72"),
-    "forged, diverged with metrics": (forge(status="diverged", step=3), "has metrics, though its training diverged"),
-    "forged seed": (forge(seed=3), "is of seed 3, not 2"),
-    "forged, no metrics": (forge(metrics={}), "has no metric, and the answers beside it give accuracy"),
+    "forged, diverged with metrics": (forge(status="diverged", step=3),
+                                      "seed 2 has metrics, though its training diverged"),
+    "forged seed": (forge(seed=3), "does not hold one score for each of its seeds"),
+    "forged, no metrics": (forge(metrics={}), "seed 2 has no metric, and the answers beside it give accuracy"),
     "forged, unlabelled": (forge(metrics={}, unlabelled=["test"]), "has no metric, and the answers beside it give"),
-    "forged, metric a word": (forge(metrics={"accuracy": "high"}), "is not a whole result (metrics.accuracy: "),
+    "forged, metric a word": (forge(metrics={"accuracy": "high"}),
+                              "seed 2 is not a whole result (metrics.accuracy: "),
     "forged status": (forge(status="fine"), "is not a whole result (status: "),
     "forged, diverged nowhere": (forge(status="diverged", metrics={}), "(status: a training that diverged has a step"),
     "forged split": (forge(split="dev"), "accuracy is 0.72, and the answers beside it give nan"),
-    "forged, no split": (forge(split=None), "can be computed from the answers beside it"),
+    "forged, no split": (forge(split=None), "no metric of results/scores/tiny-kd/mood/1-2-3.json, seed 2 can be "
+                                            "computed from the answers beside it"),
     "forged maker": (forge(resumed_from=[{"commit": 3}]), "is not a whole result (resumed_from.0.commit: "),
     "forged sample": (forge(sample={"train": [1]}), "is not a whole result (sample.train: "),
-    "no checksum": (lambda: Path(SCORE).write_text('{"settings": {}}'), "has no checksum of itself"),
-    "empty": (lambda: Path(SCORE).write_text(""), "is not a whole result"),
-    "bytes": (lambda: Path(SCORE).write_bytes(b"\xff\xfe\x00"), "is not a whole result"),
-    "of another student": (lambda: shutil.copy(OTHER, SCORE), 'is of student "tiny-attention"'),
-    "answers edited": (edit(ANSWERS, "0]}}", "1]}}"), "does not hold the answers that"),
-    "answers deleted": (lambda: Path(ANSWERS).unlink(), "is missing, the answers of"),
-    "answers of another": (lambda: shutil.copy(ANSWERS.replace("seed-2", "seed-1"), ANSWERS), "does not hold"),
-    "answers forged, a number": (answer("3"), "holds no answers"),
-    "answers forged, junk": (answer('{"test": 3}'), "can be computed from the answers beside it"),
+    "no checksum": (lambda: Path(SCORE).write_text('[{"settings": {}, "seed": 1}]'),
+                    "seed 1 has no checksum of itself"),
+    "no settings": (lambda: Path(SCORE).write_text('[{"seed": 1}]'), "seed 1 is not a whole result"),
+    "a number for a score": (lambda: Path(SCORE).write_text("[4]"), "seed 4 is not a whole result"),
+    "no list": (lambda: Path(SCORE).write_text('{"settings": {}}'), "1-2-3.json is not a whole result"),
+    "no score": (lambda: Path(SCORE).write_text("[]"), "1-2-3.json is not a whole result"),
+    "empty": (lambda: Path(SCORE).write_text(""), "1-2-3.json is not a whole result"),
+    "bytes": (lambda: Path(SCORE).write_bytes(b"\xff\xfe\x00"), "1-2-3.json is not a whole result"),
+    "of another student": (lambda: shutil.copy(OTHER, SCORE), 'seed 1 is of student "tiny-attention"'),
+    "answers edited": (edit(ANSWERS, '0]}}, "3"', '1]}}, "3"'),
+                       "does not hold the answers that results/scores/tiny-kd/mood/1-2-3.json, seed 2 was computed"),
+    "answers deleted": (lambda: Path(ANSWERS).unlink(),
+                        "is missing, the answers of results/scores/tiny-kd/mood/1-2-3.json, seed 1"),
+    "answers of another": (lambda: shutil.copy(ANSWERS.replace("tiny-kd", "tiny-attention"), ANSWERS), "does not hold"),
+    "answers of another seed": (change_answers_alone(lambda stored: stored.update({"2": stored["1"]})),
+                                "seed 2 was computed from"),
+    "answers of a seed deleted": (change_answers_alone(lambda stored: stored.pop("2")), "holds no answers of seed 2"),
+    "answers forged, a number": (answer(3), "holds no answers of seed 2"),
+    "answers forged, a list": (lambda: Path(ANSWERS).write_text("[]"), "holds no answers of seed 1"),
+    "answers forged, junk": (answer({"test": 3}), "can be computed from the answers beside it"),
     "profile edited": (edit(PROFILE, "1500000", "150000"), "its content and its checksum differ"),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from retort.job.context import this_code
 from tests.tiny.variant import write_study
 
 GONE = Path("results/students/gone/model")  # of a student that the study does not have any more
-TEACHER = Path("results/teachers/tiny-teacher/mood/model")
+TEACHER = Path("results/teachers/tiny-teacher/mood/1")
 
 
 def make(folder: Path, content: str, **parents: Checksums) -> Checksums:

@@ -14,7 +14,7 @@ from retort.job.context import job
 from tests.rule_job import rule_job
 
 LOG, NOTE = "results/logs/rule/a.log", Path("results/.locks/rule.a.attempt")
-RESULTS = [Path("results/scores/s/mood/seed-1.json"), Path("results/scores/s/mood/seed-2.json")]
+RESULTS = [Path("results/scores/s/mood/1-2.json"), Path("results/scores/s/mood/1-2.answers.json")]
 TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
 KILL = f"""
 import os

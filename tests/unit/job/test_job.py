@@ -8,19 +8,20 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from retort.atomic import write_json
-from retort.job import attempts, planned_run
+from retort.job import attempts, planned_run, script
 from retort.job.attempts import Interrupted
-from retort.job.context import job
+from retort.job.context import Job, job
 from retort.run import run_folder as run
 
 from tests.rule_job import rule_job
 
 pytestmark = pytest.mark.usefixtures("folder")
-LOG, SCORE = Path("rule.a.log"), Path("results/scores/s/mood/seed-1.json")
+LOG, SCORE = Path("rule.a.log"), Path("results/scores/s/mood/1-2.json")
 FULL = OSError(28, "No space left on device", "results/x")
 
 
@@ -106,12 +107,14 @@ def test_a_job_that_another_process_does_has_failed_here(
     assert not list(attempts.LOCKS.iterdir())
 
 
-@pytest.mark.parametrize(("rule", "seen"), [("finetune_teacher", None), ("fetch_source", "secret")])
-def test_tokens_are_only_for_jobs_that_download(rule: str, seen: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("of_script", "seen"), [(script.job, None), (script.download, "secret")])
+def test_tokens_are_only_for_jobs_that_download(
+    of_script: Callable[..., AbstractContextManager[Job]], seen: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = ("HF_TOKEN", "PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
     for name in names:
         monkeypatch.setenv(name, "secret")
-    with job(rule_job(rule=rule)):
+    with of_script(rule_job()):
         assert [os.environ.get(name) for name in names] == [seen] * len(names)
 
 
@@ -120,7 +123,7 @@ def test_checkpoints_stay_until_the_job_has_succeeded() -> None:
     left.parent.mkdir(parents=True)
     left.touch()
     os.utime(left, (1, 1))
-    checkpoints = Path("results/checkpoints/scores.s.mood.seed-1")
+    checkpoints = Path("results/checkpoints/scores.s.mood.1-2")
     for error in (FULL, SystemExit()):  # it fails, and it is stopped
         checkpoints.mkdir(parents=True, exist_ok=True)
         with pytest.raises(SystemExit), job(rule_job(output=[SCORE])) as running:

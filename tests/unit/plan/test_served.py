@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from retort.cost.jobs import Jobs
+from retort.errors import RetortError
 from retort.judgement.judge import ours
 from retort.plan import exhibits
 from retort.plan.plan import Plan
-from retort.plan.rules import Rules, read_weights
+from retort.plan.reads import Reads
 from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
@@ -61,12 +63,15 @@ def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     config = read_config(study_config(tmp_path))
     plan = Plan(config)
     assert {cell.task for cell in plan.cells} == {"rating"}
-    rules = Rules(plan, {}, {})
+    reads = Reads(plan)
     wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
     assert exhibits.submissions(plan, "tiny", "table1") == wanted
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
-    assert rules["write_submission"].input_paths(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
-    assert rules["predict_test"].reads(asked)["weights"] == "results/students/tiny-kd/mood/seed-1"
+    assert reads.answers_to_send(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
+    assert reads.finetuned_weights(asked) == "results/students/tiny-kd/mood/1-2-3"
+    assert reads.finetuned_weights(SimpleNamespace(student="tiny-teacher", task="mood", seed="1")) == (
+        "results/teachers/tiny-teacher/mood/1"
+    )
     assert plan.kept("weights").flags == {"temp": True, "directory": True}
     assert of_folder("sources", required(plan.study)) == {"texts", "encoder", "others"}
 
@@ -77,6 +82,8 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     plan = Plan(read_config(config))
     assert exhibits.submissions(plan, "tiny", "table1") == []
     assert plan.kept("weights") == []
+    with pytest.raises(RetortError, match="the weights of 'tiny-kd' on 'mood' are not kept; set keep_weights: true"):
+        Reads(plan).finetuned_weights(SimpleNamespace(student="tiny-kd", task="mood", seed="1"))
     assert of_folder("tasks", required(plan.study)) == {"rating", "mood"}
     assert {cell.seed for cell in plan.cells if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 
@@ -133,12 +140,16 @@ def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None
 @pytest.mark.parametrize("scale", ["rehearsal", "paper"])
 def test_the_weights_behind_every_zip_are_kept(scale: str) -> None:
     plan = Plan(read_config({"scale": scale, "papers": ["mlkd2024", "minilmv2"]}))
-    rules = Rules(plan, {}, {})
+    jobs = Jobs(plan)
     zips = [path for key in plan.study.exhibits for path in exhibits.submissions(plan, *key)]
-    sent = [found for path in zips if (found := rules.rule_of(path))]
-    answers = [found for rule, of in sent for path in rule.input_paths(of) if (found := rules.rule_of(path))]
+    sent = [job for path in zips if (job := jobs.at(path))]
+    answers = [found for job in sent for path in job.inputs if (found := jobs.at(path))]
     assert len(zips) == len(sent) > 10
-    read = [of for _, of in answers]
+    read = [job.wildcards for job in answers]
     assert {(of.student, of.task) for of in read} >= {("mlkd2024-4-6-heads-random", task) for task in ("mnli", "cola")}
     trained = [of for of in read if of.student in plan.study.students]
-    assert [of for of in trained if int(of.seed) not in read_weights(plan, of.student, of.task)] == []
+    assert [of for of in trained if int(of.seed) not in plan.reads_weights(of, output=None)] == []
+    folders = {path for job in answers for path in job.inputs if "/students/" in path}
+    assert len(folders) == len({(of.student, of.task) for of in trained}) > 10
+    makers = {job.rule.name for path in folders if (job := jobs.at(path))}
+    assert makers == {"distill_on_task", "finetune_student"}

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from retort.checksums import Maker, Parent, take
+from retort.cost.estimates import Estimates
 from retort.cost.jobs import Jobs
+from retort.errors import RetortError
 from retort.plan import sharing
 from retort.plan.plan import Plan
-from retort.plan.rules import Rules
-from retort.plan.sharing import companions_of, divided_seeds, grid_parts, is_made, jobs_of, students_by_seeds
+from retort.plan.reads import Reads
+from retort.plan.sharing import (
+    companions_of,
+    divided_seeds,
+    folders_read,
+    grid_parts,
+    is_made,
+    jobs_of,
+    remembered_group,
+    settings_of_group,
+    students_in,
+)
 from retort.settings.inputs import section
 from retort.specs.config import Config, read_config
+from retort.study.addresses import names_of_seeds, score_file_of_seed
 from retort.study.load import open_study
 
 from tests.tiny.edit import AGNOSTIC, STUDENTS, TASK, add, set_value
@@ -73,8 +87,8 @@ def test_students_that_see_the_same_batches_are_companions(
 
 
 def test_a_job_on_another_machine_has_the_companions_that_the_run_was_planned_with(study_folder: Path) -> None:
-    assert companions_of(plan_of(study_folder)) == {"tiny-teacher.1": [FIRST, SECOND]}
-    config = {"papers": ["tiny"], "study": str(study_folder), "companions": {"tiny-teacher.7": [SECOND, FIRST]}}
+    assert companions_of(plan_of(study_folder)) == {"tiny-teacher_1": [FIRST, SECOND]}
+    config = {"papers": ["tiny"], "study": str(study_folder), "companions": {"tiny-teacher_7": [SECOND, FIRST]}}
     assert companions_of(Plan(read_config(config))) == config["companions"]
 
 
@@ -89,7 +103,7 @@ def test_only_students_that_are_still_to_be_made_have_companions(study_folder: P
     assert not made()
     Path(f"results/scores/{FIRST}/mood").mkdir(parents=True)
     assert not made()  # folders of a job that was begun
-    score = Path(f"results/scores/{FIRST}/mood/seed-1.json")
+    score = Path(f"results/scores/{FIRST}/mood/1-2.json")
     score.write_text("{}")
     assert made()  # the folder was deleted after the scores were made
     score.unlink()
@@ -100,17 +114,60 @@ def test_only_students_that_are_still_to_be_made_have_companions(study_folder: P
     assert companions_of(plan) == {}
     (folder / "README.md").write_text(f"# A model\n\n{section(settings.model_copy(update={'seed': 9}))}")
     assert not made()
-    assert companions_of(plan) == {"tiny-teacher.1": [FIRST, SECOND]}
+    assert companions_of(plan) == {"tiny-teacher_1": [FIRST, SECOND]}
     (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
     corpus.mkdir(parents=True)
     (corpus / "data").write_text("old")
     maker = Maker(commit="c", code="d")
     parent = take(corpus, "build_corpus", maker, [], {})
-    take(folder, "distill_student", maker, [], {str(corpus): Parent(commit="c", code="d", sha256=parent.digest)})
+    read = {str(corpus): Parent(commit="c", code="d", sha256=parent.digest)}
+    take(folder, f"distill_students({FIRST})", maker, [], read)
     assert made()
     (corpus / "data").write_text("new")
     take(corpus, "build_corpus", maker, [], {})
     assert not made()
+
+
+def test_a_finished_student_keeps_the_group_that_it_was_distilled_in_and_no_other_group_has_its_name(
+    study_folder: Path, here: Path
+) -> None:
+    plan, finished = plan_of(study_folder), Path("results/students/tiny-predicting/model")
+    finished.mkdir(parents=True)
+    (finished / "README.md").write_text("# A model")
+    assert remembered_group("tiny-predicting") == ""  # without checksums, nothing tells it
+    take(finished, "distill_students(tiny-teacher_1)", Maker(commit="c", code="d"), [], {})
+    assert remembered_group("tiny-predicting") == "tiny-teacher_1"
+    groups = companions_of(plan)
+    assert groups == {"tiny-teacher_2": [FIRST, SECOND]}
+    plan.share(groups, {})
+    reads, students = Reads(plan), (FIRST, SECOND, "tiny-predicting")
+    found = [reads.distilled_group(SimpleNamespace(student=student)) for student in students]
+    assert found == [f"results/distilled/tiny-teacher_{number}" for number in (2, 2, 1)]
+    assert [students_in(plan, f"tiny-teacher_{number}") for number in (2, 1)] == [[FIRST, SECOND], ["tiny-predicting"]]
+    with pytest.raises(RetortError, match="no students are distilled as the group 'tiny-teacher_3'; see `retort list`"):
+        students_in(plan, "tiny-teacher_3")
+
+
+def test_the_group_of_a_student_alone_has_its_name(study_folder: Path, here: Path) -> None:
+    plan = plan_of(study_folder, teacher_dropout=True)
+    assert Reads(plan).distilled_group(SimpleNamespace(student=SECOND)) == f"results/distilled/{SECOND}"
+    assert students_in(plan, SECOND) == [SECOND]
+    settings = settings_of_group(plan)(SimpleNamespace(group=SECOND), None)
+    assert settings == {SECOND: plan.settings.students[SECOND].as_json()}
+
+
+def test_all_students_of_a_group_read_what_its_first_one_reads(study_folder: Path, here: Path) -> None:
+    plan = plan_of(study_folder)
+    plan.share(companions_of(plan), {})
+    jobs = Jobs(plan, Estimates(plan))
+    job = jobs.at("results/distilled/tiny-teacher_1")
+    assert job
+    assert job.name == "distill_students(tiny-teacher_1)"
+    for student in (FIRST, SECOND):
+        assert sorted(set(job.inputs)) == sorted(set(folders_read(plan, student)))
+        saved = jobs.at(f"results/students/{student}/model")
+        assert saved
+        assert saved.inputs == ("results/distilled/tiny-teacher_1",)
 
 
 def test_memory_divides_students_among_jobs(paper: Plan) -> None:
@@ -125,36 +182,58 @@ def test_memory_divides_students_among_jobs(paper: Plan) -> None:
 @pytest.mark.parametrize(
     ("most", "hours", "divided"),
     [
-        (None, 100, [(1, 2, 3)]),
-        (3, 1, [(1, 2, 3)]),
-        (2.9, 1, [(1, 2), (3,)]),
-        (2, 1, [(1, 2), (3,)]),
-        (2, 1.2, [(1,), (2,), (3,)]),  # two together would take too long
-        (2, 1.9, [(1,), (2,), (3,)]),
-        (2, 50, [(1,), (2,), (3,)]),
-        (2, 0.0, [(1, 2, 3)]),
+        (None, 100, ["1-2-3"]),
+        (3, 1, ["1-2-3"]),
+        (2.9, 1, ["1-2", "3"]),
+        (2, 1, ["1-2", "3"]),
+        (2, 1.2, ["1", "2", "3"]),  # two together would take too long
+        (2, 1.9, ["1", "2", "3"]),
+        (2, 50, ["1", "2", "3"]),
+        (2, 0.0, ["1-2-3"]),
     ],
 )
 def test_the_seeds_of_a_student_are_divided_by_its_longest_task(
-    most: float | None, hours: float, divided: list[tuple[int, ...]], config: dict[str, Any]
+    most: float | None, hours: float, divided: list[str], config: dict[str, Any]
 ) -> None:
     plan = Plan(read_config({**config, "hours_of_seeds": most}))
-    jobs = divided_seeds(plan, lambda _, task: hours if task == "mood" else hours / 2)
-    assert list(students_by_seeds(plan, ["tiny-kd"], jobs)) == divided
+    plan.share({}, divided_seeds(plan, lambda _, task: hours if task == "mood" else hours / 2))
+    assert [names_of_seeds(plan.study, "tiny-kd", task) for task in ("mood", "rating")] == [divided] * 2
+    assert names_of_seeds(plan.study, "tiny-teacher", "mood") == ["1"]
 
 
-def test_each_job_of_seeds_has_a_rule_and_a_log_of_its_own_in_all_processes_of_a_run(config: dict[str, Any]) -> None:
+def test_each_job_of_seeds_has_a_file_and_a_log_of_its_own_in_all_processes_of_a_run(config: dict[str, Any]) -> None:
     plan = Plan(read_config({**config, "hours_of_seeds": 2}))
     divided = divided_seeds(plan, lambda *_: 1.0)
-    assert divided == {"tiny-kd": 2, "tiny-attention": 2}
+    assert divided == {
+        f"{student}/{task}": ["1-2", "3"] for student in ("tiny-attention", "tiny-kd") for task in ("mood", "rating")
+    }
     assert divided_seeds(Plan(read_config({**config, "seeds_divided": divided})), lambda *_: 50.0) == divided
-    jobs = Jobs(plan, Rules(plan, {}, divided))
-    found = [jobs.at(f"results/scores/tiny-kd/mood/seed-{seed}.json") for seed in (1, 2, 3)]
+    plan.share({}, divided)
+    jobs = Jobs(plan, Estimates(plan))
+    found = [jobs.at(score_file_of_seed(plan.study, "tiny-kd", "mood", seed)) for seed in (1, 2, 3)]
     assert [job.key for job in found if job] == [
         f"results/logs/distill_on_task/tiny-kd.mood.{seeds}.log" for seeds in ("1-2", "1-2", "3")
     ]
-    assert [job.rule.name for job in found if job] == [f"distill_on_task_{name}" for name in ("1_2", "1_2", "3")]
-    assert jobs.at("results/scores/tiny-kd/mood/seed-4.json") is None
+    assert [job.name for job in found if job] == [
+        f"distill_on_task(tiny-kd, mood, {seeds})" for seeds in ("1-2", "1-2", "3")
+    ]
+    assert [job.result for job in found if job] == [
+        f"results/scores/tiny-kd/mood/{seeds}.json" for seeds in ("1-2", "1-2", "3")
+    ]
+    assert jobs.at("results/scores/tiny-kd/mood/seed-3.json") is None
+
+
+def test_finished_scores_keep_their_division_and_a_further_seed_is_trained_with_them(config: dict[str, Any]) -> None:
+    folder = Path("results/scores/tiny-kd/mood")
+    folder.mkdir(parents=True)
+    for seeds in ("1", "2-3"):
+        (folder / f"{seeds}.json").write_text("[]")
+        (folder / f"{seeds}.answers.json").write_text("{}")
+    for most in (None, 2):
+        plan = Plan(read_config({**config, "hours_of_seeds": most}))
+        assert divided_seeds(plan, lambda *_: 1.0)["tiny-kd/mood"] == ["1", "2-3"]
+    (folder / "2-3.json").unlink()  # a seed that is not there is divided anew, with the others
+    assert divided_seeds(Plan(read_config(config)), lambda *_: 1.0) == {}
 
 
 def parts(study_folder: Path) -> int:

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 TOOLS = {
     "ruff check": ["ruff", "check", "workflow", "tests"],
     "ruff format": ["ruff", "format", "--check", "workflow/retort", "workflow/scripts", "tests"],
-    "snakefmt": ["snakefmt", "--check", "workflow/Snakefile", "workflow/rules"],
+    "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"],
     "snakemake --lint": ["snakemake", "--lint"],
     "mypy": ["mypy"],
 }

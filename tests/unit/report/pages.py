@@ -60,7 +60,7 @@ def report(config: dict[str, Any]) -> tuple[str, str]:
     for path in (Path(name) for names in paths() for name in names):
         take(path, "job", this_code(), (), {})
     for job in Jobs(Plan(read_config(config))).behind(["reports/index.html"]):
-        if job.rule.kind.startswith(("make_", "plot_", "check_")) and job.rule.kind != "make_source":
+        if job.rule.name.startswith(("make_", "plot_", "check_")) and job.rule.name != "make_source":
             assert run_job(job, config)
     return Path("reports/index.html").read_text(), Path("reports/tiny/index.html").read_text()
 

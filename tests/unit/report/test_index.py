@@ -64,4 +64,4 @@ def test_a_run_ends_with_its_first_table_and_the_report(config: dict[str, Any], 
     assert lines[-1] == "report: reports/index.html"
     assert len({len(line) for line in lines if line.startswith("|")}) == 1
     assert list(lines_of_run(opened(config), ["reports/tiny/table1.html"]))[:-1] == lines[:-1]
-    assert not list(lines_of_run(opened(config), ["results/scores/tiny-kd/mood/seed-1.json"]))
+    assert not list(lines_of_run(opened(config), ["results/scores/tiny-kd/mood/1-2-3.json"]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tiny.results import change_record, write_results
+from tests.tiny.results import change_score, write_results
 from tests.tiny.variant import STUDENT, write_study
 from tests.unit.report.pages import Tags, lost, report
 
@@ -75,15 +75,16 @@ def test_escaped_everywhere(index: str, page: str) -> None:
 
 
 def test_mixed_results_are_said(config: dict[str, Any]) -> None:
-    path = Path("results/scores/tiny-kd/rating/seed-2.json")
-    change_record(path, device="cpu: another", versions={"python": "3.12"})
+    path = Path("results/scores/tiny-kd/rating/1-2-3.json")
+    change_score(path, 2, device="cpu: another", versions={"python": "3.12"})
     for again in report(config):
         assert "Different devices, versions stand behind the numbers" in again
         assert "cpu: another" in again
         assert "python 3.11, python 3.12" in again
     for name in ("table1.html", "claims.html", "claims.md"):
         assert "Mixed results: different devices, versions stand behind" in Path(f"reports/tiny/{name}").read_text()
-    change_record(path, device="cpu: <any>", versions={"python": "3.11"}, resumed_from=[{"commit": "x", "code": "y"}])
+    resumed = [{"commit": "x", "code": "y"}]
+    change_score(path, 2, device="cpu: <any>", versions={"python": "3.11"}, resumed_from=resumed)
     assert "Different commits, states of the code stand behind" in report(config)[0]
 
 

@@ -193,7 +193,7 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     config["papers"] = []
     plan = Plan(read_config(config))
     jobs = list(Jobs(plan).behind(everything(plan.study)))
-    assert [job.rule.kind for job in jobs] == ["make_printed_pages", "make_index"]
+    assert [job.rule.name for job in jobs] == ["make_printed_pages", "make_index"]
     assert all(run_job(job, config) for job in jobs)
     index, page = (Path(f"reports/{name}").read_text() for name in ("index.html", "tiny/index.html"))
     assert "Nothing was run here." in index

@@ -33,7 +33,7 @@ def fails(log: str, reason: str, run: str = "run-1") -> None:
 def test_what_waits_for_a_failed_job_has_its_reason(
     plan: Plan, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    teacher = "results/logs/finetune_teacher/tiny-teacher.mood.log"
+    teacher = "results/logs/finetune_teacher/tiny-teacher.mood.1.log"
     print_what_there_is(Jobs(plan), config, INDEX)  # none has failed: the user has stopped the run
     assert (capsys.readouterr().err, Path("reports").exists()) == ("", False)
     fails(teacher, "no \x1b[31mluck")
@@ -43,4 +43,4 @@ def test_what_waits_for_a_failed_job_has_its_reason(
     assert found[KD] == found[TABLE] == found[teacher] == rf"{teacher}: no \x1b[31mluck"
     assert found[FIGURE] == f"{FIGURE}: a bug"  # its own, though the table that it draws is not made either
     assert [key for key in found if "rating" in key or "profile" in key or "table2" in key] == []
-    assert KD not in failed_jobs(Jobs(plan), ["results/scores/tiny-kd/rating/seed-1.json"])
+    assert KD not in failed_jobs(Jobs(plan), ["results/scores/tiny-kd/rating/1-2-3.json"])

@@ -47,9 +47,9 @@ def test_what_fails_costs_its_own_cells_until_a_rehearsal_makes_them(
     assert "failed" not in told.err  # a slow machine shows the progress there
     assert "tiny-kd" in log.read_text()
 
-    model = here / "results/teachers/tiny-teacher/mood/model"
+    model = here / "results/teachers/tiny-teacher/mood/1"
     (model / "model.safetensors").write_bytes(b"damaged")
-    (here / "results/scores/tiny-kd/mood/seed-1.json").unlink()
+    (here / "results/scores/tiny-kd/mood/1-2.json").unlink()
     assert main(tiny) == 1
     told = capsys.readouterr()
     assert f"failed: distill_on_task(tiny-kd, mood, 1-2): {model.relative_to(here)}" in told.err

@@ -90,5 +90,7 @@ def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatc
     assert of_job.is_job
     assert vars(of_job.plan.settings) == vars(main.plan.settings)
     assert of_job.everything == main.everything
-    assert [rule.name for rule in of_job.rules.values()] == [rule.name for rule in main.rules.values()]
+    assert (of_job.plan.groups, of_job.plan.config.seeds_divided) == (main.plan.groups, main.plan.config.seeds_divided)
+    planned = [{job.key: job.inputs for job in one.jobs.behind(one.everything)} for one in (of_job, main)]
+    assert planned[0] == planned[1] != {}
     of_job.fail(set())  # the run itself says what failed

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from retort.run.screen import name_of, seconds_left
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_snakemake
 
 SNAKEFILE = """
 rule all:
@@ -38,11 +38,11 @@ def test_the_time_left_weighs_jobs_by_the_mean_of_their_rule_or_of_all_jobs() ->
     assert seconds_left({"train": []}, Counter(train=2), [("train", 4.0)]) == 0
 
 
-def test_a_job_has_the_name_of_its_message_or_of_its_rule() -> None:
-    job = SimpleNamespace(rule_name="make", wildcards={"name": "good"}, rule_msg=None)
-    assert name_of(job) == "make(good)"
-    job.rule_msg = "make(good), smaller"
-    assert name_of(job) == "make(good), smaller"
+def test_a_job_has_the_name_of_its_rule_and_its_wildcards() -> None:
+    job = SimpleNamespace(rule_name="distill_on_task", wildcards={"student": "kd", "task": "mood", "seeds": "1-2"})
+    assert name_of(job) == "distill_on_task(kd, mood, 1-2)"
+    assert name_of(SimpleNamespace(rule_name="make_index", wildcards=None)) == "make_index"
+    assert name_of(SimpleNamespace(rule_name="all")) == "all"
 
 
 def run(folder: Path, *arguments: str, terminal: bool = True) -> str:
@@ -88,11 +88,33 @@ def test_on_a_terminal_a_bar_and_above_it_what_jobs_write_and_failures(tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_dry_run_has_its_short_form(tmp_path: Path, *, terminal: bool) -> None:
+    lines = run(tmp_path, "--dry-run", terminal=terminal).splitlines()
+    assert lines.count("Job stats:") == 1
+    first = lines.index("Reasons (with -p, Snakemake lists every job):")
+    assert lines[first + 1 : first + 3] == [
+        "        1  all: follows from other jobs",
+        "        2  make: not made yet",
+    ]
+    assert not any(line.startswith(("rule make:", "Shell command:")) for line in lines)
+    assert "jobs done" not in "".join(lines)
+
+
+@pytest.mark.slow
+def test_the_short_form_goes_where_snakemake_writes_a_dry_run_to(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    done = run_snakemake(tmp_path, "--cores", "2", "--logger", "retort", "--dry-run")
+    assert "        2  make: not made yet" in done.stdout.splitlines()
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("argument", "terminal"), [("--dry-run", True), ("--verbose", True), ("--printshellcmds", False)]
+    ("arguments", "terminal"), [("--dry-run -p", True), ("--verbose", True), ("--printshellcmds", False)]
 )
-def test_elsewhere_snakemake_writes_its_usual_lines(tmp_path: Path, argument: str, *, terminal: bool) -> None:
-    written = run(tmp_path, argument, terminal=terminal)
+def test_elsewhere_snakemake_writes_its_usual_lines(tmp_path: Path, arguments: str, *, terminal: bool) -> None:
+    written = run(tmp_path, *arguments.split(), terminal=terminal)
     assert "Job stats" in written
     assert "rule make:" in written
     assert "jobs done" not in written

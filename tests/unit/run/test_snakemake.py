@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.run.dry_run import WIDTH, ShortForm
+from retort.run.dry_run import OF_LINES, WIDTH, ShortForm
 from retort.run.run_folder import BOUNDS
 from snakemake.persistence import ParamsChange
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -46,16 +46,13 @@ def test_the_project_asks_for_the_same_versions_and_the_lock_has_one_of_them() -
 
 # the short form of a dry run
 
-KINDS = {"finetune_student_1": "finetune_student", "finetune_student_2": "finetune_student", "make_table": "make_table"}
-
 
 def written(*records: tuple[str, dict[str, Any]]) -> str:
     """Return what is written of messages of Snakemake with these attributes."""
-    short, lines = ShortForm(KINDS), []
+    short, lines = ShortForm(), []
     for text, attributes in records:
-        record = logging.makeLogRecord({"msg": text, **attributes})
-        if short.filter(record):
-            lines.append(record.getMessage())
+        if shown := short.shortened(logging.makeLogRecord({"msg": text, **attributes})):
+            lines.append(shown.getMessage())
     return "\n".join(lines)
 
 
@@ -70,24 +67,31 @@ def because(old: list[Any], new: list[Any]) -> str:
     return f"Missing output files: a; Params have changed since last execution: {change}"
 
 
-STATS = {"event": LogEvent.RUN_INFO, "stats": {"finetune_student_1": 2, "finetune_student_2": 1, "total": 3}}
+STATS = {"event": LogEvent.RUN_INFO, "stats": {"finetune_student": 3, "total": 3}}
 
 
-def test_jobs_are_counted_by_kind_and_told_once() -> None:
+def test_the_table_of_jobs_is_told_once_and_no_line_of_a_job() -> None:
     said = written(
-        ("Job stats: of rules", STATS), ("Shell command: None", {"event": LogEvent.SHELLCMD}), ("again", STATS)
+        ("Job stats: of rules", STATS),
+        job("finetune_student", "Missing output files: a"),
+        ("Shell command: None", {"event": LogEvent.SHELLCMD}),
+        *((f"{line} and more", {}) for line in OF_LINES),
+        ("again", STATS),
+        ("This was a dry-run", {}),
     )
-    assert said == "Job stats:\nfinetune_student        3\ntotal                   3\n"
+    assert said == "Job stats: of rules\nThis was a dry-run"
 
 
 def test_a_changed_setting_is_told_by_its_key_with_its_old_and_its_new_value() -> None:
     old = {"schedule": {"learning_rate": 1e-05, "steps": 9}, "note": "x" * 1000}
     new = {"schedule": {"learning_rate": 2e-05, "steps": 9}, "note": "y " * 1000}
     said = written(
-        job("finetune_student_1", because([old, 1], [new, 2])),
-        job("finetune_student_2", because([{"lost": "}"}], [{"lost": None}])),
+        job("finetune_student", because([old, 1], [new, 2])),
+        job("finetune_student", because([{"lost": "}"}], [{"lost": None}])),
         job("make_table", "Missing output files: b; Input files updated by another job: c"),
         job("make_table", "Params have changed since last execution: <what nobody can read>"),
+        job("make_index", "Missing output files: c"),
+        job("make_table", "Missing output files: d"),
         ("Would remove temporary output results/x", {}),
         ("Reasons:\n    (check individual jobs above for details)", {}),
     )
@@ -95,10 +99,13 @@ def test_a_changed_setting_is_told_by_its_key_with_its_old_and_its_new_value() -
         "        1  finetune_student: schedule.learning_rate: 1e-05 -> 2e-05",
         "        1  finetune_student: a setting: 1 -> 2",
         "        1  finetune_student: lost: } -> None",
-        "        1  make_table: not made yet",
+        "        2  make_table: not made yet",
+        "        1  make_index: not made yet",
         "        1  make_table: settings have changed",
     ):
         assert line in said.splitlines()
+    rules = [line.split()[1].rstrip(":") for line in said.splitlines()[1:]]
+    assert rules == sorted(rules)
     assert "Would remove" not in said
     assert max(map(len, said.splitlines())) <= WIDTH
 

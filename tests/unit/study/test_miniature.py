@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from retort.cost.estimates import Estimates
+from retort.cost.jobs import Jobs
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
-from retort.plan.rules import Rules
 from retort.report.outcome import ClaimCounts, Files, Shown
 from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
 from retort.run.rehearsal.rehearse import distinct_trainings, family
@@ -83,8 +84,9 @@ def test_sources_are_made_models_are_narrow_and_timed_for_a_few_passes(printed: 
     for name, profile in miniature.settings.profiles.items():
         assert profile.architecture.hidden <= 256 < printed.settings.profiles[name].architecture.hidden, name
         assert profile.passes == 1 < printed.settings.profiles[name].passes
-    rules = Rules(miniature, {}, {})
-    assert {rules.rule_of(f"results/sources/{name}")[0].kind for name in miniature.study.sources} == {"make_source"}
+    jobs = Jobs(miniature, Estimates(miniature))
+    made = [jobs.at(f"results/sources/{name}") for name in miniature.study.sources]
+    assert {job and job.rule.name for job in made} == {"make_source"}
 
 
 def start_of(study: Study, name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from retort.tables.figures.base import plot_figure
 from retort.tables.figures.pareto import front
 from retort.tables.make import make_table
 
-from tests.tiny.results import SCORES, change_record, paths, quiet, write_results
+from tests.tiny.results import SCORES, change_score, paths, quiet, write_results
 
 RENDERS = {"svg": "out.svg", "png": "out.png"}
 
@@ -36,8 +36,8 @@ def redrawn(config: dict[str, Any], figure: str) -> str:
 @pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
 def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any], figure: str) -> None:
     assert "Mixed results" not in drawn(config, figure)
-    for path in Path("results/scores").glob("*/*/seed-2.json"):
-        change_record(path, device="cpu: another")
+    for path in Path("results/scores").glob("*/*/1-2-3.json"):
+        change_score(path, 2, device="cpu: another")
     assert "Mixed results: different devices stand behind" in redrawn(config, figure)
 
 

@@ -17,7 +17,7 @@ from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_record, collected, keep, line, made, paths
+from tests.tiny.results import SCORES, change_score, collected, keep, line, made, paths
 from tests.tiny.variant import CLAIMS, TABLE, UNPUBLISHED, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -132,9 +132,11 @@ def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -
     )
     little = {"tiny-kd": {"mood": SCORES["tiny-kd"]["mood"], "rating": [0.5001, 0.6, 0.7001]}}
     assert "on another CPU: largest difference below 0.05 (Pearson, A & <b>_1)" in compared(config, "cpu: b", **little)
-    made(config, "table1")
-    Path("results/scores/tiny-kd/mood/seed-2.json").unlink()
-    some = compared(config, again=False)
+    Path("results/scores/tiny-kd/mood/1-2-3.json").unlink()
+    divided = {**config, "seeds_divided": {"tiny-kd/mood": ["1", "2", "3"]}}
+    made(divided, "table1")
+    Path("results/scores/tiny-kd/mood/2.json").unlink()
+    some = compared(divided, again=False)
     assert some.endswith("its 5 means have the recorded digits. So far 5 of its 6 scores were measured.")
     assert compared({**config, "precision": "bfloat16"}) == (
         "No run in bfloat16 is recorded: the published numbers are those of the record of 2026-01-02 in float32, and "
@@ -184,22 +186,23 @@ def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, Any]) -> N
 
 
 def test_a_run_of_some_students_is_recorded_but_recorded_numbers_are_not_lost(reduced: dict[str, Any]) -> None:
-    made(reduced, **LATER)
-    Path("results/scores/tiny-attention/mood/seed-2.json").unlink()
-    path, kept = recorded(reduced)
+    divided = {**reduced, "seeds_divided": {"tiny-attention/mood": ["1", "2-3"]}}
+    made(divided, **LATER)
+    Path("results/scores/tiny-attention/mood/2-3.json").unlink()
+    path, kept = recorded(divided)
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [62.0, 2.0]}
     kept["tables"]["table1"]["A & <b>_1"]["once more"] = [50.0]
     kept["tables"]["table7"] = {"kd": {"Acc. %": [70.0], "r": [60.0]}}
     path.write_text(text := yaml.safe_dump(kept))
     with pytest.raises(RetortError) as refused:
-        recorded(reduced)
+        recorded(divided)
     assert str(refused.value) == (
         f"{path} would lose its numbers of table1 (1), table7 (2); "
         "run these tables first or, to keep only the new numbers, delete the file"
     )
     assert path.read_text() == text
     path.unlink()
-    assert recorded(reduced)[1]["tables"].keys() == {"table1"}
+    assert recorded(divided)[1]["tables"].keys() == {"table1"}
 
 
 def of_one(config: dict[str, Any], student: str) -> dict[str, Any]:
@@ -212,8 +215,8 @@ def test_other_rows_are_added_with_the_run_that_they_are_from(reduced: dict[str,
     made(one)
     path, first = recorded(one)
     made(other)
-    for score in Path("results/scores").rglob("seed-?.json"):
-        change_record(score, commit="def5678")
+    for score in map(Path, paths()[0]):
+        change_score(score, commit="def5678")
     _, both = recorded(other)
     assert (both["run"], list(both["tables"]["table1"])) == (first["run"], ["A & <b>_1", "B"])
     assert [(one["run"]["commit"], one["rows"]) for one in both["added"]] == [("def5678", {"table1": ["B"]})]
@@ -229,7 +232,7 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
 ) -> None:
     set_value(tmp_path / "study", SCALE, "replacements", "tasks", to=["rating", "mood"])
     made(reduced)
-    change_record(Path("results/scores/tiny-kd/mood/seed-1.json"), sample={"train": [8, 16]})
+    change_score(Path("results/scores/tiny-kd/mood/1-2-3.json"), 1, sample={"train": [8, 16]})
     path, kept = recorded(reduced)
     assert kept["samples"] == {"mood": {"train": [8, 16]}}
     kept["tables"]["table1"] = {row: {"Acc. %": cells["Acc. %"]} for row, cells in kept["tables"]["table1"].items()}

@@ -20,7 +20,7 @@ from retort.tables.claims import judge_all
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
 
 from tests.conftest import ROOT
-from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
+from tests.tiny.results import SCORES, change_score, collected, made, paths, write_results
 from tests.tiny.variant import ROWS, TABLE, write_study
 
 # --- collecting
@@ -147,8 +147,7 @@ def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
 
 def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     study = write_results(config)
-    for path in Path("results/scores/tiny-kd/mood").glob("seed-?.json"):
-        change_record(path, sample={"train": [8000, 104743]})
+    change_score(Path("results/scores/tiny-kd/mood/1-2-3.json"), sample={"train": [8000, 104743]})
     spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     sheet, told = spec.lay_out(lines), "measured on a sample: train 8,000 of 104,743 rows"
     assert [(line.student, line.column) for line in lines if line.note == told] == [("tiny-kd", "Acc. %")]

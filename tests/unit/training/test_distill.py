@@ -21,6 +21,7 @@ from retort.models.initialise import StartFolders
 from retort.models.recorder import Key, Recorder
 from retort.objectives.compose import WeightedSum
 from retort.plan import resolve, resolve_data
+from retort.plan.sharing import remembered_group
 from retort.settings.trainings import CorpusDistillationSettings
 from retort.specs.config import Config
 from retort.specs.model import Architecture
@@ -152,14 +153,13 @@ def students(study_folder: Path) -> Students:
 def distilled(
     students: Students, teacher: Path, corpus: Path, to: str = "results/distilled", clock: Clock = NEVER, **more: Any
 ) -> str:
-    """Distil companions, or one student alone, into folders of a folder; return the log and those of its parts."""
+    """Distil companions, or one student alone, into the folder of a group; return the log and those of its parts."""
     for log in Path().glob("*.log"):
         log.unlink()
     start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
-    outputs = {name: f"{to}/{name}" for name in students}
     with Path("job.log").open("w") as stream:
-        running = Job("companions", stream, result=next(iter(outputs.values())), clock=clock, **more)
-        distill_students(running, students, [str(corpus)], start, outputs)
+        running = Job("companions", stream, result=to, clock=clock, **more)
+        distill_students(running, students, [str(corpus)], start, to)
     return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
 
 
@@ -171,6 +171,7 @@ def test_a_job_whose_time_is_short_in_a_stage_goes_on_in_it(
     settings = resolved(study_folder, schedule=schedule(steps=3, batch_size=8, learning_rate=0.001))
     own = {"tiny": settings.model_copy(update={"stages": settings.stages * 2})}
     distilled(own, published, corpus, "results/whole")
+    saved()
     taken.clear()
     with pytest.raises(Interrupted, match=f"after step {step}"):
         distilled(own, published, corpus, "results/cut", short_after(questions))
@@ -190,6 +191,12 @@ def each_alone(students: Students, teacher: Path, corpus: Path, **more: Any) -> 
     """Distil each student in a job of its own, into the folder results/alone."""
     for name, own in students.items():
         distilled({name: own}, teacher, corpus, "results/alone", **more)
+    saved()
+
+
+def saved() -> None:
+    """Delete the checkpoints of students, as the job that saves a student does."""
+    shutil.rmtree("results/checkpoints", ignore_errors=True)
 
 
 def same_as_alone(names: Iterable[str]) -> bool:
@@ -307,14 +314,24 @@ def test_a_student_that_cannot_begin_ends_the_job(students: Students, published:
     assert not Path("results/checkpoints").exists()
 
 
-def test_a_student_is_saved_with_its_checksums(students: Students, published: Path, corpus: Path) -> None:
-    own, folders = {"hidden": students["hidden"]}, StartFolders(str(published), str(published), str(published), None)
-    made, model = "results/distilled/hidden", "results/students/hidden/model"
-    with job(rule_job(output=[made])) as running:
-        distill_students(running, own, [str(corpus)], folders, {"hidden": made})
-    with job(rule_job(input=[made], output=[model], log=["save_student.hidden.log"])) as running:
-        save_student(running, made, model)
-    checksums = read(Path(model))
-    assert checksums is not None
-    assert checksums == read(Path(made))
-    assert {*FILES} <= checksums.files.keys()
+@pytest.mark.parametrize(("group", "names"), [("hidden", ["hidden"]), ("t_1", ["hidden", "relations"])])
+def test_a_student_is_saved_with_its_checksums_which_tell_the_group_that_it_was_distilled_in(
+    group: str, names: list[str], students: Students, published: Path, corpus: Path
+) -> None:
+    own = {name: students[name] for name in names}
+    folders, made = StartFolders(str(published), str(published), str(published), None), f"results/distilled/{group}"
+    asked = rule_job(output=[made], log=[f"distill_students.{group}.log"], config={"checkpoint_seconds": 0})
+    with job(asked) as running:
+        distill_students(running, own, [str(corpus)], folders, made)
+    for name in names:
+        model, checkpoints = f"results/students/{name}/model", Path(f"results/checkpoints/students.{name}.model")
+        assert checkpoints.exists()
+        with job(rule_job(input=[made], output=[model], log=[f"save_student.{name}.log"])) as running:
+            save_student(running, name, made, model)
+        assert not checkpoints.exists()
+        checksums = read(Path(model))
+        assert checksums is not None
+        assert checksums == read(Path(made, name))
+        assert {*FILES} <= checksums.files.keys()
+        assert not any("/" in file for file in checksums.files)  # nothing of its companions
+        assert remembered_group(name) == group

@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import Maker, place_of, read, take
+from retort.atomic import write_json
+from retort.checksums import Maker, read, sealed, take
 from retort.job.attempts import KEPT
-from retort.job.context import job, this_code
+from retort.job.context import Job, job, this_code
 from retort.run.rehearsal.in_process import Described
-from retort.training.stages.kept_seeds import each_seed
+from retort.study.addresses import answers_address, name_of_seeds, score_file
+from retort.training.evaluate import ScoreToWrite
+from retort.training.stages.kept_seeds import each_seed, one_score
 
+from tests.conftest import read_json
 from tests.rule_job import rule_job
+from tests.tiny.results import digest_of_answers
 
-MODEL, ACTIVATIONS = Path("results/teachers/t/mood/model"), Path("results/activations/t/mood")
-SCORE = "results/scores/s/mood/seed-{}.json"
+MODEL, ACTIVATIONS = Path("results/teachers/t/mood/1"), Path("results/activations/t/mood")
+WEIGHTS = "results/students/s/mood/1-2"
 OLD = Maker(commit="a", code="1")
 
 
@@ -37,23 +42,22 @@ def make(path: Path, text: str) -> None:
 
 def seeds_job(*seeds: int, settings: str = "short", **more: Any) -> Described:
     """Return a job that trains seeds, in a folder of results as Snakemake leaves it: without its outputs."""
-    label = f"{seeds[0]}-{seeds[-1]}"
-    scores = [SCORE.format(seed) for seed in seeds]
-    outputs = {"scores": scores, "answers": [path.replace(".json", ".answers.json") for path in scores]}
-    outputs |= more.pop("outputs", {})
-    for path in (path for paths in outputs.values() for path in paths):
+    name = name_of_seeds([*seeds])
+    scores = score_file("s", "mood", name)
+    outputs = {"scores": scores, "answers": answers_address(scores), **more.pop("outputs", {})}
+    for path in outputs.values():
         Path(path).unlink(missing_ok=True) if path.endswith(".json") else shutil.rmtree(path, ignore_errors=True)
     return rule_job(
         rule="finetune_student",
-        log=[f"finetune_student.s.mood.{label}.log"],
+        log=[f"finetune_student.s.mood.{name}.log"],
         input=[str(MODEL), str(ACTIVATIONS)],
         output=outputs,
-        wildcards={"student": "s", "task": "mood"},
+        wildcards={"student": "s", "task": "mood", "seeds": name},
         params={"settings": {"schedule": settings}} | more,
     )
 
 
-def trained(asked: Described, fails_at: int = 0) -> dict[int, str | None]:
+def trained(asked: Described, fails_at: int = 0, maker: Maker | None = None) -> dict[int, str | None]:
     """Run a job of seeds, and return the seeds that it trains, with the folders for their weights.
 
     The score of a seed says under which job it was trained.
@@ -65,14 +69,20 @@ def trained(asked: Described, fails_at: int = 0) -> dict[int, str | None]:
             own.checkpoints.mkdir(parents=True)
             if score.seed == fails_at:
                 raise ZeroDivisionError
-            Path(score.file).parent.mkdir(parents=True, exist_ok=True)
-            Path(score.file).write_text(f"{score.seed} of {own.name}")
-            Path(score.answers).write_text(f"answers of {score.seed}")
             if weights:
                 Path(weights).mkdir(parents=True)
                 Path(weights, "model").write_text(f"weights of {score.seed}")
                 own.resumed_from.add(OLD)
+            write(own, score, maker or this_code())
     return done
+
+
+def write(own: Job, score: ScoreToWrite, maker: Maker) -> None:
+    """Write a score and its answers, as the training of a seed does."""
+    answers = {"test": f"answers of {score.seed}"}
+    write_json(score.answers, answers, indent=None)
+    record = {"seed": score.seed, "trained by": own.name, **maker.model_dump(), **own.lineage()}
+    write_json(score.file, sealed({**record, "answers_sha256": digest_of_answers(answers)}))
 
 
 def numbers(*seeds: int, **more: Any) -> list[int]:
@@ -80,38 +90,80 @@ def numbers(*seeds: int, **more: Any) -> list[int]:
     return list(trained(seeds_job(*seeds, **more)))
 
 
+def scores_of(seeds: str) -> list[dict[str, Any]]:
+    """Return the scores that a job has written."""
+    found: list[dict[str, Any]] = read_json(Path(score_file("s", "mood", seeds)))
+    return found
+
+
 def test_a_further_seed_is_trained_alone() -> None:
     assert numbers(1, 2) == [1, 2]
-    paths = [Path(SCORE.format(seed)) for seed in (1, 2)]
-    before = [(path.read_bytes(), place_of(path).read_bytes()) for path in paths]
-    for path in paths:
-        place_of(path).unlink()
+    before = scores_of("1-2")
+    assert [score["trained by"] for score in before] == [f"finetune_student(s, mood, {seed})" for seed in (1, 2)]
     assert numbers(1, 2, 3) == [3]
-    assert [(path.read_bytes(), place_of(path).read_bytes()) for path in paths] == before
-    assert Path(SCORE.format(3)).read_text() == "3 of finetune_student(s, mood, 3)"
-    assert paths[0].with_name("seed-1.answers.json").read_text() == "answers of 1"
-    found = read(paths[0])
+    *kept, further = scores_of("1-2-3")
+    assert kept == before
+    assert further["trained by"] == "finetune_student(s, mood, 3)"
+    path = Path(score_file("s", "mood", "1-2-3"))
+    answers = Path(answers_address(str(path)))
+    assert read_json(answers) == {str(seed): {"test": f"answers of {seed}"} for seed in (1, 2, 3)}
+    for file in (path, answers):
+        found = read(file)
+        assert found is not None
+        assert found.job == "finetune_student(s, mood, 1-2-3)"
+        assert found.parents.keys() == {str(MODEL), str(ACTIVATIONS)}
+    assert "seed 2 was trained before\n" in Path("finetune_student.s.mood.1-2-3.log").read_text()
+
+
+def test_seeds_that_are_divided_among_other_jobs_are_not_trained_again() -> None:
+    assert numbers(1, 2) == [1, 2]
+    assert numbers(1) == []
+    assert numbers(2, 3) == [3]
+    assert [score["seed"] for score in scores_of("2-3")] == [2, 3]
+
+
+def test_the_file_of_scores_names_the_code_behind_each_of_them() -> None:
+    trained(seeds_job(1), maker=OLD)
+    assert numbers(1, 2) == [2]
+    found = read(Path(score_file("s", "mood", "1-2")))
     assert found is not None
-    assert found.job == "finetune_student(s, mood, 1)"
-    assert found.parents.keys() == {str(MODEL), str(ACTIVATIONS)}
-    assert "seed 2 was trained before\n" in Path("finetune_student.s.mood.1-3.log").read_text()
+    assert found.maker == this_code()
+    assert OLD in found.ancestors
 
 
 def test_a_job_that_fails_keeps_the_seeds_that_are_done() -> None:
     with pytest.raises(ZeroDivisionError):
         trained(seeds_job(1, 2, 3), fails_at=2)
+    assert not Path(score_file("s", "mood", "1-2-3")).exists()
     checkpoints = [Path(f"results/checkpoints/scores.s.mood.seed-{seed}") for seed in (1, 2)]
     assert [path.exists() for path in checkpoints] == [False, True]
     shutil.rmtree(checkpoints[1])
     assert numbers(1, 2, 3) == [2, 3]
 
 
-KEPT_SCORE = KEPT / "scores.s.mood.seed-1/seed-1.json"
+KEPT_SCORE = KEPT / "scores.s.mood.seed-1/score.json"
+KEPT_ANSWERS = KEPT_SCORE.with_name("score.answers.json")
+
+
+def damaged(path: Path, old: str, new: str) -> Callable[[], Any]:
+    """Return a function that changes what is kept."""
+
+    def change() -> None:
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    return change
+
+
 CHANGES: dict[str, Callable[[], Any]] = {
     "other inputs": lambda: make(MODEL, "other weights"),
-    "a damaged score": lambda: KEPT_SCORE.write_text(KEPT_SCORE.read_text().replace("1 of", "7 of")),
-    "damaged checksums": lambda: place_of(KEPT_SCORE).write_text("{}"),
-    "killed while they were kept": lambda: KEPT_SCORE.with_name("key.json").unlink(),
+    "a damaged score": damaged(KEPT_SCORE, "mood, 1", "mood, 7"),
+    "damaged answers": damaged(KEPT_ANSWERS, "of 1", "of 7"),
+    "no answers": lambda: KEPT_ANSWERS.unlink(),
+    "a score that is none": lambda: KEPT_SCORE.write_text("[]"),
+    "a damaged key": lambda: KEPT_SCORE.with_name("key.json").write_text("{"),
+    "killed before they were complete": lambda: KEPT_SCORE.with_name("key.json").unlink(),
 }
 
 
@@ -133,13 +185,33 @@ def test_other_settings_are_another_training_and_deleted_activations_are_not() -
 
 
 def test_a_seed_whose_weights_are_read_is_trained_for_them() -> None:
-    folders = [f"results/students/s/mood/seed-{seed}" for seed in (1, 2)]
-    weights: dict[str, Any] = {"outputs": {"weights": folders}, "reads_weights": [1]}
-    assert trained(seeds_job(1, 2, **weights)) == {1: folders[0], 2: None}
-    assert Path(folders[1]).is_dir()  # Snakemake expects it
+    weights: dict[str, Any] = {"outputs": {"weights": WEIGHTS}, "reads_weights": [1]}
+    assert trained(seeds_job(1, 2, **weights)) == {1: f"{WEIGHTS}/seed-1", 2: None}
     assert numbers(1, 2, **weights) == [1]
-    found = read(Path(folders[0]))
+    found = read(Path(WEIGHTS))
     assert found is not None
-    assert (found.job, found.files.keys()) == ("finetune_student(s, mood, 1)", {"model"})
+    assert (found.job, found.files.keys()) == ("finetune_student(s, mood, 1-2)", {"seed-1/model"})
     assert OLD in found.ancestors
     assert numbers(1, 2, **(weights | {"reads_weights": []})) == []
+    assert Path(WEIGHTS).is_dir()  # Snakemake expects it
+    assert not list(Path(WEIGHTS).glob("seed-*"))
+
+
+def test_the_only_score_of_a_teacher_is_a_file_of_one() -> None:
+    scores = score_file("t", "mood", "3")
+    asked = rule_job(
+        rule="finetune_teacher",
+        log=["finetune_teacher.t.mood.3.log"],
+        output={"scores": scores, "answers": answers_address(scores)},
+    )
+    with job(asked) as running:
+        with one_score(running, "t", "mood", 3, asked.output) as score:
+            assert (score.student, score.task, score.seed) == ("t", "mood", 3)
+            write(running, score, OLD)
+        checkpoints = running.checkpoints
+    assert [score["seed"] for score in read_json(Path(scores))] == [3]
+    assert read_json(Path(answers_address(scores))) == {"3": {"test": "answers of 3"}}
+    assert not checkpoints.exists()
+    found = read(Path(scores))
+    assert found is not None
+    assert found.ancestors == [OLD]

@@ -14,14 +14,14 @@ from retort.job.context import Job
 from retort.models import build, weights
 from retort.plan import plan
 from retort.plan.plan import Plan
-from retort.plan.rules import Rules
+from retort.plan.reads import Reads
 from retort.settings.trainings import SubmittedTask
 from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.tasks.answers import submission_text
 from retort.training.setup import head_of
 from retort.training.stages.preprocess import encode_task
-from retort.training.stages.submission import predict_test, write_submission
+from retort.training.stages.submission import predict_test, weights_of_seed, write_submission
 
 from tests.tiny.forms import write_sample
 from tests.tiny.results import quiet
@@ -98,11 +98,18 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
 
 
 def test_what_a_submission_needs(study_folder: Path) -> None:
-    rules = Rules(Plan(Config(papers=["tiny"], study=str(study_folder))), {}, {})
+    reads = Reads(Plan(Config(papers=["tiny"], study=str(study_folder))))
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
     with pytest.raises(RetortError, match="'tiny-kd' is scored on no task that has a submission"):
-        rules["write_submission"].reads(asked)
+        reads.answers_to_send(asked)
     with pytest.raises(RetortError, match="the weights of 'tiny-kd' on 'mood' are not kept; set keep_weights: true"):
-        rules["predict_test"].reads(asked)
+        reads.finetuned_weights(asked)
     teacher = SimpleNamespace(student="tiny-teacher", task="mood", seed="1")
-    assert rules["predict_test"].reads(teacher)["weights"] == "results/teachers/tiny-teacher/mood/model"
+    assert reads.finetuned_weights(teacher) == "results/teachers/tiny-teacher/mood/1"
+
+
+def test_the_weights_of_a_seed_lie_in_a_folder_of_its_own_and_those_of_a_teacher_do_not(tmp_path: Path) -> None:
+    (tmp_path / "1-2/seed-1").mkdir(parents=True)
+    assert weights_of_seed(str(tmp_path / "1-2"), "1") == str(tmp_path / "1-2/seed-1")
+    (tmp_path / "1").mkdir()
+    assert weights_of_seed(str(tmp_path / "1"), "1") == str(tmp_path / "1")

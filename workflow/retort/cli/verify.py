@@ -25,6 +25,7 @@ from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
 from retort.run.run_folder import LOCKED
 from retort.run.workflow import everything, mark_scale
+from retort.study.addresses import SCORE_FILE, seed_address, seeds_in
 from retort.study.load import open_study, with_every_paper
 
 Edges = Mapping[str, Iterable[str]]
@@ -101,11 +102,19 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
         if delete(Path(path)):
             print(f"deleted: {path}")
     for path in wrong:  # what goes on from them, or is restored, would be as wrong
-        for folder in (checkpoints_of(path), KEPT / checkpoints_of(path).name):
-            shutil.rmtree(folder, ignore_errors=True)
+        for checkpoints in map(checkpoints_of, trainings_of(Path(path))):
+            shutil.rmtree(checkpoints, ignore_errors=True)
+            shutil.rmtree(KEPT / checkpoints.name, ignore_errors=True)
     file = f" --configfile {shlex.quote(arguments.config)}" if arguments.config else ""
-    print(f"now run as before, such as: snakemake --cores all --logger retort{file}")
+    print(f"now run as before, such as: snakemake --cores all{file}")
     return 0
+
+
+def trainings_of(path: Path) -> list[str]:
+    """Return the paths by which the trainings behind a result are known: those of its seeds, or its own."""
+    scores = SCORE_FILE.fullmatch(path.name) if path.match("results/scores/*/*/*") else None
+    student, task = path.parent.parent.name, path.parent.name
+    return [seed_address(student, task, seed) for seed in seeds_in(scores[1])] if scores else [str(path)]
 
 
 def result_of(path: Path, planned: set[str]) -> str:

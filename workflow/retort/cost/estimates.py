@@ -16,6 +16,7 @@ from retort.cost.speed import Work
 from retort.cost.training_work import OnTask, Training, work_of
 from retort.cost.volume import Volume
 from retort.plan.plan import Plan
+from retort.plan.sharing import students_in
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import GridSettings, PointSettings
 from retort.settings.trials import places_of
@@ -71,8 +72,8 @@ class Estimates:
     def of(self, rule: str, **wildcards: str) -> Estimate:
         """Return the estimate of a job of a rule."""
         if rule == "distill_students":
-            members = self.plan.groups.get(wildcards["group"])
-            return self._once(self._together, tuple(members)) if members else self.distill_student(wildcards["group"])
+            first, *others = students = tuple(students_in(self.plan, wildcards["group"]))
+            return self._once(self._together, students) if others else self._once(self.distill_student, first)
         estimate: Callable[..., Estimate] | None = getattr(self, "on_task" if rule in ON_TASK else rule, None)
         if estimate is None:
             return Estimate(Work(seconds=SECONDS.get(rule, OTHERS)))

@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -134,7 +134,7 @@ def _as_json(makers: Iterable[Maker]) -> list[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def job(snakemake: Any) -> Iterator[Job]:
+def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
 
     The job is claimed against other processes. Its inputs are compared with their checksums, and the checksums of its
@@ -142,8 +142,12 @@ def job(snakemake: Any) -> Iterator[Job]:
 
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both. Slurm queues the job again if its time limit ended a training.
+
+    Args:
+        snakemake: Snakemake's object for the job.
+        hidden: environment variables that the job does not see.
     """
-    _prepare_process(snakemake)
+    _prepare_process(snakemake, hidden)
     path = str(snakemake.log[0])
     try:
         snakemake.config.update(planned_run.configuration())  # YAML files may be edited while a run lasts
@@ -225,15 +229,14 @@ def _fitting(micro_batch: int | None, rows: int, begun: Attempt) -> int | None:
     return max(1, -(-most // (1 + begun.gpu_memory))) if begun.gpu_memory and most else micro_batch
 
 
-def _prepare_process(snakemake: Any) -> None:
-    """Set the environment variables and the allocator of a job; remove tokens unless the job downloads."""
+def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:
+    """Set the environment variables and the allocator of a job, and remove what it does not see."""
     machine.keep_freed_memory()
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ["HF_HUB_OFFLINE"] = "1"
-    if snakemake.rule != forkserver.DOWNLOADS:
-        for name in forkserver.TOKENS:
-            os.environ.pop(name, None)
+    for name in hidden:
+        os.environ.pop(name, None)
 
 
 def this_code() -> Maker:

@@ -35,7 +35,6 @@ from typing import Any
 from retort import provenance
 
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket; its name is the server's `_code`
-DOWNLOADS = "fetch_source"  # the only rule whose jobs see tokens, each in a process of its own
 # environment variables that hold an access token, or an address with a password
 TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 
 def job(snakemake: Any) -> AbstractContextManager[Job]:
     """Return the context of a job, unless a server of forks takes it over; this process then ends as the fork does."""
-    if snakemake.rule != forkserver.DOWNLOADS:
-        forkserver.hand_over()
-    from retort.job import context as imported
+    forkserver.hand_over()
+    from retort.job import context
 
-    return imported.job(snakemake)
+    return context.job(snakemake)
+
+
+def download(snakemake: Any) -> AbstractContextManager[Job]:
+    """Return the context of a job that downloads: it alone sees access tokens, in a process of its own."""
+    from retort.job import context
+
+    return context.job(snakemake, hidden=())

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from snakemake.io import local
+
 from retort.errors import RetortError
 from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
@@ -32,6 +34,12 @@ def _tidy(paper: str, names: list[str]) -> list[str]:
     return [f"results/tables/{paper}/{name}.csv" for name in names]
 
 
+def file_of_study(path: Path) -> str:
+    """Return an input that is a file of the study: neither the prefix of a module nor a storage provider moves it."""
+    flagged: str = local(relative_to_here(path))
+    return flagged
+
+
 def file_of(plan: Plan, paper: str, name: str) -> str:
     """Return the YAML file of a table or figure.
 
@@ -42,12 +50,12 @@ def file_of(plan: Plan, paper: str, name: str) -> str:
     if (paper, name) not in study.exhibits:
         there = ", ".join(study.exhibits_of(paper))
         raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
-    return relative_to_here(study.files["exhibits", f"{paper}/{name}"])
+    return file_of_study(study.files["exhibits", f"{paper}/{name}"])
 
 
 def files_of_table(plan: Plan, paper: str, name: str) -> list[str]:
     """Return the YAML file of a table, and the file of shared columns if the table names a list of them."""
-    shared = [relative_to_here(plan.study.folder / COLUMNS)] if (paper, name) in plan.study.with_columns else []
+    shared = [file_of_study(plan.study.folder / COLUMNS)] if (paper, name) in plan.study.with_columns else []
     return [file_of(plan, paper, name), *shared]
 
 
@@ -178,7 +186,7 @@ def files_of_index(plan: Plan) -> list[str]:
     """Return the YAML files that the index prints: of each paper, and of what is asked across papers."""
     study = plan.study
     own = [(*_own(study, paper, "paper.yaml"), *recorded_files(study, paper)) for paper in study.papers]
-    return [*map(relative_to_here, study.folder.glob(ACROSS)), *itertools.chain.from_iterable(own)]
+    return [*map(file_of_study, study.folder.glob(ACROSS)), *itertools.chain.from_iterable(own)]
 
 
 def tables_of_index(plan: Plan) -> list[str]:
@@ -266,14 +274,14 @@ def _names(study: Study, paper: str, noun: str) -> list[str]:
 def _own(study: Study, paper: str, *names: str) -> list[str]:
     """Return the paths of the named files that exist in a paper's folder."""
     paths = [study.folder / "papers" / paper / name for name in names]
-    return [relative_to_here(path) for path in paths if path.is_file()]
+    return [file_of_study(path) for path in paths if path.is_file()]
 
 
 def recorded_files(study: Study, paper: str) -> list[str]:
     """Return the recorded runs of a paper, and their scales, which say whether a run still has their settings."""
     recorded = sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))
     scales = [study.folder / "scales" / path.name for path in recorded]
-    return list(map(relative_to_here, [*recorded, *filter(Path.is_file, scales)]))
+    return list(map(file_of_study, [*recorded, *filter(Path.is_file, scales)]))
 
 
 def printed_papers(study: Study) -> list[str]:
@@ -301,7 +309,7 @@ def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
     shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]
-    return list(map(relative_to_here, [*shared, *scales, *files])) if files else []
+    return list(map(file_of_study, [*shared, *scales, *files])) if files else []
 
 
 def audit_page(study: Study) -> list[str]:

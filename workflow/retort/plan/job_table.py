@@ -11,6 +11,7 @@ from retort.plan.exhibits import ENTRIES, FIGURE, TABLE, Prints, unrun_pages
 from retort.plan.plan import Plan
 from retort.plan.reads import Reads
 from retort.plan.rule import Input, Rule, one_of
+from retort.plan.sharing import settings_of_group
 from retort.study.addresses import SEEDS
 
 Inputs = dict[str, Input]
@@ -72,7 +73,7 @@ def rules_of(plan: Plan) -> list[Rule]:
         Rule("distill_students", {"folder": "results/distilled/{group}"},
              {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
               "model": reads.published_model_of_group, "tokenizer": reads.tokenizer_of_group,
-              "parent": reads.parent_of_group}, {"settings": reads.settings_of_group}),
+              "parent": reads.parent_of_group}, {"settings": settings_of_group(plan)}),
         Rule("save_student", {"model": "results/students/{student}/model"}, {"folder": reads.distilled_group},
              stamp("students", "student"), {"student": agnostic}),
         Rule("run_grid", {"trials": TRIALS}, tuned,

@@ -8,7 +8,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
-from retort.plan.sharing import grid_parts, remembered_group
+from retort.plan.sharing import grid_parts, remembered_group, students_in
 from retort.study.addresses import names_of_seeds, seeds_in
 from retort.study.questions import submitted_sources
 
@@ -120,29 +120,11 @@ class Reads:
 
     def distilled_group(self, of: Wildcards) -> str:
         """Return the folder of the group with which a student is, or was, distilled."""
-        return f"results/distilled/{self.group_of(of.student)}"
-
-    def students_in(self, group: str) -> list[str]:
-        """Return the students that one job distils.
-
-        Raises:
-            RetortError: the plan has no such group.
-        """
-        if group in self.plan.task_agnostic:
-            return [group]
-        members = self.plan.groups.get(group) or [
-            name for name in self.plan.task_agnostic if remembered_group(name) == group
-        ]
-        if not members:
-            raise RetortError(f"no students are distilled as the group '{group}'", "see `retort list`")
-        return members
-
-    def group_of(self, student: str) -> str:
-        """Return the group of a student: as planned, or, once it is distilled, that in which it was."""
-        return self.plan.group_of.get(student) or remembered_group(student) or student
+        group = self.plan.group_of.get(of.student) or remembered_group(of.student) or of.student
+        return f"results/distilled/{group}"
 
     def _first(self, of: Wildcards) -> str:
-        return self.students_in(of.group)[0]
+        return students_in(self.plan, of.group)[0]
 
     # --- answers for a server
 
@@ -200,13 +182,3 @@ class Reads:
     entries_of_index = _given(exhibits.entries_of_index)
     pages_of_papers = _given(exhibits.pages_of_papers)
     page_of_audit = _given(exhibits.page_of_audit)
-
-    # --- params that are no files
-
-    def settings_of_group(self, wildcards: Wildcards, output: Any) -> dict[str, Any]:
-        """Return the settings of each student of a group, as JSON values.
-
-        It asks for `output`, so that Snakemake does not compare the value with that of an earlier run: `save_student`
-        asks for a student anew if its settings change, and other companions change nothing.
-        """
-        return {name: self.plan.settings.students[name].as_json() for name in self.students_in(wildcards.group)}

@@ -17,6 +17,7 @@ from typing import Any
 
 from retort import checksums
 from retort.checksums import Checksums
+from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, points_of
@@ -68,6 +69,33 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
         names = (f"{teacher}_{number}" for number in itertools.count(1))  # no student has such a name
         groups[next(name for name in names if name not in taken | groups.keys())] = members
     return groups
+
+
+def students_in(plan: Plan, group: str) -> list[str]:
+    """Return the students that one job distils: one that is alone, planned companions, or those that remember a group.
+
+    Raises:
+        RetortError: the plan has no such group.
+    """
+    if group in plan.task_agnostic:
+        return [group]
+    members = plan.groups.get(group) or [name for name in plan.task_agnostic if remembered_group(name) == group]
+    if not members:
+        raise RetortError(f"no students are distilled as the group '{group}'", "see `retort list`")
+    return members
+
+
+def settings_of_group(plan: Plan) -> Callable[[Wildcards, Any], dict[str, Any]]:
+    """Return a function from wildcards to the settings of each student of a group, as JSON values.
+
+    It asks for `output`, so that Snakemake does not compare the value with that of an earlier run: `save_student`
+    asks for a student anew if its settings change, and other companions change nothing.
+    """
+
+    def settings(wildcards: Wildcards, output: Any) -> dict[str, Any]:
+        return {name: plan.settings.students[name].as_json() for name in students_in(plan, wildcards.group)}
+
+    return settings
 
 
 def remembered_group(student: str) -> str:

@@ -126,20 +126,20 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     """
     name = name_of_score(path, record)
     check_shape(name, record, Score)
-    for name, value in record["metrics"].items():
-        least, greatest = limits(name)
+    for metric, value in record["metrics"].items():
+        least, greatest = limits(metric)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
-            raise RetortError(f"{name}: {name} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
+            raise RetortError(f"{name}: {metric} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
     answers = answers_of(path, record)
     if record["status"] != Status.OK:
         if record["metrics"]:
             raise RetortError(f"{name} has metrics, though its training {record['status']}", REMEDY)
         return
     again = _compute_metrics(name, task, record["split"], answers)
-    for name, value in record["metrics"].items():
-        other = again.get(name, math.nan)
+    for metric, value in record["metrics"].items():
+        other = again.get(metric, math.nan)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
-            raise RetortError(f"{name}: {name} is {value:g}, and the answers beside it give {other:g}", REMEDY)
+            raise RetortError(f"{name}: {metric} is {value:g}, and the answers beside it give {other:g}", REMEDY)
     if again and not record["metrics"]:
         raise RetortError(f"{name} has no metric, and the answers beside it give {', '.join(sorted(again))}", REMEDY)
 

@@ -67,7 +67,7 @@ class LogHandler(LogHandlerBase):
         """Show a record of Snakemake."""
         if self.short:
             if shown := self.short.shortened(record):
-                print(self.format(shown), file=sys.stderr, flush=True)
+                print(self.format(shown), file=sys.stdout if self.common_settings.stdout else sys.stderr, flush=True)
             return
         shows: dict[Any, Any] = {
             LogEvent.RUN_INFO: self._begin,

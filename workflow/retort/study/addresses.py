@@ -70,6 +70,11 @@ def score_file_of_seed(study: Study, student: str, task: str, seed: int) -> str:
     return score_file(student, task, next(name for name in names if seed in seeds_in(name)))
 
 
+def seed_address(student: str, task: str, seed: int) -> str:
+    """Return the path after which the checkpoints of one seed, and what is kept of it, are named."""
+    return f"results/scores/{student}/{task}/seed-{seed}.json"
+
+
 def answers_address(scores: str) -> str:
     """Return the path of the answers that scores were computed from, a file beside that of the scores."""
     return scores.removesuffix(".json") + ".answers.json"

@@ -19,9 +19,9 @@ from typing import Any
 from retort import machine
 from retort.atomic import write_json, write_text
 from retort.checksums import Maker, digest_of, is_sealed, sha256
-from retort.job.attempts import KEPT
+from retort.job.attempts import KEPT, checkpoints_of
 from retort.job.context import Job, this_code
-from retort.study.addresses import answers_address, seeds_in
+from retort.study.addresses import answers_address, seed_address, seeds_in
 from retort.training.evaluate import ScoreToWrite
 
 KEY, SCORE = "key.json", "score.json"
@@ -50,8 +50,8 @@ def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite,
             continue
         shutil.rmtree(folder, ignore_errors=True)
         name = f"{running.name.rpartition(', ')[0]}, {seed})"
-        result = f"results/scores/{of.student}/{of.task}/seed-{seed}.json"  # names the folder of its checkpoints
-        own = replace(running, result=result, name=name, started=time.monotonic(), resumed_from=set(), taken=set())
+        own = replace(running, result=seed_address(of.student, of.task, seed), name=name, started=time.monotonic(),
+                      resumed_from=set(), taken=set())  # fmt: skip
         machine.reset_max_rss()
         yield own, score_in(folder, of.student, of.task, seed), weights
         write_text(folder / KEY, json.dumps(key))  # last: the score and the answers are complete
@@ -69,7 +69,7 @@ def one_score(running: Job, student: str, task: str, seed: int, output: Any) -> 
 
 def kept_folder(student: str, task: str, seed: int) -> Path:
     """Return the folder that keeps the score and the answers of a finished seed."""
-    return KEPT / f"scores.{student}.{task}.seed-{seed}"
+    return KEPT / checkpoints_of(seed_address(student, task, seed)).name
 
 
 def score_in(folder: Path, student: str, task: str, seed: int) -> ScoreToWrite:
