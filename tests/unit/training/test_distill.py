@@ -228,6 +228,25 @@ def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes
     assert '"micro_batch": 3,\n  "gpus": 2\n' in card  # how its steps were taken
 
 
+@pytest.mark.parametrize(
+    ("divided", "rows"), [({"micro_batch": 3}, 3), ({"threads": 2, "gpus": 2}, 4)], ids=["parts", "gpus"]
+)
+@pytest.mark.usefixtures("forked_processes")
+def test_a_batch_that_is_compared_whole_is_not_divided(
+    students: Students, published: Path, corpus: Path, divided: dict[str, int], rows: int
+) -> None:
+    own = students["hidden"]
+    term = own.stages[0].terms[0].model_copy(update={"objective": "sample-similarity", "options": {}})
+    joint = own.model_copy(update={"stages": [own.stages[0], own.stages[0].model_copy(update={"terms": [term]})]})
+    with pytest.raises(RetortError) as caught:
+        distilled({"hidden": joint}, published, corpus, **divided)
+    assert str(caught.value) == (
+        f"companions: 'sample-similarity' needs all 8 examples of a batch at once, and {rows} would go through a GPU; "
+        "take a GPU with more memory, leave 'micro_batch' out, or give the student a smaller batch_size"
+    )
+    assert "step" not in Path("job.log").read_text()  # nothing was trained in parts before
+
+
 def test_a_job_that_was_ended_trains_no_step_twice(
     students: Students, published: Path, corpus: Path, taken: list[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from retort.cost.cluster import read_cluster
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
+from retort.errors import NotWhole
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.plan.sharing import Fits, Hours
@@ -106,7 +107,10 @@ class JobResources:
         @functools.cache  # Snakemake asks for one name after another
         def asked(attempt: int, *values: str) -> dict[str, Any]:
             wildcards = SimpleNamespace(**dict(zip(rule.wildcards, values, strict=True)))
-            return self.of_job(self.estimates.of(rule, wildcards), attempt)
+            estimate = self.estimates.of(rule, wildcards)
+            resources = self.of_job(estimate, attempt)
+            _check_whole(rule.students or values, estimate.step, resources["micro_batch"])
+            return resources
 
         def ask(name: str) -> Callable[..., Any]:
             return lambda of, attempt: asked(attempt, *(getattr(of, each) for each in rule.wildcards))[name]
@@ -139,13 +143,28 @@ class JobResources:
         }
 
     def _gpus(self, estimate: Estimate) -> int:
-        """Return the GPUs of a job: several if one GPU would take longer than a job may last."""
+        """Return the GPUs of a job: several if one GPU would take longer than a job may last.
+
+        A training with a joint objective has one, since its batches are not divided; it goes on after a time limit.
+        """
         if not (self.config.gpus and estimate.runs_model):
             return 0
+        if estimate.step and estimate.step.joint:
+            return 1
         if estimate.step is None:
             return self.config.gpus
         parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
+
+
+def _check_whole(names: Sequence[str], step: Step | None, micro_batch: int) -> None:
+    """Check that no training with a joint objective computes its batches in parts; `names` are those of the job.
+
+    Raises:
+        NotWhole: one does.
+    """
+    if step and step.joint and 0 < micro_batch < step.rows:
+        raise NotWhole(", ".join(names), step.joint[0], step.rows, micro_batch)
 
 
 def _round_up(value: float, multiple: int) -> int:

@@ -22,6 +22,7 @@ from retort.settings.trainings import (
     TeacherSettings,
     TermSettings,
 )
+from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.study.study import Study
@@ -89,7 +90,8 @@ class Training:
         loss = losses.cost_of(self.terms, *self._models, self.longest, self.outputs)
         held = memory.row_bytes(student, ran, self.longest, self.precision)
         loaded = memory.loaded_bytes(self.teacher, self.vocabulary, self.terms) if self.teacher else 0.0
-        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded)
+        joint = tuple(term.objective for term in self.terms if catalogue.is_joint(term.objective, term.options))
+        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded, joint=joint)
 
     @property
     def _models(self) -> tuple[Architecture, Architecture]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
+from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
@@ -40,8 +40,8 @@ class Term:
 
     @property
     def reduction(self) -> str:
-        """What the value is the mean over; 'batch', the default, if the objective needs all examples at once."""
-        reduction: str = getattr(self.instances[0], "reduction", JOINT)
+        """What the value is the mean over; a joint term, which needs all examples of a batch at once, has none."""
+        reduction: str = self.instances[0].reduction  # type: ignore[attr-defined]
         return reduction
 
     def keys(self, side: str) -> set[Key]:
@@ -94,24 +94,14 @@ class WeightedSum(nn.Module):
         """Whether a term compares relations between tokens, which several forms can compute."""
         return any(getattr(term.instances[0], "holds_relations", False) for term in self.terms)
 
-    @property
-    def joint(self) -> list[Term]:
-        """The terms that need all examples of a batch at once; the others are sums over parts of a batch."""
-        return [term for term in self.terms if term.reduction == JOINT]
-
     def of_part(
         self, student: LayerActivations, teacher: LayerActivations, part: Batch, whole: Batch
     ) -> dict[str, Tensor]:
-        """Return label -> share of a part of a batch in the weighted value of each term that is not joint."""
+        """Return label -> share of a part of a batch in the weighted value of each term; none of them is joint."""
         return {
             term.label: term.weight * of_part(term.value(student, teacher, part), term.reduction, part, whole)
             for term in self.terms
-            if term.reduction != JOINT
         }
-
-    def of_joint(self, student: LayerActivations, teacher: LayerActivations, whole: Batch) -> dict[str, Tensor]:
-        """Return label -> weighted value of each joint term on a whole batch."""
-        return {term.label: term.weight * term.value(student, teacher, whole) for term in self.joint}
 
 
 def layers_of(layers: Layers) -> tuple[int | None, ...]:

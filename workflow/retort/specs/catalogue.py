@@ -290,6 +290,7 @@ class Requirements:
         divides_teacher_heads: the same number divides the teacher's attention heads, too.
         equal_lengths: the names of options that are lists of equal length; an option that is None does not count.
         reads_padding: the objective reads activations at padding, which stored activations do not have.
+        joint: the value depends on all examples of a batch at once, so a batch is never computed in parts.
     """
 
     equal_heads: Condition = False
@@ -298,6 +299,7 @@ class Requirements:
     divides_teacher_heads: Condition = False
     equal_lengths: tuple[str, ...] = ()
     reads_padding: Condition = False
+    joint: Condition = False
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Requirements:
@@ -331,6 +333,10 @@ class Requirements:
         """Return whether the objective reads activations at padding; `options` includes the defaults."""
         return _holds(self.reads_padding, options)
 
+    def is_joint(self, options: Mapping[str, Any]) -> bool:
+        """Return whether the objective needs all examples of a batch at once; `options` includes the defaults."""
+        return _holds(self.joint, options)
+
     def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
         """Yield the first width or number of heads that the number in `divides_widths` does not divide."""
         numbers = {**options, "student": student.heads, "teacher": teacher.heads}
@@ -348,6 +354,11 @@ class Requirements:
             message = f"the teacher's {teacher.heads} heads cannot be divided among {number} {option or 'heads'}"
             hint = f"take a number that divides them, or another '{_option(self.divides_teacher_heads)}'"
             yield Misfit(option, message, hint)
+
+
+def is_joint(objective: str, options: Mapping[str, Any]) -> bool:
+    """Return whether an objective needs all examples of a batch at once; `options` includes the defaults."""
+    return Requirements.of(objectives()[objective].facts).is_joint(options)
 
 
 def _holds(condition: Condition, options: Mapping[str, Any]) -> bool:

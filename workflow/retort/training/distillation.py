@@ -17,7 +17,7 @@ from retort.batch import Batch, Shape
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
 from retort.data.encoded import Encoded
-from retort.errors import Diverged
+from retort.errors import Diverged, NotWhole
 from retort.job.context import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
@@ -30,12 +30,13 @@ from retort.settings.trainings import (
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.specs.catalogue import is_joint
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
 from retort.training.how.micro_batches import Comparison, no_teacher
 from retort.training.loop import train
-from retort.training.setup import begin, head_of, training_of
+from retort.training.setup import begin, division_of, head_of, training_of
 from retort.training.training_run import Progress, TrainingRun
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
@@ -115,11 +116,26 @@ def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) ->
     Args:
         students: the students; their stages have the same data, batch sizes and seed.
         teacher_and_data: the teacher and the data.
+
+    Raises:
+        NotWhole: a stage has a joint objective, and its batches would be computed in parts.
     """
+    for student in students:
+        _check_whole(student)
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
         left = [student for student in students if student.trains(number)]
         if left:
             _train_stage(number, left, teacher_and_data)
+
+
+def _check_whole(student: Student) -> None:
+    """Check that no stage with a joint objective computes its batches in parts."""
+    division = division_of(student.job)
+    for stage in student.settings.stages:
+        rows = stage.schedule.batch_size
+        joint = [term.objective for term in stage.terms if is_joint(term.objective, term.options)]
+        if joint and division.at_once(rows) < rows:
+            raise NotWhole(student.job.name, joint[0], rows, division.at_once(rows))
 
 
 def _train_stage(number: int, students: Sequence[Student], teacher_and_data: TeacherAndData) -> None:

@@ -57,12 +57,16 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
     return checkpoint
 
 
+def division_of(job: Job) -> Division:
+    """Return how a job divides its batches."""
+    return Division(job.micro_batch, job.rank, job.processes)
+
+
 def training_of(
     job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress
 ) -> Training:
     """Return a training run in progress on the device of a job, with its batches divided as the job asks."""
-    division = Division(job.micro_batch, job.rank, job.processes)
-    training = Training(run, seed, checkpoint, progress, precision, job.device, division)
+    training = Training(run, seed, checkpoint, progress, precision, job.device, division_of(job))
     if 0 < training.step < run.steps:
         job.say(f"resumed at step {training.step} of {run.steps}")
     return training
