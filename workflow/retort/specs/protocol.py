@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -115,6 +116,22 @@ OF_ROWS = ("group_by_length", "pad_to_max_length")  # for the rows of tasks alon
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 
+@dataclass(frozen=True)
+class Key:
+    """A key that gives a setting.
+
+    Args:
+        of: where it stands: in the file of a protocol, in the entry of a student, or in a point of a grid.
+        steps: the keys that lead to it; entries of lists count from 0.
+    """
+
+    of: Literal["protocol", "student", "point"]
+    steps: tuple[str | int, ...] = ()
+
+
+Changes = dict[tuple[str, ...], Settings]  # key of a file -> fields of a schedule; later ones override earlier ones
+
+
 class Grid(Spec):
     """A grid of settings: each point is scored on the validation split, the best one trained again per seed.
 
@@ -199,9 +216,16 @@ class Protocol(Spec):
                     with below(*keys):
                         self.for_task("", {key: value})
 
-    def grid_of(self, task: str) -> Grid | None:
-        """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""
-        return self.grids.get(task, self.grid)
+    def grid_of(self, task: str) -> tuple[Grid | None, Key]:
+        """Return the grid for one task with its key; None without a grid: every seed is trained with the schedule."""
+        if task in self.grids:
+            return self.grids[task], Key("protocol", ("grids", task))
+        return self.grid, Key("protocol", ("grid",))
+
+    def changes(self, task: str) -> Changes:
+        """Return the fields of the schedule for one task, by the key that gives them."""
+        given = {name: getattr(self.schedule, name) for name in self.schedule.model_fields_set}
+        return {("schedule",): given, ("tasks", task): self.tasks.get(task, {})}
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:
         """Return the schedule for one task with these changes; later changes override earlier ones.
@@ -209,4 +233,5 @@ class Protocol(Spec):
         Raises:
             pydantic.ValidationError: a change names an unknown field or a value out of range.
         """
-        return self.schedule.changed(self.tasks.get(task, {}), *changes)
+        _, own = self.changes(task).values()
+        return self.schedule.changed(own, *changes)

@@ -15,7 +15,7 @@ from retort.specs import catalogue, mappings
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
-from retort.specs.protocol import STAGES, Grid, Protocol, Schedule
+from retort.specs.protocol import STAGES, Grid, Key, Protocol, Schedule
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import Files
@@ -39,8 +39,15 @@ def protocol_of(study: Study, name: str) -> Protocol:
 
 def grid_of(study: Study, name: str, task: str) -> Grid | None:
     """Return the grid over which a student or teacher is tuned on a task; None if it is not tuned."""
-    own = study.students[name].grid if name in study.students else None
-    return own or (None if name in study.untuned else protocol_of(study, name).grid_of(task))
+    return keyed_grid(study, name, task)[0]
+
+
+def keyed_grid(study: Study, name: str, task: str) -> tuple[Grid | None, Key]:
+    """Return the grid over which a student or teacher is tuned on a task, and the key that gives it."""
+    if name in study.students and (own := study.students[name].grid):
+        return own, Key("student", ("grid",))
+    grid, key = protocol_of(study, name).grid_of(task)
+    return (None if name in study.untuned else grid), key
 
 
 def at_point(student: Student, point: Settings) -> Student:
