@@ -9,10 +9,10 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.models.recorder import Key
-from retort.objectives import Term, WeightedSum, objectives
+from retort.objectives import LossTerm, WeightedSum, objectives
 from retort.objectives.base import COUNTS
 from retort.objectives.compose import activations_of as read_by
-from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
+from retort.training.how.micro_batches import Division, TrainingLoss, backward_in_parts
 from torch import Tensor
 
 from tests.references.examples import LENGTH, PADDED, Case, activations_of, batch_of
@@ -51,7 +51,7 @@ def built(case: Case) -> WeightedSum:
     instance = case.build()
     level, layers = getattr(objectives[case.name], "level", "layer"), case.layers
     pairs = {"layer": (1, 1), "layers": tuple(tuple(range(1, count + 1)) for count in layers)}
-    return WeightedSum([Term(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
+    return WeightedSum([LossTerm(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
 
 
 def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list[Tensor]:
@@ -60,7 +60,7 @@ def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list
     batch.labels = batch.labels if positions is None else torch.tensor([4, -100, 0, 2])
     student = {key: x.requires_grad_() for key, x in recorded(case, "student", positions).items()}
     teacher, loss = recorded(case, "teacher", positions), built(case)
-    comparison = Comparison(
+    comparison = TrainingLoss(
         loss,
         lambda part: {key: rows_of(2 * x, key, part, batch) for key, x in student.items()},
         lambda part: {key: rows_of(x, key, part, batch) for key, x in teacher.items()},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import sealed, sha256
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.results.tidy import Line, read
 from retort.specs.config import read_config
@@ -98,9 +98,9 @@ def paths() -> tuple[list[str], list[str]]:
     )
 
 
-def quiet() -> Job:
+def quiet() -> RunningJob:
     """Return a job whose log is kept in memory."""
-    return Job(name="test", log=io.StringIO())
+    return RunningJob(name="test", log=io.StringIO())
 
 
 def line(

@@ -15,7 +15,7 @@ from retort.batch import Batch
 from retort.checksums import read
 from retort.errors import Diverged, RetortError
 from retort.job.attempts import NEVER, Clock, Interrupted
-from retort.job.context import Job, job
+from retort.job.context import RunningJob, job
 from retort.models import build, weights
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Key, Recorder
@@ -158,7 +158,7 @@ def distilled(
     start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     outputs = {name: f"{to}/{name}" for name in students}
     with Path("job.log").open("w") as stream:
-        running = Job("companions", stream, result=next(iter(outputs.values())), clock=clock, **more)
+        running = RunningJob("companions", stream, result=next(iter(outputs.values())), clock=clock, **more)
         distill_students(running, students, [str(corpus)], start, outputs)
     return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
 

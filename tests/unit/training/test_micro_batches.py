@@ -15,7 +15,7 @@ from retort.models.recorder import Recorder
 from retort.training import optim
 from retort.training import training_run as reporting
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.micro_batches import Comparison, Division
+from retort.training.how.micro_batches import Division, TrainingLoss
 from retort.training.loop import take_step
 from retort.training.training_run import TrainingRun
 from torch import nn
@@ -83,7 +83,7 @@ def distillation(terms: list[dict[str, Any]], masked: bool = False, dropout: flo
         schedule=schedule(steps=STEPS, batch_size=ROWS, max_grad_norm=1.0, learning_rate=0.01),
         steps=STEPS,
         batches=Texts(masked),
-        loss=Comparison(loss, *recorders),
+        loss=TrainingLoss(loss, *recorders),
     )
 
 

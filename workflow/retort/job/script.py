@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from retort.job import forkserver
 
 if TYPE_CHECKING:
-    from retort.job.context import Job
+    from retort.job.context import RunningJob
 
 
-def job(snakemake: Any) -> AbstractContextManager[Job]:
+def job(snakemake: Any) -> AbstractContextManager[RunningJob]:
     """Return the context of a job, unless a server of forks takes it over; this process then ends as the fork does."""
     if snakemake.rule != forkserver.DOWNLOADS:
         forkserver.hand_over()

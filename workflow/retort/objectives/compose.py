@@ -22,7 +22,7 @@ Layers = int | None | tuple[int, ...]  # one layer, None for what a model has on
 
 
 @dataclass
-class Term:
+class LossTerm:
     """One objective over all its layer pairs.
 
     Args:
@@ -66,7 +66,7 @@ class Term:
 class WeightedSum(nn.Module):
     """A weighted sum of terms; its parameters are those of the objectives, such as linear maps."""
 
-    def __init__(self, terms: list[Term]) -> None:
+    def __init__(self, terms: list[LossTerm]) -> None:
         super().__init__()
         self.terms = terms
         # in a ModuleDict, so that the optimiser and the checkpoint find the parameters and buffers of the objectives
@@ -150,7 +150,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
         RetortError: an objective does not exist, does not fit the sizes of the two models, or gets an option that it
             does not have, or a value beyond the option's limits.
     """
-    composed: list[Term] = []
+    composed: list[LossTerm] = []
     sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
     for term in terms:
         make = objectives[term.objective]
@@ -165,7 +165,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
             instance.share(instances[0])
         number = 1 + sum(other.objective == term.objective for other in terms[: len(composed)])
         label = term.objective if number == 1 else f"{term.objective}-{number}"
-        composed.append(Term(label, term.weight, pairs, instances))
+        composed.append(LossTerm(label, term.weight, pairs, instances))
     return WeightedSum(composed)
 
 

@@ -34,7 +34,7 @@ from retort.settings.trainings import (
 from retort.specs import catalogue, printed
 from retort.specs.base import Settings as Changes
 from retort.specs.protocol import Changes as KeyedChanges
-from retort.specs.protocol import Grid, Key, Protocol, Schedule
+from retort.specs.protocol import Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.student import Stage, Student, Term
 from retort.study import questions
 from retort.study.questions import layer_pairs
@@ -55,7 +55,7 @@ class TracedSchedule:
     """
 
     schedule: Schedule
-    given_by: dict[str, Key]
+    given_by: dict[str, SettingKey]
     factor: float = 1.0
 
 
@@ -73,11 +73,13 @@ def traced_schedule(
         task: the task that the stage is on; empty for a corpus.
     """
 
-    def keyed(of: Literal["protocol", "student"], changes: KeyedChanges, *above: str | int) -> dict[Key, Changes]:
-        return {Key(of, (*above, *steps)): fields for steps, fields in changes.items()}
+    def keyed(
+        of: Literal["protocol", "student"], changes: KeyedChanges, *above: str | int
+    ) -> dict[SettingKey, Changes]:
+        return {SettingKey(of, (*above, *steps)): fields for steps, fields in changes.items()}
 
     own = keyed("student", stage.changes(task), "stages", at) if stage else {}
-    every = {**keyed("protocol", protocol.changes(data)), Key("point"): point or {}, **own}
+    every = {**keyed("protocol", protocol.changes(data)), SettingKey("point"): point or {}, **own}
     schedule = protocol.schedule.changed(*list(every.values())[1:])
     given_by = {field: key for key, fields in every.items() for field in fields}
     if stage is None:
@@ -113,7 +115,7 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
 
 
 def _search(
-    study: Study, protocol: Protocol, task_name: str, axes: Grid, stages: list[list[StageSettings]]
+    study: Study, protocol: Protocol, task_name: str, axes: SearchGrid, stages: list[list[StageSettings]]
 ) -> SearchSettings:
     """Return the settings of a grid on a task, with the stages of a student at each of its points."""
     return SearchSettings(

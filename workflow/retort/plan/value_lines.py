@@ -15,7 +15,7 @@ from retort.plan.resolve import TracedSchedule, traced_schedule
 from retort.settings.trainings import TermSettings
 from retort.specs.loading import Problems
 from retort.specs.model import with_sizes
-from retort.specs.protocol import OF_ROWS, Key
+from retort.specs.protocol import OF_ROWS, SettingKey
 from retort.specs.student import Student
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
@@ -221,7 +221,7 @@ class Origins:
             is_scaled = traced.factor != 1 and value is not None and field in SCALED
             yield Value(f"{where}.{field}", value, origin + f", times {traced.factor:g}" * is_scaled)
 
-    def _at(self, key: Key, protocol: str) -> YamlContent:
+    def _at(self, key: SettingKey, protocol: str) -> YamlContent:
         """Return the content in which a key stands."""
         return self.entry if key.of == "student" else self.file("protocols", protocol)
 

@@ -15,7 +15,7 @@ NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name i
 
 
 @dataclass(frozen=True)
-class Run:
+class ResultFile:
     """One result file, a score or a profile, and the paper that reads it."""
 
     paper: str
@@ -81,7 +81,7 @@ def _required(study: Study) -> dict[tuple[str, str], set[str]]:
     return results
 
 
-def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[Run]:
+def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[ResultFile]:
     """Return every existing score and profile that the study's tables and figures read.
 
     Args:
@@ -93,10 +93,10 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
     """
     read = [(key[0], paths) for key, paths in _required(study).items() if exhibits is None or key in exhibits]
     required = {(paper, path) for paper, paths in read for path in paths}
-    return [Run(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
+    return [ResultFile(paper, path, read_record(path)) for paper, path in sorted(required) if Path(path).is_file()]
 
 
-def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
+def costs_of(study: Study, paper: str, runs: Iterable[ResultFile]) -> list[Spent]:
     """Return the cost of each table and figure of a paper that reads results.
 
     A result that several of them read counts only in the first.
@@ -129,7 +129,7 @@ def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
     return environments_of(collect_runs(study, {(paper, name) for name in names})).warning
 
 
-def environments_of(runs: Iterable[Run]) -> Environments:
+def environments_of(runs: Iterable[ResultFile]) -> Environments:
     """Return the distinct environments in which some result files were made; each file counts once."""
     records = list({run.path: run.record for run in runs}.values())
     scores = [record for record in records if "task" in record]

@@ -8,18 +8,18 @@ from pydantic import ConfigDict
 
 from retort.settings.inputs import (
     CorpusSettings,
+    JobSettings,
     ModelSettings,
-    Settings,
     TaskSettings,
 )
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture
-from retort.specs.protocol import STAGES, Grid, Schedule
+from retort.specs.protocol import STAGES, Schedule, SearchGrid
 
 
-class InitialisationSettings(Settings):
+class InitialisationSettings(JobSettings):
     """Where the initial weights of a student come from.
 
     Args:
@@ -39,7 +39,7 @@ class InitialisationSettings(Settings):
     new_heads: bool = left_out(False)
 
 
-class TermSettings(Settings):
+class TermSettings(JobSettings):
     """One term of a loss.
 
     Args:
@@ -57,7 +57,7 @@ class TermSettings(Settings):
     options: Options
 
 
-class StageSettings(Settings):
+class StageSettings(JobSettings):
     """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
@@ -71,7 +71,7 @@ class StageSettings(Settings):
     metric_for_best_model: str | None = left_out()
 
 
-class PointSettings(Settings):
+class PointSettings(JobSettings):
     """A point of a grid: the values of its axes, by key; none where there is no grid."""
 
     model_config = ConfigDict(extra="allow")
@@ -87,12 +87,12 @@ class PointSettings(Settings):
         return schedule.changed(changes) if changes else schedule
 
 
-def points_of(grid: Grid | None) -> list[PointSettings]:
+def points_of(grid: SearchGrid | None) -> list[PointSettings]:
     """Return the points of a grid, in order; one that changes nothing where there is no grid."""
     return [PointSettings(**point) for point in grid.points()] if grid else [PointSettings()]
 
 
-class SearchSettings(Settings):
+class SearchSettings(JobSettings):
     """A grid over which a teacher or a task-specific student is tuned on its task.
 
     Args:
@@ -110,7 +110,7 @@ class SearchSettings(Settings):
     version: int
 
 
-class TeacherSettings(Settings):
+class TeacherSettings(JobSettings):
     """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
@@ -131,14 +131,14 @@ class TeacherSettings(Settings):
         return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
 
 
-class UnreadTeacherSettings(Settings):
+class UnreadTeacherSettings(JobSettings):
     """The teacher of a task-specific student that reads nothing of it but the vocabulary of its model."""
 
     model: ModelSettings
     task: TaskSettings
 
 
-class TeacherHeadSettings(Settings):
+class TeacherHeadSettings(JobSettings):
     """A teacher that gets a masked-LM head on a corpus; `versions` are those of the code, the teacher, its protocol."""
 
     model: ModelSettings
@@ -154,7 +154,7 @@ class TeacherHeadSettings(Settings):
         return True
 
 
-class PublishedTeacherSettings(Settings):
+class PublishedTeacherSettings(JobSettings):
     """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
 
     model: ModelSettings
@@ -166,7 +166,7 @@ class PublishedTeacherSettings(Settings):
         return self.head is not None
 
 
-class ActivationSettings(Settings):
+class ActivationSettings(JobSettings):
     """The stored activations of a teacher on a task: its settings, and (activation, layer) of each array."""
 
     teacher: TeacherSettings
@@ -174,7 +174,7 @@ class ActivationSettings(Settings):
     stage: int
 
 
-class DistillationSettings(Settings):
+class DistillationSettings(JobSettings):
     """The settings that task-specific and task-agnostic distillation have in common.
 
     Args:
@@ -222,7 +222,7 @@ class CorpusDistillationSettings(DistillationSettings):
     teacher: TeacherHeadSettings | PublishedTeacherSettings
 
 
-class GridSettings(Settings):
+class GridSettings(JobSettings):
     """A grid search of a task-agnostic student on a task.
 
     Args:
@@ -256,7 +256,7 @@ class FinetuneSettings(GridSettings):
 ScoreSettings = TeacherSettings | TaskDistillationSettings | FinetuneSettings  # what a score file holds
 
 
-class PredictionSettings(Settings):
+class PredictionSettings(JobSettings):
     """The predictions of a fine-tuned model on a task's test sets."""
 
     task: TaskSettings
@@ -264,7 +264,7 @@ class PredictionSettings(Settings):
     stage: int
 
 
-class SubmittedTask(Settings):
+class SubmittedTask(JobSettings):
     """The files of one task in a submission.
 
     Args:
@@ -278,14 +278,14 @@ class SubmittedTask(Settings):
     bounds: tuple[float, float] | None
 
 
-class SubmissionSettings(Settings):
+class SubmissionSettings(JobSettings):
     """A zip for the GLUE server: the tasks by name, and the names of all files that the server takes."""
 
     tasks: dict[str, SubmittedTask]
     server_files: list[str]
 
 
-class TimingSettings(Settings):
+class TimingSettings(JobSettings):
     """A further latency measurement: rows, tokens per row, the device (None for that of the job), and its values.
 
     `values` is 'batches' where each batch has a value; None where each run has one, the median of its batches.
@@ -297,7 +297,7 @@ class TimingSettings(Settings):
     values: Literal["batches"] | None = left_out()
 
 
-class ProfileSettings(Settings):
+class ProfileSettings(JobSettings):
     """The profile of a model: its architecture, and how its latency is measured.
 
     Args:

@@ -117,7 +117,7 @@ ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 
 @dataclass(frozen=True)
-class Key:
+class SettingKey:
     """A key that gives a setting.
 
     Args:
@@ -132,7 +132,7 @@ class Key:
 Changes = dict[tuple[str, ...], Settings]  # key of a file -> fields of a schedule; later ones override earlier ones
 
 
-class Grid(Spec):
+class SearchGrid(Spec):
     """A grid of settings: each point is scored on the validation split, the best one trained again per seed.
 
     An axis is a field of the schedule. In a student's own grid it may be any setting of its stages, by dotted key, such
@@ -174,9 +174,9 @@ class Grid(Spec):
         """Return every combination of values, in the order of the file; the last axis changes fastest."""
         return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
 
-    def with_axes(self, axes: dict[str, list[Any]]) -> Grid | None:
+    def with_axes(self, axes: dict[str, list[Any]]) -> SearchGrid | None:
         """Return the grid with other axes; None without any."""
-        return Grid.model_validate({**axes, "seed": self.seed}) if axes else None
+        return SearchGrid.model_validate({**axes, "seed": self.seed}) if axes else None
 
 
 class Protocol(Spec):
@@ -197,8 +197,8 @@ class Protocol(Spec):
     title: Label
     schedule: Schedule
     tasks: dict[Annotated[Name, entry_of("task", "tasks", "corpora")], ScheduleChanges] = {}
-    grid: Grid | None = None
-    grids: dict[TaskName, Grid] = {}
+    grid: SearchGrid | None = None
+    grids: dict[TaskName, SearchGrid] = {}
     metric_for_best_model: dict[TaskName, Text] = {}
     seeds: Distinct[Seed] = Field(min_length=1)
     version: Version = 1
@@ -216,11 +216,11 @@ class Protocol(Spec):
                     with below(*keys):
                         self.for_task("", {key: value})
 
-    def grid_of(self, task: str) -> tuple[Grid | None, Key]:
+    def grid_of(self, task: str) -> tuple[SearchGrid | None, SettingKey]:
         """Return the grid for one task with its key; None without a grid: every seed is trained with the schedule."""
         if task in self.grids:
-            return self.grids[task], Key("protocol", ("grids", task))
-        return self.grid, Key("protocol", ("grid",))
+            return self.grids[task], SettingKey("protocol", ("grids", task))
+        return self.grid, SettingKey("protocol", ("grid",))
 
     def changes(self, task: str) -> Changes:
         """Return the fields of the schedule for one task, by the key that gives them."""

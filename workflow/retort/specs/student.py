@@ -11,7 +11,7 @@ from retort.specs import catalogue
 from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
 from retort.specs.fields import ModelName, ProtocolName, StudentName, TaskName, entry_of, left_out
 from retort.specs.model import Sizes
-from retort.specs.protocol import OF_ROWS, Changes, Grid, ScheduleChanges
+from retort.specs.protocol import OF_ROWS, Changes, ScheduleChanges, SearchGrid
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
@@ -150,7 +150,7 @@ class Student(Spec):
     stages: list[Stage] = []
     pooler_relu: Flag = False
     protocol: ProtocolName
-    grid: Grid | None = left_out()
+    grid: SearchGrid | None = left_out()
     tasks: Distinct[TaskName] | None = Field(default=None, min_length=1)
     deviations: list[Deviation] = []
     version: Version = 1

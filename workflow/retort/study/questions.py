@@ -15,10 +15,10 @@ from retort.specs import catalogue, mappings
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
-from retort.specs.protocol import STAGES, Grid, Key, Protocol, Schedule
+from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
-from retort.specs.task_files import Files
+from retort.specs.task_files import SplitFiles
 from retort.study.study import Study
 
 
@@ -37,15 +37,15 @@ def protocol_of(study: Study, name: str) -> Protocol:
     return study.protocols[(study.teachers.get(name) or study.students[name]).protocol]
 
 
-def grid_of(study: Study, name: str, task: str) -> Grid | None:
+def grid_of(study: Study, name: str, task: str) -> SearchGrid | None:
     """Return the grid over which a student or teacher is tuned on a task; None if it is not tuned."""
     return keyed_grid(study, name, task)[0]
 
 
-def keyed_grid(study: Study, name: str, task: str) -> tuple[Grid | None, Key]:
+def keyed_grid(study: Study, name: str, task: str) -> tuple[SearchGrid | None, SettingKey]:
     """Return the grid over which a student or teacher is tuned on a task, and the key that gives it."""
     if name in study.students and (own := study.students[name].grid):
-        return own, Key("student", ("grid",))
+        return own, SettingKey("student", ("grid",))
     grid, key = protocol_of(study, name).grid_of(task)
     return (None if name in study.untuned else grid), key
 
@@ -143,7 +143,7 @@ def reads_published_head(study: Study, name: str) -> bool:
     return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
-def files_at(study: Study, task: Task, source: str) -> Files:
+def files_at(study: Study, task: Task, source: str) -> SplitFiles:
     """Return how the files of a task are read where a source is.
 
     Raises:
@@ -155,7 +155,7 @@ def files_at(study: Study, task: Task, source: str) -> Files:
     return task.read[location]
 
 
-def files_of(study: Study, task: Task, split: str) -> Files:
+def files_of(study: Study, task: Task, split: str) -> SplitFiles:
     """Return how the files of a split are read where its source is.
 
     Raises:

@@ -33,7 +33,7 @@ def no_teacher(batch: Batch) -> Activations:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TrainingLoss:
     """The loss of a training run: the student's activations compared with the teacher's.
 
     Args:
@@ -155,7 +155,7 @@ class Division:
 
 
 def backward_in_parts(
-    loss: Comparison, batch: DividedBatch, autocast: Autocast, parameters: Iterable[nn.Parameter], size: int
+    loss: TrainingLoss, batch: DividedBatch, autocast: Autocast, parameters: Iterable[nn.Parameter], size: int
 ) -> tuple[Tensor, Values]:
     """Add the gradient of a whole batch to the parameters, part by part.
 
@@ -180,7 +180,7 @@ def backward_in_parts(
     return total, values
 
 
-def _backward(loss: Comparison, batch: DividedBatch, part: Batch, autocast: Autocast) -> Values:
+def _backward(loss: TrainingLoss, batch: DividedBatch, part: Batch, autocast: Autocast) -> Values:
     """Add the gradient of a part to the parameters; return the part's share of each term."""
     with autocast():
         teacher = loss.of_teacher(part)

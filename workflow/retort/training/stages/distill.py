@@ -14,7 +14,7 @@ from retort.checksums import TIMESTAMP
 from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
@@ -24,7 +24,7 @@ from retort.settings.trainings import CorpusDistillationSettings, TaskDistillati
 from retort.settings.trials import best_of
 from retort.training.distillation import (
     Activations,
-    Student,
+    StudentInTraining,
     TeacherAndData,
     online,
     run_stages,
@@ -59,7 +59,7 @@ class TaskFolders:
 
 @on_every_gpu
 def distill_on_task(
-    job: Job,
+    job: RunningJob,
     settings: TaskDistillationSettings,
     score: ScoreToWrite,
     folders: TaskFolders,
@@ -92,8 +92,12 @@ def distill_on_task(
 
 
 def distil(
-    job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders, diverged: Diverged | None = None
-) -> Student:
+    job: RunningJob,
+    settings: TaskDistillationSettings,
+    seed: int,
+    folders: TaskFolders,
+    diverged: Diverged | None = None,
+) -> StudentInTraining:
     """Distil a student on a task with one seed, and return it with its divergence, if it or its parent diverged.
 
     Args:
@@ -115,7 +119,7 @@ def distil(
     if settings.pooler_relu:
         build.add_pooler_relu(network)
     teacher_and_data = _teacher_and_data(job, settings, seed, folders)
-    student = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    student = StudentInTraining(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
     try:
         weights.check_not_diverged(start.parent)
         student.diverged = diverged
@@ -125,7 +129,9 @@ def distil(
     return student
 
 
-def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders) -> TeacherAndData:
+def _teacher_and_data(
+    job: RunningJob, settings: TaskDistillationSettings, seed: int, folders: TaskFolders
+) -> TeacherAndData:
     """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
     rows = Encoded.load(folders.encoded, settings.task.train_split)
 
@@ -146,7 +152,7 @@ def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, f
 
 @on_every_gpu
 def distill_students(
-    job: Job,
+    job: RunningJob,
     settings: dict[str, CorpusDistillationSettings],
     corpus_folders: list[str],
     folders: StartFolders,
@@ -169,7 +175,7 @@ def distill_students(
             differs from the one that encoded the corpora.
     """
     with ExitStack() as logs:
-        students: dict[str, Student] = {}
+        students: dict[str, StudentInTraining] = {}
         for name, own in settings.items():
             part = job if len(settings) == 1 else logs.enter_context(part_of(job, name, outputs[name]))
             students[name] = corpus_student(part, own, folders)
@@ -187,7 +193,7 @@ def distill_students(
 
 
 @contextmanager
-def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
+def part_of(job: RunningJob, student: str, output: str) -> Iterator[RunningJob]:
     """Yield the part of a job that distils one of several students, with its own checkpoints and log."""
     path = Path(job.log.name).with_name(f"{student}.log")
     with open(path if job.writes else os.devnull, "a", encoding="utf-8") as log:
@@ -195,7 +201,7 @@ def part_of(job: Job, student: str, output: str) -> Iterator[Job]:
 
 
 def _save(
-    student: Student, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
+    student: StudentInTraining, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
 ) -> None:
     """Save a distilled student, and a note if it has diverged."""
     random_seed = settings.seed if settings.initialisation.random else None
@@ -208,7 +214,7 @@ def _save(
         )
 
 
-def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+def corpus_student(job: RunningJob, settings: CorpusDistillationSettings, folders: StartFolders) -> StudentInTraining:
     """Return a task-agnostic student with its initial weights.
 
     Args:
@@ -226,11 +232,13 @@ def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: Star
     if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
     network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
-    return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
+    return StudentInTraining(
+        job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed)
+    )
 
 
 def _corpus_teacher_and_data(
-    job: Job, student: Student, corpus_folders: list[str], folders: StartFolders
+    job: RunningJob, student: StudentInTraining, corpus_folders: list[str], folders: StartFolders
 ) -> TeacherAndData:
     """Return the teacher of task-agnostic students, with batches from their corpora."""
     settings = student.settings
@@ -249,7 +257,7 @@ def _teacher_folder(folders: StartFolders) -> str:
     return folders.teacher
 
 
-def save_student(job: Job, folder: str, output: str) -> None:
+def save_student(job: RunningJob, folder: str, output: str) -> None:
     """Link the files of a distilled student into the folder `output`, with the checksums that were taken of them."""
     shutil.copytree(folder, output, copy_function=_link, ignore=shutil.ignore_patterns(TIMESTAMP), dirs_exist_ok=True)
     job.taken.add(output)

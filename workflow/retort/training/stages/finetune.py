@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retort.errors import Diverged
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.weights import save_with_card
 from retort.settings.trainings import FinetuneSettings, PointSettings
@@ -16,7 +16,7 @@ from retort.training.setup import checkpoint_of, head_of
 
 @on_every_gpu
 def finetune_student(
-    job: Job,
+    job: RunningJob,
     settings: FinetuneSettings,
     score: ScoreToWrite,
     student_folder: str,

@@ -19,13 +19,13 @@ from retort.atomic import write_text
 from retort.checksums import digest_of, place_of
 from retort.errors import RetortError
 from retort.job.attempts import KEPT, checkpoints_of
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.training.evaluate import ScoreToWrite
 
 KEY = "key.json"
 
 
-def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite, str | None]]:
+def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob, ScoreToWrite, str | None]]:
     """Yield what each seed that is still to be trained needs, and keep its results when it is done.
 
     Args:
