@@ -14,7 +14,6 @@ from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
     CorpusDistillationSettings,
-    FinetuneSettings,
     GridSettings,
     InitialisationSettings,
     PointSettings,
@@ -27,8 +26,6 @@ from retort.settings.trainings import (
     TeacherHeadSettings,
     TeacherSettings,
     TermSettings,
-    TimingSettings,
-    UnreadTeacherSettings,
     points_of,
 )
 from retort.specs import catalogue, printed
@@ -258,7 +255,7 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
         grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
         teacher=teacher(study, student.teacher, task_name)
         if read
-        else UnreadTeacherSettings(model=published, task=task(study, task_name)),
+        else PublishedTeacherSettings(model=published, task=task(study, task_name)),
     )
 
 
@@ -300,9 +297,9 @@ def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSet
     )
 
 
-def finetuned(searched: GridSettings) -> FinetuneSettings:
+def finetuned(searched: GridSettings) -> GridSettings:
     """Return the settings of a fine-tuned student's score: those of its grid, and the version of the fine-tuning."""
-    return FinetuneSettings(**dict(searched), stage=VERSIONS["finetune"])
+    return searched.model_copy(update={"stage": VERSIONS["finetune"]})
 
 
 def score(study: Study, name: str, task_name: str) -> ScoreSettings:
@@ -323,7 +320,7 @@ def profile(study: Study, name: str) -> ProfileSettings:
         vocabulary=published.vocabulary,
         batch=printed.ROWS,
         length=printed.TOKENS,
-        further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
+        further=questions.further_timings(study, name) or None,
         runs=5,
         passes=miniature.passes if miniature else printed.PASSES,
         threads=1,

@@ -26,24 +26,23 @@ class JobSettings(Spec):
         return self.model_dump(mode="json")
 
 
-class FolderContent(JobSettings):
-    """A folder of the user: the name of its source and the digest of its files.
+class ContentSettings(JobSettings):
+    """A folder of the user, or a made source: its name under one of two keys, and a digest that identifies its content.
 
-    Its path is left out: the same files in another place are the same source, and a path may be private.
+    The path of a folder is left out: the same files in another place are the same source, and a path may be private.
+
+    Args:
+        local: the name of the source, if it is a folder.
+        made: its name, if it is made.
+        sha256: the digest of the files, or of the spec and the seed.
     """
 
-    local: str
+    local: str | None = left_out()
+    made: str | None = left_out()
     sha256: str
 
 
-class MadeContent(JobSettings):
-    """A made source: its name, and the digest of its spec and seed."""
-
-    made: str
-    sha256: str
-
-
-SourceSettings = Package | FolderContent | HubRepository | MadeContent
+SourceSettings = Package | HubRepository | ContentSettings
 FetchSettings = Package | Folder | HubRepository | Made  # what fetch_source needs: where the files are
 
 

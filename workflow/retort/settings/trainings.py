@@ -16,6 +16,7 @@ from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture
+from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Schedule, SearchGrid
 
 
@@ -131,13 +132,6 @@ class TeacherSettings(JobSettings):
         return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
 
 
-class UnreadTeacherSettings(JobSettings):
-    """The teacher of a task-specific student that reads nothing of it but the vocabulary of its model."""
-
-    model: ModelSettings
-    task: TaskSettings
-
-
 class TeacherHeadSettings(JobSettings):
     """A teacher that gets a masked-LM head on a corpus; `versions` are those of the code, the teacher, its protocol."""
 
@@ -155,10 +149,17 @@ class TeacherHeadSettings(JobSettings):
 
 
 class PublishedTeacherSettings(JobSettings):
-    """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
+    """A teacher as published.
+
+    Args:
+        model: its model.
+        head: set if a student reads its output through the published masked-LM head.
+        task: of a task-specific student, which reads nothing of its teacher but the vocabulary; None on a corpus.
+    """
 
     model: ModelSettings
     head: Literal["published"] | None = left_out()
+    task: TaskSettings | None = left_out()
 
     @property
     def has_masked_lm(self) -> bool:
@@ -199,7 +200,7 @@ class DistillationSettings(JobSettings):
 class TaskDistillationSettings(DistillationSettings):
     """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one."""
 
-    teacher: TeacherSettings | UnreadTeacherSettings
+    teacher: TeacherSettings | PublishedTeacherSettings
     grid: SearchSettings | None = left_out()
 
     def at(self, point: PointSettings) -> TaskDistillationSettings:
@@ -211,6 +212,7 @@ class TaskDistillationSettings(DistillationSettings):
     @property
     def task(self) -> TaskSettings:
         """The task, which is also the teacher's."""
+        assert self.teacher.task is not None  # the task of a task-specific student stands there
         return self.teacher.task
 
 
@@ -223,7 +225,7 @@ class CorpusDistillationSettings(DistillationSettings):
 
 
 class GridSettings(JobSettings):
-    """A grid search of a task-agnostic student on a task.
+    """A grid search of a task-agnostic student on a task, or its fine-tuning at the best point of the grid.
 
     Args:
         student: the distillation of the student.
@@ -235,6 +237,7 @@ class GridSettings(JobSettings):
             epoch if the schedule asks for it.
         precision: 'bfloat16', 'tf32' or 'float32'.
         versions: those of the code and the protocol.
+        stage: the version of the fine-tuning's code; None for the search.
     """
 
     student: CorpusDistillationSettings
@@ -245,15 +248,10 @@ class GridSettings(JobSettings):
     metric_for_best_model: str
     precision: str
     versions: list[int]
+    stage: int | None = left_out()
 
 
-class FinetuneSettings(GridSettings):
-    """Fine-tuning of a student at the best point of a grid: the grid's settings, and the version of the code."""
-
-    stage: int
-
-
-ScoreSettings = TeacherSettings | TaskDistillationSettings | FinetuneSettings  # what a score file holds
+ScoreSettings = TeacherSettings | TaskDistillationSettings | GridSettings  # what a score file holds
 
 
 class PredictionSettings(JobSettings):
@@ -285,18 +283,6 @@ class SubmissionSettings(JobSettings):
     server_files: list[str]
 
 
-class TimingSettings(JobSettings):
-    """A further latency measurement: rows, tokens per row, the device (None for that of the job), and its values.
-
-    `values` is 'batches' where each batch has a value; None where each run has one, the median of its batches.
-    """
-
-    batch: int
-    length: int
-    device: str | None = left_out()
-    values: Literal["batches"] | None = left_out()
-
-
 class ProfileSettings(JobSettings):
     """The profile of a model: its architecture, and how its latency is measured.
 
@@ -316,7 +302,7 @@ class ProfileSettings(JobSettings):
     vocabulary: int
     batch: int
     length: int
-    further: list[TimingSettings] | None = left_out()
+    further: list[Timing] | None = left_out()
     runs: int
     passes: int
     threads: int

@@ -7,7 +7,7 @@ it leaves out.
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from retort.errors import RetortError
@@ -231,17 +231,14 @@ def counts_padding(term: Term) -> bool:
     return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
 
 
-def further_timings(study: Study, student: str) -> list[dict[str, Any]]:
-    """Return the latency measurements that tables require beside the one that every profile has, sorted, as dicts."""
+def further_timings(study: Study, student: str) -> list[Timing]:
+    """Return the latency measurements that tables require beside the one that every profile has, sorted."""
     required: set[Timing] = set()
     for exhibit in study.exhibits.values():
         required |= exhibit.timed.get(student, set())
     # a job has the GPU if there is one, so 'gpu' is its own device
     on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in required}
-    return [
-        {key: value for key, value in asdict(timing).items() if value not in ("", "runs")}
-        for timing in sorted(on_devices - {Timing()})
-    ]
+    return sorted(on_devices - {Timing()})
 
 
 # --- what students, teachers and tasks are made from
