@@ -16,7 +16,7 @@ from retort.plan.plan import Plan
 from retort.results.collect import Scores
 from retort.results.tidy import Line
 from retort.settings.trainings import ProfileSettings
-from retort.specs.printed import Number, Timing
+from retort.specs.printed import Number
 from retort.study.cells import expand, sent_runs
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
@@ -130,10 +130,14 @@ def lines_of(study: Study, scores: Scores) -> dict[tuple[str, str], list[Line]]:
 
 def profile_of(job: ProfileSettings) -> dict[str, Any]:
     """Return the profile that a job with these settings makes on a machine without a GPU."""
-    timings = [Timing(more.batch, more.length, more.device or "", more.values or "runs") for more in job.further or []]
     sizes = {"parameters": 30_000, "without_embeddings": 20_000, "without_pooler": 29_000}
     times = [1.0, 1.1, 1.2, 1.3, 1.4]
-    return {**sizes, "latency_ms": times, "further": {timing.name: times for timing in timings}, "device": "cpu: any"}
+    return {
+        **sizes,
+        "latency_ms": times,
+        "further": {timing.name: times for timing in job.further or []},
+        "device": "cpu: any",
+    }
 
 
 def all_lines(plan: Plan, written: Study) -> dict[tuple[str, str], list[Line]]:

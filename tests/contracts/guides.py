@@ -100,7 +100,7 @@ def run(command: str, folder: Path) -> str:
     tool, *arguments = shlex.split(command)
     if tool == "snakemake":
         return _said(run_snakemake(folder, *arguments, **_variables(folder)))
-    return _python(folder, "-m", tool, *arguments)
+    return _python(folder, *arguments) if tool == "python" else _python(folder, "-m", tool, *arguments)
 
 
 def run_tests(commands: Iterable[str], folder: Path) -> list[str]:

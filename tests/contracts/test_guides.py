@@ -75,7 +75,7 @@ def test_adding_to_the_package(copy: Path, added: dict[str, Followed]) -> None:
     assert "  odd " in added["a mapping"].outputs["retort list mappings"]
     kind = added["a kind of figure"]
     assert kind.files == ["workflow/retort/tables/figures/bars.py", "workflow/papers/pocket/figure3.yaml"]
-    assert "workflow/schemas/figure.json: written" in kind.outputs["retort schemas"]
+    assert "workflow/schemas/figure.json: written" in kind.outputs["python -m retort.study.schemas"]
     run_python(DRAW, copy)
     assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
 

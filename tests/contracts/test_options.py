@@ -137,7 +137,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("entry", "name"), NUMBERS, ids=[f"{entry.name}-{name}" for entry, name in NUMBERS])
-def test_a_number_has_limits_that_its_default_keeps(entry: catalogue.Entry, name: str) -> None:
+def test_a_number_has_limits_that_its_default_keeps(entry: catalogue.Registered, name: str) -> None:
     default, is_list = entry.options[name], "list" in entry.annotations[name]
 
     def is_refused(value: Any) -> bool:

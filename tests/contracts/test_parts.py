@@ -9,10 +9,11 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.models.recorder import Key
-from retort.objectives import Term, WeightedSum, objectives
+from retort.objectives import LossTerm, WeightedSum, objectives
+from retort.objectives.base import COUNTS
 from retort.objectives.compose import activations_of as read_by
-from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
-from torch import Tensor, nn
+from retort.training.how.micro_batches import Division, TrainingLoss, backward_in_parts
+from torch import Tensor
 
 from tests.references.examples import LENGTH, PADDED, Case, activations_of, batch_of
 from tests.references.objectives import CASES
@@ -21,7 +22,8 @@ POSITIONS = torch.tensor([0, 5, LENGTH, 2 * LENGTH + 1])  # of the four labels o
 OTHERS = [  # without labels of their own: logits of masked positions, of which the second row has none
     (Case("soft-labels"), torch.tensor([0, 3, 2 * LENGTH, 2 * LENGTH + 1])),
 ]
-MARKED = [(case, POSITIONS if case.name == "masked-lm" else None) for case in CASES] + OTHERS
+SEPARABLE = [case for case in CASES if not case.is_joint]
+MARKED = [(case, POSITIONS if case.name == "masked-lm" else None) for case in SEPARABLE] + OTHERS
 
 
 def recorded(case: Case, side: str, positions: Tensor | None) -> dict[Key, Tensor]:
@@ -49,16 +51,16 @@ def built(case: Case) -> WeightedSum:
     instance = case.build()
     level, layers = getattr(objectives[case.name], "level", "layer"), case.layers
     pairs = {"layer": (1, 1), "layers": tuple(tuple(range(1, count + 1)) for count in layers)}
-    return WeightedSum([Term(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
+    return WeightedSum([LossTerm(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
 
 
 def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list[Tensor]:
-    """Take two steps of a loss, each of which changes its state; return values, gradients and the last state."""
+    """Take two steps of a loss; return values and gradients."""
     batch = dataclasses.replace(batch_of(case, PADDED), positions=positions)
     batch.labels = batch.labels if positions is None else torch.tensor([4, -100, 0, 2])
     student = {key: x.requires_grad_() for key, x in recorded(case, "student", positions).items()}
     teacher, loss = recorded(case, "teacher", positions), built(case)
-    comparison = Comparison(
+    comparison = TrainingLoss(
         loss,
         lambda part: {key: rows_of(2 * x, key, part, batch) for key, x in student.items()},
         lambda part: {key: rows_of(x, key, part, batch) for key, x in teacher.items()},
@@ -76,8 +78,7 @@ def steps(case: Case, positions: Tensor | None, micro_batch: int | None) -> list
     gradients = [x.grad for (name, _), x in student.items() if name in read]
     assert all(gradient is not None for gradient in gradients)
     learned = [p.grad for p in loss.parameters() if p.grad is not None]
-    state = [buffer.double() for module in loss.modules() for buffer in nn.Module.buffers(module, recurse=False)]
-    return [*results, *gradients, *learned, *state]
+    return [*results, *gradients, *learned]
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2])
@@ -86,6 +87,11 @@ def test_a_batch_may_be_computed_in_parts(case: Case, positions: Tensor | None, 
     whole = steps(case, positions, None)
     for one, other in zip(whole, steps(case, positions, micro_batch), strict=True):
         torch.testing.assert_close(other, one, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_objective_says_what_a_part_adds_or_that_it_needs_the_whole_batch(case: Case) -> None:
+    assert case.is_joint or case.build().reduction in COUNTS
 
 
 def test_a_part_that_is_the_whole_batch_is_computed_as_ever() -> None:

@@ -57,6 +57,11 @@ class Case:
         """True if padding counts in the objective."""
         return any(self.options.get(switch) for switch in ("count_padding", "padded_queries", "padded_keys"))
 
+    @property
+    def is_joint(self) -> bool:
+        """True if the objective needs all examples of a batch at once."""
+        return catalogue.is_joint(self.name, {**catalogue.objectives()[self.name].options, **self.options})
+
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
         """Build the objective in `dtype` (None: unchanged), with the same maps and state every time."""
         torch.manual_seed(3)

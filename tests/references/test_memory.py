@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from retort.cost import losses
 from retort.cost.memory import Step
-from retort.cost.training_work import Training
+from retort.cost.training_work import TrainingCost
 from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.settings.trainings import TermSettings
@@ -39,7 +39,7 @@ def step_of(
     """Return the predicted memory of a step in bfloat16."""
     head = Head(lambda _: 0.0, outputs)
     sizes = schedule(batch_size=rows), Rows(rows, length), length
-    return Training(terms, *sizes, lambda _: head, "bfloat16", vocabulary, *models).step
+    return TrainingCost(terms, *sizes, lambda _: head, "bfloat16", vocabulary, *models).step
 
 
 SEVENTEEN = [(1 + number // 3, 1 + number * 11 // 16) for number in range(17)]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 from retort.specs.task import Task
-from retort.specs.task_files import Files
+from retort.specs.task_files import SplitFiles
 
 Rows = list[dict[str | int, Any]]
 
@@ -79,7 +79,7 @@ def add_to_card(folder: Path, name: str, split: str, path: str) -> None:
     card.write_text(f"---\n{yaml.safe_dump(content)}---\n# Made up\n")
 
 
-def _label(task: Task, files: Files, label: Any) -> Any:
+def _label(task: Task, files: SplitFiles, label: Any) -> Any:
     if not task.labels:
         return label
     number = task.labels.index(label)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.checksums import sealed
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.results.tidy import Line, read
 from retort.specs.config import read_config
@@ -135,9 +135,9 @@ def paths() -> tuple[list[str], list[str]]:
     return sorted(map(str, scores)), sorted(map(str, Path("results/profiles").glob("*.json")))
 
 
-def quiet() -> Job:
+def quiet() -> RunningJob:
     """Return a job whose log is kept in memory."""
-    return Job(name="test", log=io.StringIO())
+    return RunningJob(name="test", log=io.StringIO())
 
 
 def line(

@@ -40,6 +40,22 @@ class RetortError(Exception):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
+class NotWhole(RetortError):
+    """A batch would be computed in parts, and one of its objectives needs all examples at once.
+
+    Args:
+        student: the student that would be trained.
+        objective: the objective.
+        rows: the rows of a batch.
+        at_once: the rows that would go through a device at once.
+    """
+
+    def __init__(self, student: str, objective: str, rows: int, at_once: int) -> None:
+        needs = f"'{objective}' needs all {rows} examples of a batch at once, and {at_once} would go through a GPU"
+        hint = "take a GPU with more memory, leave 'micro_batch' out, or give the student a smaller batch_size"
+        super().__init__(f"{student}: {needs}", hint)
+
+
 class NoAnswer(RetortError):
     """The Hugging Face hub cannot be reached, or does not answer."""
 

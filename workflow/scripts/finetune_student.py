@@ -1,7 +1,7 @@
 from retort.job.script import job
 
 with job(snakemake) as running:
-    from retort.settings.trainings import FinetuneSettings
+    from retort.settings.trainings import GridSettings
     from retort.training.stages.finetune import finetune_student
     from retort.training.stages.kept_seeds import each_seed
 
@@ -9,7 +9,7 @@ with job(snakemake) as running:
     for own, score, weights in each_seed(running, snakemake):
         finetune_student(
             own,
-            settings=FinetuneSettings.model_validate(snakemake.params.settings),
+            settings=GridSettings.model_validate(snakemake.params.settings),
             score=score,
             student_folder=read.student,
             encoded_folder=read.encoded,

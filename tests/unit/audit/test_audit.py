@@ -171,7 +171,7 @@ def test_the_page_holds_every_finding(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit"]) == 0
+    assert main(["published", "audit"]) == 0
     said = capsys.readouterr().out
     assert "wang2023, Table 1, Hid-CLS, Avg; Table 3, Hid-CLS / 4,8,12, Avg: 73.2; but 73.71" in said
     assert said.rstrip().endswith("findings")

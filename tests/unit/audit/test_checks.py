@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from retort.audit import audit, checks
-from retort.audit.base import Build, Entry, Printed, look
+from retort.audit.base import Build, Printed, PrintedNumber, look
 from retort.audit.numbers import parameters
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
@@ -112,34 +112,35 @@ def above(row: str, other: str, compare: str = "above") -> dict[str, Any]:
 
 
 def entry(text: str, paper: str = "a", table: str = "table1", row: str = "r", column: str = "c", runs: int = 0,
-          mean_of: tuple[str, ...] = (), heading: str = "", change_from: str = "", **cell: Any) -> Entry:  # fmt: skip
+          mean_of: tuple[str, ...] = (), heading: str = "", change_from: str = "",
+          **cell: Any) -> PrintedNumber:  # fmt: skip
     """Return one printed number; by default an accuracy on dev."""
     spec = Column(label=column, heading=heading, mean_of=list(mean_of), change_from=change_from)
     number = read_number(text)
     assert number is not None
     given = {"task": "rte", "metric": "accuracy", "student": cell.get("identity", ""), **cell}
-    return Entry(paper, table, CellSpec(row=row, column=spec.name, spec=spec, **given), number, runs)
+    return PrintedNumber(paper, table, CellSpec(row=row, column=spec.name, spec=spec, **given), number, runs)
 
 
-def of_model(text: str, metric: str, name: str = "a-bert", **more: Any) -> Entry:
+def of_model(text: str, metric: str, name: str = "a-bert", **more: Any) -> PrintedNumber:
     """Return a printed number of a model: its size, its speed, ..."""
     return entry(text, metric=metric, task="", identity=name, row=name, **more)
 
 
-def findings(check: str, entries: list[Entry], *statements: dict[str, Any]) -> Pairs:
+def findings(check: str, entries: list[PrintedNumber], *statements: dict[str, Any]) -> Pairs:
     """Return what a check finds."""
     said = {"a": [Statement.model_validate(statement) for statement in statements]}
     return [(one.printed, one.other) for one in look(check, Printed({}, entries, said, {}, MODELS)).findings]
 
 
-def means(*texts: str) -> list[Entry]:
+def means(*texts: str) -> list[PrintedNumber]:
     """Return a row of averages of three models."""
     given = {"heading": "H", "metric": "average", "task": "", "tasks": {"rte": "accuracy"}, "row": texts[0]}
     named = zip("xyz", texts[1:], strict=True)
     return [entry(text, column=name, identity=f"{texts[0]}-{name}", **given) for name, text in named]
 
 
-def change(std: str) -> list[Entry]:
+def change(std: str) -> list[PrintedNumber]:
     """Return two latencies with a deviation, and the change from one to the other."""
     times = [of_model(f"{text} ± {std}", "latency", "r", column=name) for name, text in (("x", "4.00"), ("y", "3.80"))]
     return [*times, of_model("-5.00%", "change", "r", column="change", change_from="x", before="y")]
@@ -157,7 +158,7 @@ APART = [*means("r1", "60.0", "65.0", "70.0"), *means("r2", "60.0", "65.0", "70.
 CLOSE = [*means("r1", "60.0", "60.1", "60.2"), *means("r2", "60.0", "60.1", "60.2")]
 ACL = [entry(text, table="table1-acl", column=name) for name, text in (("x", "70.0"), ("y", "61.5"))]
 SIZE = "108.9M, with the pooler 109.5M"
-ENTRIES: list[tuple[str, list[Entry], Pairs]] = [
+ENTRIES: list[tuple[str, list[PrintedNumber], Pairs]] = [
     *(("parameters", [of_model(text, "parameters")], []) for text in ("109M", "108.9M")),
     *(("parameters", [of_model(text, "parameters")], [(text, SIZE)]) for text in ("110M", "66M")),
     ("same-model", [ONE, entry("70.9", paper="b", identity="b-bert")], []),
@@ -187,7 +188,7 @@ ENTRIES: list[tuple[str, list[Entry], Pairs]] = [
 
 
 @pytest.mark.parametrize(("check", "entries", "expected"), ENTRIES)
-def test_a_check_of_entries(check: str, entries: list[Entry], expected: Pairs) -> None:
+def test_a_check_of_entries(check: str, entries: list[PrintedNumber], expected: Pairs) -> None:
     assert findings(check, entries) == expected
 
 

@@ -116,6 +116,14 @@ def test_what_a_scale_replaces_says_so() -> None:
     assert found["architecture.layers"][1].startswith(str(Path("workflow/papers/wang2023/students.yaml")))
 
 
+def test_a_scale_hides_no_line_that_gives_what_it_keeps() -> None:
+    config = read_config({"papers": ["udagawa2023"], "scale": "reduced"})
+    value, origin = rows(config, "hs-last-6l-mono")["stages.1.schedule.warmup_ratio"]
+    path, number = origin.split(":")
+    line = Path(path).read_text().splitlines()[int(number) - 1]
+    assert line.strip() == f"warmup_ratio: {value}"  # of the printed corpus, for which the scale has another one
+
+
 def test_short_and_full_names_and_suggestions() -> None:
     study = open_whole(Config())
     assert student_called(study, "hs-last-6l-mono") == "udagawa2023-hs-last-6l-mono"

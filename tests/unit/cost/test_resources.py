@@ -16,6 +16,7 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.jobs import Jobs
 from retort.cost.resources import NOTHING, JobResources, fits_one_job, hours_of_a_seed
 from retort.cost.speed import GUESSED, Work
+from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.sharing import divided_seeds, jobs_of
 from retort.specs.config import read_config
@@ -27,6 +28,7 @@ from tests.unit.cost.test_cluster import cluster
 
 LARGE = "udagawa2023-od-layer-12-6l-distilbert-mono"  # batches of 960 rows of 256 tokens: 82 GB on one GPU
 LONG = "minilmv2-6x384-xlm-r-large-layer-24"  # the student that takes longest
+CONTRASTED = "wang2023-hid-cls-contrast"
 GPUS_OF_8 = {"gpu": {"max_gpu": 8, "max_runtime": 600}}
 SLOW = {"flops": 1e9, "bandwidth": 1e9, "relations": 1, "start": 9, "device": "cuda: a GPU",
         "threads": 1, "precision": "bfloat16", "at": "2026-11-22"}  # fmt: skip
@@ -114,6 +116,35 @@ def test_each_gpu_has_a_process_with_ram_of_its_own(here: Path) -> None:
     assert alone["mem_mb"] < asked["mem_mb"] / 4
     assert (alone["gpu"], alone["runtime"], asked["gpu"]) == (1, 600, 4)  # as long as the partition allows
     assert asked["rows"] == alone["rows"] / 4
+
+
+def test_a_training_that_compares_whole_batches_has_one_gpu(here: Path) -> None:
+    path = cluster(here, {"gpus_per_job": 4}, **GPUS_OF_8)
+    asked, long = asking(LONG, cluster=path)
+    assert long.step is not None
+    joint = dataclasses.replace(long, step=dataclasses.replace(long.step, joint=("contrast",)))
+    assert [asked.of_job(each)["gpu"] for each in (long, joint)] == [4, 1]
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "micro_batch", "rows"), [(2, None, 1), (None, 8, 8), (2, 32, None), (None, None, None)]
+)
+def test_a_batch_that_is_compared_whole_and_does_not_fit_is_refused(
+    here: Path, gigabytes: float | None, micro_batch: int | None, rows: int | None
+) -> None:
+    path = cluster(here, {"gpu_memory_gb": gigabytes})
+    plan = plan_for(cluster=path, micro_batch=micro_batch)
+    ask = JobResources(plan).of("distill_on_task")["gpu"]
+    of = {"student": CONTRASTED, "task": "mnli", "seeds": "1"}
+    if rows is None:
+        assert ask(of, 1) == 1
+        return
+    with pytest.raises(RetortError) as caught:
+        ask(of, 1)
+    assert str(caught.value) == (
+        f"{CONTRASTED}, mnli: 'contrast' needs all 32 examples of a batch at once, and {rows} would go through a GPU; "
+        "take a GPU with more memory, leave 'micro_batch' out, or give the student a smaller batch_size"
+    )
 
 
 def test_a_measured_speed_changes_minutes_alone(here: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 from retort.batch import Batch
 from retort.cost import losses, work
 from retort.cost.speed import Work
-from retort.cost.training_work import Training
+from retort.cost.training_work import TrainingCost
 from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.models import build
@@ -70,7 +70,7 @@ def stage_work(terms: list[TermSettings], kept: int | None = None) -> tuple[Work
     """Return the work of a stage of two steps of five rows; a pass of the heads takes 11 and 13 FLOPs."""
     head = Head(lambda size: 13.0 if size is TEACHER else 11.0, outputs=2, kept=kept)
     stage = schedule(steps=2, batch_size=5), Rows(100, LENGTH), LENGTH
-    training = Training(terms, *stage, lambda _: head, "bfloat16", TOKENS, WIDE, TEACHER)
+    training = TrainingCost(terms, *stage, lambda _: head, "bfloat16", TOKENS, WIDE, TEACHER)
     return training.own, training.taught
 
 

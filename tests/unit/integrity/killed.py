@@ -22,7 +22,7 @@ import huggingface_hub
 import safetensors.numpy
 import tokenizers
 from retort.data.sources import packages
-from retort.job.context import Job, job
+from retort.job.context import RunningJob, job
 from retort.plan import resolve_data
 from retort.run.run_folder import begin, files_of
 from retort.specs.config import read_config
@@ -52,24 +52,24 @@ class Stage:
     name: str
     inputs: list[str]
     output: str
-    run: Callable[[Job, Study, Stage], None]
+    run: Callable[[RunningJob, Study, Stage], None]
 
 
-def _fetch(running: Job, study: Study, stage: Stage) -> None:
+def _fetch(running: RunningJob, study: Study, stage: Stage) -> None:
     preprocess.fetch_source(running, resolve_data.fetched(study, "texts"), stage.output)
 
 
-def _encode(running: Job, study: Study, stage: Stage) -> None:
+def _encode(running: RunningJob, study: Study, stage: Stage) -> None:
     settings = resolve_data.tokenized_task(study, "encoder", "mood")
     preprocess.encode_task(running, settings, [TEXTS], ENCODER, stage.output)
 
 
-def _tokenize(running: Job, study: Study, stage: Stage) -> None:
+def _tokenize(running: RunningJob, study: Study, stage: Stage) -> None:
     settings = resolve_data.tokenized_corpus(study, "encoder", "sentences")
     preprocess.tokenize_corpus(running, settings, [TEXTS], ENCODER, 1, 1, stage.output)
 
 
-def _build(running: Job, study: Study, stage: Stage) -> None:
+def _build(running: RunningJob, study: Study, stage: Stage) -> None:
     settings = resolve_data.tokenized_corpus(study, "encoder", "sentences")
     preprocess.build_corpus(running, settings, [TEXTS], ENCODER, [TOKENIZED], stage.output)
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from retort import checksums
 from retort.checksums import Maker
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 
@@ -75,7 +75,7 @@ def test_a_training_that_goes_on_under_other_code_says_so(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     settings: Any = schedule()
     settings_of = type("Settings", (), {"as_json": lambda self: {"a": settings.steps}})()
-    first = Checkpoint(Job("", quiet().log).checkpoints, [settings_of.as_json(), 1, []], 0.0, OLD)
+    first = Checkpoint(RunningJob("", quiet().log).checkpoints, [settings_of.as_json(), 1, []], 0.0, OLD)
     first.write(1, 5, {"weight": torch.arange(4.0)})
     running = quiet()
     assert checkpoint_of(running, settings_of, 1).state is not None

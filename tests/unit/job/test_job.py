@@ -15,7 +15,7 @@ import pytest
 from retort.atomic import write_json
 from retort.job import attempts, planned_run, script
 from retort.job.attempts import Interrupted
-from retort.job.context import Job, job
+from retort.job.context import RunningJob, job
 from retort.run import run_folder as run
 
 from tests.rule_job import rule_job
@@ -109,7 +109,7 @@ def test_a_job_that_another_process_does_has_failed_here(
 
 @pytest.mark.parametrize(("of_script", "seen"), [(script.job, None), (script.download, "secret")])
 def test_tokens_are_only_for_jobs_that_download(
-    of_script: Callable[..., AbstractContextManager[Job]], seen: str | None, monkeypatch: pytest.MonkeyPatch
+    of_script: Callable[..., AbstractContextManager[RunningJob]], seen: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("HF_TOKEN", "PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
     for name in names:

@@ -48,7 +48,7 @@ def broken(*arguments: object) -> Tensor:
 def test_a_device_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     device, asked = torch.device("meta"), []
     monkeypatch.setattr(choice, "CHOICES", {})
-    made = choice.Choice(plain, "plain", "why")
+    made = choice.ChosenForm(plain, "plain", "why")
     monkeypatch.setattr(choice, "choose", lambda device, before: asked.append((device, before)) or made)
     assert (choice.choose_ahead(device, "fused: why"), choice.choose_ahead(device)) == ("plain: why", "plain: why")
     assert choice.form_on(device) is plain

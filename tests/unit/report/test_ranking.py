@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from retort.report.ranking import Score, panel_of, ranking
+from retort.report.ranking import RankedMean, panel_of, ranking
 from retort.results.tidy import Line, read
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -16,17 +16,17 @@ TITLES = {"print": "as printed", "recorded": "recorded", "ours": "this run"}
 
 def test_a_mean_over_columns_has_an_interval_if_all_spreads_are_known() -> None:
     # (1 + 4) / 4 variance over 4 runs: error sqrt(5 / 16); Welch: (5 / 16)^2 / ((1 / 16)^2 / 3 + (4 / 16)^2 / 3) = 4.41
-    one = Score.of([(70.0, 1.0, 4), (80.0, 2.0, 4)])
+    one = RankedMean.of([(70.0, 1.0, 4), (80.0, 2.0, 4)])
     assert one.value == 75.0
     assert one.interval == pytest.approx((75 - 2.679 * 0.559, 75 + 2.679 * 0.559), abs=0.005)
     assert one.text == "75.0 (73.5 to 76.5)"
-    assert Score.of([(70.0, 1.0, 4), (80.0, None, 4)]).interval is None
-    assert Score.of([(70.0, 1.0, 1)]).text == "70.0"
-    assert Score.of([(72.0, 1.0, 4)], [(70.0, 1.0, 4)]).text == "2.0 (0.3 to 3.7)"
+    assert RankedMean.of([(70.0, 1.0, 4), (80.0, None, 4)]).interval is None
+    assert RankedMean.of([(70.0, 1.0, 1)]).text == "70.0"
+    assert RankedMean.of([(72.0, 1.0, 4)], [(70.0, 1.0, 4)]).text == "2.0 (0.3 to 3.7)"
 
 
 def test_all_points_and_intervals_lie_inside_a_panel() -> None:
-    points = {"a": [("ours", "", Score.of([(70.0, 1.0, 4)]))], "b": [("ours", "", Score(72.0))]}
+    points = {"a": [("ours", "", RankedMean.of([(70.0, 1.0, 4)]))], "b": [("ours", "", RankedMean(72.0))]}
     panel = panel_of("ours", "this run", points)
     scores = [score for of_row in points.values() for _, _, score in of_row]
     places = [panel.place(end) for score in scores for end in (score.value, *(score.interval or ()))]

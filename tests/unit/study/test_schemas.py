@@ -8,12 +8,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from retort.cli import checking, main
+from retort.errors import RetortError
 from retort.specs.config import ROOT
 from retort.specs.protocol import Schedule
 from retort.specs.yaml_reader import read_yaml
 from retort.study import schemas
-from retort.study.schemas import FILES, FOLDER, MARK, current_files, schema_text
+from retort.study.schemas import FILES, FOLDER, MARK, current_files, schema_text, write_files
 
 STUDY = [(name, path) for name, file in FILES.items() for path in sorted(ROOT.glob(file.pattern))]
 
@@ -28,7 +28,7 @@ def mistakes(name: str, content: Any) -> list[str]:
 
 def test_schemas_and_first_lines_are_current() -> None:
     old = [path for path, text in current_files().items() if not path.is_file() or path.read_text("utf-8") != text]
-    assert old == [], "run `retort schemas`"
+    assert old == [], "run `python -m retort.study.schemas`"
     assert {path.name for path in FOLDER.iterdir()} == {f"{name}.json" for name in FILES}
 
 
@@ -85,26 +85,25 @@ def test_a_change_of_a_schedule_has_no_defaults() -> None:
     assert not any("default" in field for field in fields.values())
 
 
-def test_the_verb_writes_what_is_not_current(
+def test_the_module_writes_what_is_not_current(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (schemas, checking):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(schemas, "ROOT", tmp_path)
     monkeypatch.setattr(schemas, "FOLDER", tmp_path / "workflow/schemas")
     (tmp_path / "workflow/tasks").mkdir(parents=True)
     task, config = tmp_path / "workflow/tasks/a.yaml", tmp_path / "config.yaml"
     task.write_text("# a task\ntitle: é\n", encoding="utf-8")
     config.write_text(f"{MARK}old.json\nscale: pocket\n", encoding="utf-8")
-    assert main(["schemas"]) == 0
+    write_files()
     assert len(capsys.readouterr().out.splitlines()) == len(FILES) + 2
     assert task.read_text(encoding="utf-8") == f"{MARK}../schemas/task.json\n# a task\ntitle: é\n"
     assert config.read_text(encoding="utf-8") == f"{MARK}workflow/schemas/config.json\nscale: pocket\n"
-    assert main(["schemas"]) == 0
+    write_files()
     assert capsys.readouterr().out == ""
     right = task.read_bytes()
     task.write_bytes(b"\xef\xbb\xbf" + right)
-    assert main(["schemas"]) == 0
+    write_files()
     assert task.read_bytes() == right  # one first line, and no byte order mark
     task.write_bytes("title: é\n".encode("latin-1"))
-    assert main(["schemas"]) == 2
-    assert "workflow/tasks/a.yaml: not UTF-8 text (" in capsys.readouterr().err
+    with pytest.raises(RetortError, match=r"workflow/tasks/a.yaml: not UTF-8 text \("):
+        write_files()

@@ -15,7 +15,7 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.models import build
 from retort.tasks import task_type_of, task_types
-from retort.tasks.windows import Question, stored_questions, windows
+from retort.tasks.windows import SpanQuestion, stored_questions, windows
 from retort.training.evaluate import predict
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -35,10 +35,10 @@ def tokenizer_of(family: str) -> Tokenizer:
 
 
 QUESTIONS = [
-    Question("a", "Where does the old ferry start?", CONTEXT, (("Oban", 24), ("in Oban", 21)), "squad"),
-    Question("b", "How often?", CONTEXT, (("twice a day", 46),), "squad"),
-    Question("c", "What is free?", CONTEXT, (("é", 63),), "squad"),
-    Question("d", "Who sleeps?", "Nobody knows.", (), "squad"),
+    SpanQuestion("a", "Where does the old ferry start?", CONTEXT, (("Oban", 24), ("in Oban", 21)), "squad"),
+    SpanQuestion("b", "How often?", CONTEXT, (("twice a day", 46),), "squad"),
+    SpanQuestion("c", "What is free?", CONTEXT, (("é", 63),), "squad"),
+    SpanQuestion("d", "Who sleeps?", "Nobody knows.", (), "squad"),
 ]
 
 
@@ -87,7 +87,7 @@ def test_labels_lead_back_to_the_first_answer(family: str) -> None:
 
 def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
     tokenise = Tokeniser.of(tokenizer_of("bert"))
-    long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
+    long = SpanQuestion("long", "the old ferry " * 30, CONTEXT, (), "squad")
     rows = Encoded.from_table(windows([long], tokenise, 40, 8, 12)[""])
     first = rows.input_ids[: rows.offsets[1]].tolist()
     assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
@@ -187,7 +187,7 @@ TASK = task_settings(task_type="span", labels=[], max_length=24, windows={"overl
 def tiny(encoder: Path, tmp_path: Path) -> Encoded:
     """Return questions in the words of the tiny encoder, encoded."""
     said = "glad day and a warm house by the cold road with a good friend in the dim town of bright song"
-    questions = [Question(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
+    questions = [SpanQuestion(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
     tables = task_type_of(TASK).encode(TASK, questions, Tokeniser.of(tokenizer))
     SplitWriter(tmp_path / "tiny", []).write("train", tables)

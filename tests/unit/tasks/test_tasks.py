@@ -13,7 +13,7 @@ from retort.data.encoding import SplitWriter, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.data.tokenizers import Tokeniser
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build
 from retort.plan import resolve_data
 from retort.settings.inputs import TaskSettings
@@ -85,7 +85,7 @@ def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Pa
     model: Any = build.load(encoder, *head_of(task))
     before = {key: value.clone() for key, value in model.state_dict().items()}
     run = supervised(model, Encoded.load(to, spec.train_split), SCHEDULE, task, 1)
-    train_in(Job("job", io.StringIO()), run, 1, "float32", Checkpoint(tmp_path / "state", {}, 1e9))
+    train_in(RunningJob("job", io.StringIO()), run, 1, "float32", Checkpoint(tmp_path / "state", {}, 1e9))
     run.close()
     assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
     found = measure(model, to, spec.evaluation_split, task, "float32", "cpu")

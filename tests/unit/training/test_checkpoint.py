@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from retort.errors import Diverged
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.in_pytorch import plain
 from retort.provenance import device_name
@@ -82,7 +82,7 @@ def begun(folder: Path, objective: str = "relations", **parts: int) -> str:
     log, checkpoint = io.StringIO(), Checkpoint(folder, {}, 0.0)
     term = {"objective": objective, "mapping": "last", "options": {"heads": 4} if objective == "relations" else {}}
     loss = compose([term], NARROW, WIDE, 2, 6)
-    setup.begin(Job("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
+    setup.begin(RunningJob("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
     checkpoint.write(1, 1, {"weight": torch.ones(1)})
     return log.getvalue()
 
@@ -97,9 +97,9 @@ def forms(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the forms that the devices of the next processes choose when they are not told what ran before."""
     chosen = [FASTER, NO_TRITON]
 
-    def choose(device: torch.device, before: str = "") -> choice.Choice:
+    def choose(device: torch.device, before: str = "") -> choice.ChosenForm:
         name, _, reason = (before or chosen[0]).partition(": ")
-        return choice.Choice(plain, name, reason)
+        return choice.ChosenForm(plain, name, reason)
 
     monkeypatch.setattr(choice, "choose", choose)
     monkeypatch.setattr(choice, "CHOICES", {})
@@ -136,5 +136,5 @@ def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:
     settings: Any = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
     taken = [{"relations": form} for form in (FASTER, NO_TRITON)]
     for each, shown in ((taken, f"{FASTER}; then {NO_TRITON}"), ([CPU], None)):
-        write_score(Job("job", io.StringIO()), score, settings, Diverged(3), conditions=each)
+        write_score(RunningJob("job", io.StringIO()), score, settings, Diverged(3), conditions=each)
         assert json.loads(Path(score.file).read_text()).get("relations") == shown

@@ -15,7 +15,7 @@ from retort.batch import Batch
 from retort.checksums import read
 from retort.errors import Diverged, RetortError
 from retort.job.attempts import NEVER, Clock, Interrupted
-from retort.job.context import Job, job
+from retort.job.context import RunningJob, job
 from retort.models import build, weights
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Key, Recorder
@@ -158,7 +158,7 @@ def distilled(
         log.unlink()
     start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     with Path("job.log").open("w") as stream:
-        running = Job("companions", stream, result=to, clock=clock, **more)
+        running = RunningJob("companions", stream, result=to, clock=clock, **more)
         distill_students(running, students, [str(corpus)], start, to)
     return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
 
@@ -233,6 +233,25 @@ def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes
     assert same_as_alone(students)
     card = Path("results/distilled/hidden/README.md").read_text()
     assert '"micro_batch": 3,\n  "gpus": 2\n' in card  # how its steps were taken
+
+
+@pytest.mark.parametrize(
+    ("divided", "rows"), [({"micro_batch": 3}, 3), ({"threads": 2, "gpus": 2}, 4)], ids=["parts", "gpus"]
+)
+@pytest.mark.usefixtures("forked_processes")
+def test_a_batch_that_is_compared_whole_is_not_divided(
+    students: Students, published: Path, corpus: Path, divided: dict[str, int], rows: int
+) -> None:
+    own = students["hidden"]
+    term = own.stages[0].terms[0].model_copy(update={"objective": "sample-similarity", "options": {}})
+    joint = own.model_copy(update={"stages": [own.stages[0], own.stages[0].model_copy(update={"terms": [term]})]})
+    with pytest.raises(RetortError) as caught:
+        distilled({"hidden": joint}, published, corpus, **divided)
+    assert str(caught.value) == (
+        f"companions: 'sample-similarity' needs all 8 examples of a batch at once, and {rows} would go through a GPU; "
+        "take a GPU with more memory, leave 'micro_batch' out, or give the student a smaller batch_size"
+    )
+    assert "step" not in Path("job.log").read_text()  # nothing was trained in parts before
 
 
 def test_a_job_that_was_ended_trains_no_step_twice(

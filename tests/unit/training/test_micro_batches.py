@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -16,7 +15,7 @@ from retort.models.recorder import Recorder
 from retort.training import optim
 from retort.training import training_run as reporting
 from retort.training.checkpoint import Checkpoint
-from retort.training.how.micro_batches import Comparison, Division, backward_in_parts
+from retort.training.how.micro_batches import Division, TrainingLoss
 from retort.training.loop import take_step
 from retort.training.training_run import TrainingRun
 from torch import nn
@@ -29,19 +28,18 @@ from tests.references.examples import compose
 from tests.unit.training.runs import same, state_of, train, training_of
 
 STEPS, ROWS, LENGTH, VOCABULARY = 4, 5, 9, 37
-MIXED = [  # means over tokens, over pairs of tokens and over examples; and two that need all examples at once
+MIXED = [  # means over tokens, over pairs of tokens and over examples
     {"objective": "relations", "mapping": "last", "options": {"heads": 2}},
     {"objective": "attention-mse", "mapping": "last", "weight": 0.5},
     {"objective": "soft-labels"},
-    {"objective": "contrast", "mapping": {"emd": {}}, "options": {"size": 4, "negatives": 3, "bank": 11}},
-    {"objective": "emd", "mapping": "emd"},
 ]
+JOINT = [{"objective": "contrast", "mapping": {"emd": {}}, "options": {"size": 4, "negatives": 3, "bank": 11}}]
 SHORT = [{"objective": "hidden-cls", "mapping": {"single": {"layer": 1}}}]  # stops below the student's last layer
 NAMES = ["mixed", "short", "masked"]
 MASKED = [
     {"objective": "masked-lm"},
     {"objective": "soft-labels"},
-    {"objective": "sample-similarity", "mapping": "last"},
+    {"objective": "hidden-sequence", "mapping": "last"},
 ]
 
 
@@ -85,7 +83,7 @@ def distillation(terms: list[dict[str, Any]], masked: bool = False, dropout: flo
         schedule=schedule(steps=STEPS, batch_size=ROWS, max_grad_norm=1.0, learning_rate=0.01),
         steps=STEPS,
         batches=Texts(masked),
-        loss=Comparison(loss, *recorders),
+        loss=TrainingLoss(loss, *recorders),
     )
 
 
@@ -121,27 +119,6 @@ def test_with_dropout_a_resumed_run_has_the_bytes_of_an_unbroken_one(tmp_path: P
     assert all(torch.equal(x, again[name]) for name, x in whole.items())
 
 
-def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
-    """With frozen draws, the second pass of a part repeats the first: the gradient is that of one function."""
-    run = distillation(MIXED[3:], dropout=0.5)
-    seen: list[torch.Tensor] = []
-    comparison = run.loss
-    assert isinstance(comparison, Comparison)
-
-    def student(batch: Batch) -> Any:
-        recorded = comparison.student(batch)
-        seen.append(recorded["hidden", 2].detach().clone())
-        return recorded
-
-    for module in run.modules:
-        module.train()
-    loss, parameters = Comparison(comparison.loss, student, comparison.teacher), run.modules[0].parameters()
-    backward_in_parts(loss, Division(2).divide(Texts(False)[0]), contextlib.nullcontext, parameters, 1)
-    assert len(seen) == 6
-    assert all(torch.equal(one, other) for one, other in zip(seen[:3], seen[3:], strict=True))
-    assert not torch.equal(seen[0][:1], seen[1][:1])
-
-
 def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> None:
     batch = Texts(True)[3]
     assert [len(part.input_ids) for part in Division(2).divide(batch).parts] == [1, 2, 2]
@@ -150,9 +127,8 @@ def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> No
     kept = [share for share in shares if share.counts]
     assert torch.equal(torch.cat([share.parts[0].input_ids for share in kept]), batch.input_ids)
     assert torch.equal(torch.cat([share.parts[0].labels for share in kept]), batch.labels)
-    places = [share.parts[0].positions + share.first_row * LENGTH for share in kept]
+    places = [share.parts[0].positions + row * LENGTH for row, share in enumerate(kept)]
     assert torch.equal(torch.cat(places), batch.positions)
-    assert [(share.first_row, share.first_position) for share in kept] == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)]
 
 
 # a step queues its work and waits for no value of it
@@ -176,12 +152,17 @@ class Waits(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-STATIC = [term for term in MIXED if term["objective"] != "emd"]  # which says why it waits: `synchronises`
+STEPS_OF = [
+    pytest.param(terms, masked, division, id=f"{name}-{division.micro_batch}")
+    for name, terms, masked in (("mixed", MIXED, False), ("short", SHORT, False), ("masked", MASKED, True))
+    for division in (Division(), Division(2))
+]
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("division", [Division(), Division(2)], ids=["whole", "parts"])
-@pytest.mark.parametrize(("terms", "masked"), [(STATIC, False), (SHORT, False), (MASKED, True)], ids=NAMES)
+@pytest.mark.parametrize(
+    ("terms", "masked", "division"), [*STEPS_OF, pytest.param([*MIXED, *JOINT], False, Division(), id="joint")]
+)
 def test_a_step_waits_for_nothing(
     terms: list[dict[str, Any]], masked: bool, division: Division, precision: str, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from retort.atomic import replacing
 from retort.batch import Batch
 from retort.errors import Diverged, RetortError
 from retort.job.attempts import NEVER, Attempt, Clock, Interrupted, attempt
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.training.checkpoint import Checkpoint
 from retort.training.how import processes
 from retort.training.how.launch import on_every_gpu
@@ -93,15 +93,15 @@ RUNS = {
 }
 
 
-def division_of(job: Job) -> Division:
+def division_of(job: RunningJob) -> Division:
     return Division(job.micro_batch, job.rank, job.processes)
 
 
 def trained(
-    run: TrainingRun, folder: Path, job: Job | None = None, every: float = 1e9
+    run: TrainingRun, folder: Path, job: RunningJob | None = None, every: float = 1e9
 ) -> tuple[dict[str, torch.Tensor], str]:
     """Train a run, alone or in a process of a job; return its weights and buffers, and its log."""
-    own = job or Job("job", io.StringIO())
+    own = job or RunningJob("job", io.StringIO())
     checkpoint = Checkpoint(folder, {}, every, writes=own.writes)
     log = train(run, checkpoint, division_of(own), clock=own.clock)
     return state_of(run), log
@@ -118,7 +118,7 @@ def open_ports() -> list[str]:
 
 
 @on_every_gpu
-def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
+def train_all(job: RunningJob, folder: str, micro_batch: int | None) -> None:
     """Train all runs in this process, one of several; the first writes the weights."""
     torch.set_num_threads(1)
     assert processes.gather(["über", job.rank]) == [["über", rank] for rank in range(job.processes)]
@@ -132,7 +132,7 @@ def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
 
 
 @on_every_gpu
-def diverge(job: Job, folder: str) -> None:
+def diverge(job: RunningJob, folder: str) -> None:
     """Train a run whose loss is infinite at its second step in the last process alone; one writes checkpoints."""
     run = distillation(SHORT)
     student = run.loss.student
@@ -152,7 +152,7 @@ def diverge(job: Job, folder: str) -> None:
 
 
 @on_every_gpu
-def train_to_the_limit(job: Job, folder: str) -> None:
+def train_to_the_limit(job: RunningJob, folder: str) -> None:
     """Train a run in this process, one of several, of which only the last one looks at the clock of the job."""
     torch.set_num_threads(1)
     run, path = distillation(MIXED), Path(folder)
@@ -165,7 +165,7 @@ def train_to_the_limit(job: Job, folder: str) -> None:
 
 
 @on_every_gpu
-def die(job: Job) -> None:
+def die(job: RunningJob) -> None:
     """Be killed in the last process alone; the others wait for it."""
     if job.rank == job.processes - 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -173,7 +173,7 @@ def die(job: Job) -> None:
 
 
 @on_every_gpu
-def sleep(job: Job, folder: str) -> None:
+def sleep(job: RunningJob, folder: str) -> None:
     """Sleep; a file holds the number of this process."""
     with replacing(Path(folder, f"begun-{job.rank}")) as part:
         part.write_text(str(os.getpid()))
@@ -181,17 +181,17 @@ def sleep(job: Job, folder: str) -> None:
 
 
 @on_every_gpu
-def fail(job: Job) -> None:
+def fail(job: RunningJob) -> None:
     """Fail in the last process alone; the others wait for it."""
     if job.rank == job.processes - 1:
         raise MemoryError("\nno room for the gradients\nat all")
     torch.distributed.barrier()
 
 
-def job_of(folder: Path, gpus: int = 2, clock: Clock = NEVER) -> Job:
+def job_of(folder: Path, gpus: int = 2, clock: Clock = NEVER) -> RunningJob:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
     folder.mkdir(exist_ok=True)
-    return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus, clock=clock)
+    return RunningJob("job", (folder / "log").open("a"), threads=2, gpus=gpus, clock=clock)
 
 
 @pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (MANY, None)])

@@ -11,7 +11,7 @@ import pytest
 from retort.atomic import write_json
 from retort.checksums import Maker, read, sealed, take
 from retort.job.attempts import KEPT
-from retort.job.context import Job, job, this_code
+from retort.job.context import RunningJob, job, this_code
 from retort.run.rehearsal.in_process import Described
 from retort.study.addresses import answers_address, name_of_seeds, score_file
 from retort.training.evaluate import ScoreToWrite
@@ -77,7 +77,7 @@ def trained(asked: Described, fails_at: int = 0, maker: Maker | None = None) -> 
     return done
 
 
-def write(own: Job, score: ScoreToWrite, maker: Maker) -> None:
+def write(own: RunningJob, score: ScoreToWrite, maker: Maker) -> None:
     """Write a score and its answers, as the training of a seed does."""
     answers = {"test": f"answers of {score.seed}"}
     write_json(score.answers, answers, indent=None)

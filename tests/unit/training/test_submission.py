@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.plan import plan
 from retort.plan.plan import Plan
@@ -39,7 +39,7 @@ ANSWERS: dict[str, dict[str, list[Any]]] = {
 }  # fmt: skip
 
 
-def zipped(job: Job, answers: dict[str, Any], folder: Path) -> dict[str, str]:
+def zipped(job: RunningJob, answers: dict[str, Any], folder: Path) -> dict[str, str]:
     """Make the zip from these answers, and return its files and their content."""
     paths = []
     for task, given in answers.items():

@@ -10,6 +10,7 @@ from retort.plan import resolve
 from retort.results.tidy import Line
 from retort.settings.trainings import ProfileSettings
 from retort.specs.config import read_config
+from retort.specs.printed import Timing
 from retort.study.cells import profiled
 from retort.study.load import open_study
 from retort.study.questions import further_timings
@@ -43,9 +44,7 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further_timings(open_study(read_config(config)), "tiny-attention") == [
-        {"batch": 1, "length": 32, "device": "cpu"}
-    ]
+    assert further_timings(open_study(read_config(config)), "tiny-attention") == [Timing(device="cpu")]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = lines_of(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
     assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
@@ -66,7 +65,7 @@ def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
     study = open_study(read_config(config))
     found = further_timings(study, "tiny-attention")
-    assert found == [{"batch": size, "length": 32, "values": "batches"} for size in (1, 16)]
+    assert found == [Timing(size, values="batches") for size in (1, 16)]
     assert "further" not in resolve.profile(study, "tiny-kd").as_json()
     own = profile([9.0], batch_1_length_32_each_batch=[1.0, 3.0, 5.0], batch_16_length_32_each_batch=[2.0, 4.0])
     lines = lines_of(config, {"tiny-attention": own})

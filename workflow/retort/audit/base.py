@@ -48,7 +48,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PrintedNumber:
     """One printed number: paper, table and cell, and the number of runs behind it (0 if unknown)."""
 
     paper: str
@@ -87,12 +87,12 @@ class Entry:
         """Return the finding that this number would have to be another one."""
         return Finding(self.paper, self.where, self.number.text, other, why)
 
-    def place_beside(self, other: Entry) -> str:
+    def place_beside(self, other: PrintedNumber) -> str:
         """Return where it is printed, with its paper if `other` is of another one."""
         return self.where if self.paper == other.paper else f"{self.paper}, {self.where}"
 
 
-def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
+def entries_of(paper: str, name: str, table: Exhibit) -> list[PrintedNumber]:
     """List every printed number of a table of models."""
     columns = {cell.column: cell.spec for cell in table.cells()}
     numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
@@ -104,7 +104,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
         if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
             tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
             cell = replace(cell, tasks=tasks)
-        entries.append(Entry(paper, name, cell, number, table.published_runs))
+        entries.append(PrintedNumber(paper, name, cell, number, table.published_runs))
     return entries
 
 
@@ -150,17 +150,17 @@ class Printed:
     """
 
     tables: dict[tuple[str, str], Exhibit]
-    entries: list[Entry]
+    entries: list[PrintedNumber]
     statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
     models: dict[str, Build]
 
-    def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
+    def rows(self) -> dict[tuple[str, str, str], dict[str, PrintedNumber]]:
         """Group the entries by (paper, table, row), and in each row by column."""
         rows = grouped(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
         return {key: {entry.cell.column: entry for entry in row} for key, row in rows.items()}
 
-    def in_rows(self) -> Iterator[tuple[Entry, dict[str, Entry]]]:
+    def in_rows(self) -> Iterator[tuple[PrintedNumber, dict[str, PrintedNumber]]]:
         """Yield each entry with its row, row by row."""
         for row in self.rows().values():
             yield from ((entry, row) for entry in row.values())
@@ -171,17 +171,17 @@ Looked = Iterator[tuple[int, Finding | None]]
 checks: Registry[Callable[[Printed], Looked]] = Registry("check")
 
 
-def by_table(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+def by_table(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str], list[PrintedNumber]]:
     """Group entries by (paper, table)."""
     return grouped(entries, lambda entry: (entry.paper, entry.table))
 
 
-def by_column(entries: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
+def by_column(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str, str], list[PrintedNumber]]:
     """Group entries by (paper, table, column)."""
     return grouped(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
 
 
-def span(entries: list[Entry]) -> str:
+def span(entries: list[PrintedNumber]) -> str:
     """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
     texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 from itertools import combinations
 
-from retort.audit.base import TINY, Build, Entry, Finding, Looked, Printed, by_column, checks, grouped, span
+from retort.audit.base import TINY, Build, Finding, Looked, Printed, PrintedNumber, by_column, checks, grouped, span
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
@@ -28,7 +28,7 @@ def parameters(build: Build) -> tuple[int, int]:
     return encoder, encoder + (hidden + 1) * hidden
 
 
-def _build_of(printed: Printed, entry: Entry) -> Build | None:
+def _build_of(printed: Printed, entry: PrintedNumber) -> Build | None:
     return printed.models.get(entry.cell.identity) or printed.models.get(entry.cell.student)
 
 
@@ -58,7 +58,7 @@ def same_model(printed: Printed) -> Looked:
     }
     built = [one for one in scores if one.cell.identity in printed.models and one.key not in differently]
     for alike in grouped(built, lambda one: printed.models[one.cell.identity]).values():
-        papers: dict[str, dict[tuple[str, ...], Entry]] = {}
+        papers: dict[str, dict[tuple[str, ...], PrintedNumber]] = {}
         for entry in alike:
             papers.setdefault(entry.paper, {}).setdefault(entry.measure, entry)
         for (paper, numbers), (other, others) in combinations(papers.items(), 2):
@@ -70,7 +70,7 @@ def same_model(printed: Printed) -> Looked:
                 yield 0, Finding(paper, where, texts, against, f"built alike in {other}, {elsewhere}")
 
 
-def _printed_at(entries: tuple[Entry, ...]) -> tuple[str, str]:
+def _printed_at(entries: tuple[PrintedNumber, ...]) -> tuple[str, str]:
     """Return where some entries are printed, and the numbers; the columns of one row are named together."""
     rows = grouped(entries, lambda entry: (label_of(entry.table), entry.cell.row)).items()
     places = [", ".join([*row, *(entry.cell.column for entry in same)]) for row, same in rows]
@@ -90,7 +90,7 @@ def speed_ups(printed: Printed) -> Looked:
         yield len(others), first.finding(texts, why) if differing else None
 
 
-def _factors(printed: Printed) -> Iterator[tuple[tuple[int, int], Entry, float]]:
+def _factors(printed: Printed) -> Iterator[tuple[tuple[int, int], PrintedNumber, float]]:
     """Yield (layers, width), entry and speed-up: as printed, or from the latencies of the entry's column."""
     columns = by_column(printed.entries)
     for entry, _ in printed.in_rows():

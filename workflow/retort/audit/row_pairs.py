@@ -7,14 +7,14 @@ import statistics
 from collections import Counter
 from itertools import combinations
 
-from retort.audit.base import TINY, Entry, Finding, Looked, Printed, by_table, checks, grouped
+from retort.audit.base import TINY, Finding, Looked, Printed, PrintedNumber, by_table, checks, grouped
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
 RARE = 0.01  # report equal numbers if their probability is below this
 
 
-def _is_different(first: Entry, other: Entry) -> bool:
+def _is_different(first: PrintedNumber, other: PrintedNumber) -> bool:
     return abs(first.number.value - other.number.value) > max(first.number.half, other.number.half) + TINY
 
 
@@ -48,7 +48,7 @@ def versions(printed: Printed) -> Looked:
             yield 0, Finding(paper, f"{label_of(table)}, {row}", says, f"others in {label_of(base)}", why)
 
 
-def _shape(entries: dict[str, Entry]) -> str:
+def _shape(entries: dict[str, PrintedNumber]) -> str:
     """Return layers × width of a row's model, such as '6×384', as some tables print them before its name."""
     sizes = {entry.cell.metric: entry.number.text for entry in entries.values()}
     return f"{sizes.get('layers')}×{sizes.get('hidden')}"
@@ -99,7 +99,7 @@ def coincidences(printed: Printed) -> Looked:
             yield from _equal_numbers([entries for _, entries in rows])
 
 
-def _equal_numbers(rows: list[list[Entry]]) -> Looked:
+def _equal_numbers(rows: list[list[PrintedNumber]]) -> Looked:
     """Find equal numbers of models in the rows of a table, each with the numbers of one measure."""
     values = [[entry.number.value for entry in entries] for entries in rows]
     spread = statistics.median(max(each) - min(each) for each in values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retort.audit.base import Entry, Finding, Looked, Printed, by_column, checks
+from retort.audit.base import Finding, Looked, Printed, PrintedNumber, by_column, checks
 from retort.judgement.comparisons import NumberedCell, Verdict, pairs_of
 from retort.judgement.comparisons import by_column as cells_by_column
 from retort.judgement.groups import gains_by_column
@@ -164,6 +164,6 @@ def _on_average(statement: Statement, side: Side) -> list[Sides]:
     return pair(*side.both(statement)) if pair else []
 
 
-def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
+def _best(rows: list[dict[str, PrintedNumber]], column: str) -> PrintedNumber:
     """Return the entry with the largest number in a column."""
     return max((row[column] for row in rows), key=lambda entry: entry.number.value)

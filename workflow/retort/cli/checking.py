@@ -1,4 +1,4 @@
-"""The verbs on the study's files: `list`, `check`, `show`, `pin` and `schemas`."""
+"""The verbs on the study's files: `list`, `check`, `show` and `pin`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from retort.atomic import write_text
 from retort.cli import inventory
 from retort.cli.base import WIDTH, argument, config_of, verb, wrapped
 from retort.cost.cluster import read_cluster
@@ -18,12 +17,11 @@ from retort.registry import unknown
 from retort.run.pinning import pin
 from retort.run.run_sources import absent_in_folders
 from retort.specs import catalogue
-from retort.specs.config import ROOT, Config
+from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read, with_every_paper
 from retort.study.scaled_study import scale_study
-from retort.study.schemas import current_files
 from retort.study.study import Study
 
 
@@ -197,14 +195,4 @@ def pin_sources(arguments: argparse.Namespace) -> int:
     study, _ = read(config_of(arguments))
     for line in pin(study, arguments.source):
         print(line)
-    return 0
-
-
-@verb("schemas")
-def write_schemas(arguments: argparse.Namespace) -> int:
-    """Write workflow/schemas, by which editors check YAML files, and name them in the first lines of these files."""
-    for path, text in current_files().items():
-        if not path.is_file() or path.read_bytes() != text.encode():
-            write_text(path, text)
-            print(f"{path.relative_to(ROOT)}: written")
     return 0

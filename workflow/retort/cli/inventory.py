@@ -49,7 +49,7 @@ def _tokenizers(study: Study) -> dict[str, list[Path]]:
     return found
 
 
-class Rows:
+class CheckedRows:
     """The rows of a task's splits, read and tokenised as its jobs do, for what only all of them tell.
 
     Args:
@@ -107,7 +107,7 @@ def _odd_files(task: TaskSettings, folders: Mapping[str, Path]) -> Iterator[str]
 
 def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -> Iterator[Found]:
     """Yield a line for each split of a task, and for each subset of it, and what is odd about its rows."""
-    spec, every = study.tasks[name], Rows(tokenizers.get(name, ()))
+    spec, every = study.tasks[name], CheckedRows(tokenizers.get(name, ()))
     every_split: list[list[str] | None] = [[split] for split in spec.splits]
     for splits in every_split or [None]:  # None: those that are drawn from one file
         used = splits is None or splits[0] in spec.used

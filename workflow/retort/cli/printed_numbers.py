@@ -1,4 +1,4 @@
-"""The verbs on the numbers that papers print, and on ours: `published`, `audit`, `compare` and `record`."""
+"""The verbs on the numbers that papers print, and on ours: `published`, `compare` and `record`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,23 @@ MOST = 60  # lines of what would change in a file
 
 @verb(
     "published",
-    argument("what", choices=["check", "cells", "show"], help="count, list every value as CSV, or show a table"),
+    argument(
+        "what",
+        choices=["audit", "check", "cells", "show"],
+        help="tell which cannot be right, count, list every value as CSV, or show a table",
+    ),
     argument("table", nargs="?", default="", help="with show: paper/table"),
 )
 def published_numbers(arguments: argparse.Namespace) -> int:
-    """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names.
+    """Audit, count, list as CSV or show the numbers that all papers print, whichever the configuration names.
 
-    `check` also fails on a deviation that names no cell and no setting.
+    `audit` tells which of them cannot be right, or cannot both be right; `check` also fails on a deviation that names
+    no cell and no setting.
     """
     study = open_whole(config_of(arguments))
+    if arguments.what == "audit":
+        print("\n".join(map(wrapped, as_text(audit(study)).splitlines())))
+        return 0
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
         problems = unknown_names(study)
@@ -40,13 +48,6 @@ def published_numbers(arguments: argparse.Namespace) -> int:
         print(published.cells_csv(study), end="")
     else:
         print(published.show(study, arguments.table))
-    return 0
-
-
-@verb("audit")
-def audit_papers(arguments: argparse.Namespace) -> int:
-    """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
-    print("\n".join(map(wrapped, as_text(audit(open_whole(config_of(arguments)))).splitlines())))
     return 0
 
 

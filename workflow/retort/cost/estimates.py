@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from retort.cost import losses, memory, training_work, work
 from retort.cost.memory import Step
 from retort.cost.speed import Work
-from retort.cost.training_work import OnTask, Training, work_of
+from retort.cost.training_work import OnTask, TrainingCost, work_of
 from retort.cost.volume import Volume
 from retort.plan.plan import Plan
 from retort.plan.sharing import students_in
@@ -162,7 +162,7 @@ class Estimates:
         blocks = max(each.rows.count for each in stages)
         return replace(estimate, ram=estimate.ram + BYTES_PER_BLOCK * processes * blocks)
 
-    def _stages(self, student: str) -> list[Training]:
+    def _stages(self, student: str) -> list[TrainingCost]:
         """Return the stages of a task-agnostic student."""
         return training_work.on_corpora(self.settings.students[student], self.volume, self._model(student))
 
@@ -246,7 +246,7 @@ class Estimates:
         rows = [self.volume.split(task, split, model) for split in splits]
         return Work(sum(each.count * work.head_of(data, each.length).pass_over(size, each.length) for each in rows))
 
-    def _training(self, done: Work, every: Sequence[Training]) -> Estimate:
+    def _training(self, done: Work, every: Sequence[TrainingCost]) -> Estimate:
         """Return the estimate of a job with some trainings of one model."""
         size, teacher, vocabulary = every[0].student, every[0].teacher, every[0].vocabulary
         own, step = work.parameters(size, vocabulary), memory.largest([each.step for each in every])

@@ -8,7 +8,7 @@ from typing import Any
 from retort.cost.speed import Work
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
-from retort.specs.catalogue import Entry
+from retort.specs.catalogue import Registered
 from retort.specs.model import Architecture
 
 NUMBER = 4  # bytes: losses compute in float32
@@ -71,7 +71,7 @@ def reads_all_positions(terms: list[TermSettings], side: int, layer: int) -> boo
     return catalogue.at_all_positions(name for entry in at_layer for name in activations_of(entry, side))
 
 
-def activations_of(entry: Entry, side: int) -> tuple[str, ...]:
+def activations_of(entry: Registered, side: int) -> tuple[str, ...]:
     """Return the activations that an objective reads on one side (0: student, 1: teacher)."""
     return entry.teacher_activations if side else entry.activations
 
@@ -140,7 +140,9 @@ def _numbers(activation: str, model: Architecture, length: float) -> float:
     return sizes.get(activation, model.hidden * length)
 
 
-def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float) -> LossCost:
+def _tensors(
+    term: TermSettings, entry: Registered, student: Architecture, teacher: Architecture, length: float
+) -> LossCost:
     """Return the cost of a term that compares tensors number by number."""
     if entry.level == "layers":  # reads each of its layers once
         pairs = max(len({pair[side] for pair in term.pairs}) for side in (0, 1))
@@ -156,7 +158,7 @@ def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: A
 
 
 def _relations(
-    term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float
+    term: TermSettings, entry: Registered, student: Architecture, teacher: Architecture, length: float
 ) -> LossCost:
     """Return the cost of a term that compares relations, each of (heads, length, length) numbers on both sides."""
     sizes: dict[str, Any] = {**term.options, "student": student.heads, "teacher": teacher.heads}

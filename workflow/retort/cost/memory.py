@@ -48,6 +48,7 @@ class Step:
         loss: the cost of the loss for a row.
         teacher: bytes of the weights of a teacher that runs beside it.
         kept: bytes for each row of the batch that are kept of the teacher's pass, for students that share it.
+        joint: the objectives that need all rows of a batch at once, also those of the other steps of the job.
     """
 
     rows: int
@@ -57,6 +58,7 @@ class Step:
     loss: losses.LossCost = field(default_factory=losses.LossCost)
     teacher: float = 0.0
     kept: float = 0.0
+    joint: tuple[str, ...] = ()
 
     def bytes(self, rows: int) -> float:
         """Return the peak of a step in bytes, with `rows` rows of the batch at once."""
@@ -87,8 +89,9 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
 
 
 def largest(steps: list[Step]) -> Step:
-    """Return the step that takes most memory with its whole batch."""
-    return max(steps, key=lambda step: step.bytes(step.rows))
+    """Return the step that takes most memory with its whole batch, with the joint objectives of all."""
+    most = max(steps, key=lambda step: step.bytes(step.rows))
+    return replace(most, joint=tuple(sorted({name for step in steps for name in step.joint})))
 
 
 def together(steps: list[Step], kept: float) -> Step:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from retort.cost.cluster import read_cluster
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
+from retort.errors import NotWhole
 from retort.plan.plan import Plan
 from retort.plan.sharing import Fits, Hours
 
@@ -29,6 +30,7 @@ MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice,
 # the GPUs and their type, minutes, MB of RAM, the rows of a batch that go through a GPU at once (0 for all), and those
 # that a GPU has of each batch (0 without a GPU or a training)
 ASKED = ("gpu", "gpu_model", "runtime", "mem_mb", "micro_batch", "rows")
+PIECES = {"seeds", "part", "parts"}  # wildcards that tell how work is cut
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 # What a dry run without a list of jobs asks for: it need not be computed, and Snakemake's defaults are not either
 NOTHING = {"mem_mb": 0, "disk_mb": 0}
@@ -103,7 +105,11 @@ class JobResources:
 
         @functools.cache  # Snakemake asks for one name after another
         def asked(attempt: int, *wildcards: tuple[str, str]) -> dict[str, Any]:
-            return self.of_job(self.estimates.of(rule, **dict(wildcards)), attempt)
+            estimate = self.estimates.of(rule, **dict(wildcards))
+            resources = self.of_job(estimate, attempt)
+            names = [value for name, value in wildcards if name not in PIECES]
+            _check_whole(names, estimate.step, resources["micro_batch"])
+            return resources
 
         def ask(name: str) -> Callable[..., Any]:
             return lambda wildcards, attempt: asked(attempt, *wildcards.items())[name]
@@ -136,13 +142,28 @@ class JobResources:
         }
 
     def _gpus(self, estimate: Estimate) -> int:
-        """Return the GPUs of a job: several if one GPU would take longer than a job may last."""
+        """Return the GPUs of a job: several if one GPU would take longer than a job may last.
+
+        A training with a joint objective has one, since its batches are not divided; it goes on after a time limit.
+        """
         if not (self.config.gpus and estimate.runs_model):
             return 0
+        if estimate.step and estimate.step.joint:
+            return 1
         if estimate.step is None:
             return self.config.gpus
         parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
+
+
+def _check_whole(names: Sequence[str], step: Step | None, micro_batch: int) -> None:
+    """Check that no training with a joint objective computes its batches in parts; `names` are those of the job.
+
+    Raises:
+        NotWhole: one does.
+    """
+    if step and step.joint and 0 < micro_batch < step.rows:
+        raise NotWhole(", ".join(names), step.joint[0], step.rows, micro_batch)
 
 
 def _round_up(value: float, multiple: int) -> int:

@@ -22,6 +22,7 @@ from retort.settings.trainings import (
     TeacherSettings,
     TermSettings,
 )
+from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.study.study import Study
@@ -33,7 +34,7 @@ TOKENS = LABELS.model_copy(update={"objective": "masked-lm"})
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingCost:
     """A training of one model with one loss.
 
     Args:
@@ -89,7 +90,8 @@ class Training:
         loss = losses.cost_of(self.terms, *self._models, self.longest, self.outputs)
         held = memory.row_bytes(student, ran, self.longest, self.precision)
         loaded = memory.loaded_bytes(self.teacher, self.vocabulary, self.terms) if self.teacher else 0.0
-        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded)
+        joint = tuple(term.objective for term in self.terms if catalogue.is_joint(term.objective, term.options))
+        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded, joint=joint)
 
     @property
     def _models(self) -> tuple[Architecture, Architecture]:
@@ -122,12 +124,12 @@ class Training:
         return encoder + (self._head.flops(model) if logits else 0.0)
 
 
-def work_of(trainings: Iterable[Training], stored: bool = False) -> Work:
+def work_of(trainings: Iterable[TrainingCost], stored: bool = False) -> Work:
     """Return the work of some trainings; the teacher does not run if its activations are stored."""
     return sum((each.own if stored else each.own + each.taught for each in trainings), Work())
 
 
-def on_task(settings: OnTask, point: PointSettings | None, volume: Volume, model: str, task: str) -> list[Training]:
+def on_task(settings: OnTask, point: PointSettings | None, volume: Volume, model: str, task: str) -> list[TrainingCost]:
     """Return the trainings of a teacher or student on a task.
 
     Args:
@@ -138,10 +140,10 @@ def on_task(settings: OnTask, point: PointSettings | None, volume: Volume, model
         task: the task.
     """
 
-    def training(terms: list[TermSettings], schedule: Schedule, *models: Architecture) -> Training:
+    def training(terms: list[TermSettings], schedule: Schedule, *models: Architecture) -> TrainingCost:
         rows, longest = volume.batches(task, model, schedule), _longest(settings.task, schedule)
         head = partial(work.head_of, settings.task)
-        return Training(terms, schedule, rows, longest, head, settings.precision, vocabulary, *models)
+        return TrainingCost(terms, schedule, rows, longest, head, settings.precision, vocabulary, *models)
 
     if isinstance(settings, TaskDistillationSettings):
         teacher = settings.teacher.model
@@ -156,7 +158,7 @@ def on_task(settings: OnTask, point: PointSettings | None, volume: Volume, model
     return [training([LABELS], point.applied_to(settings.schedule) if point else settings.schedule, own)]
 
 
-def on_corpora(settings: CorpusDistillationSettings, volume: Volume, model: str) -> list[Training]:
+def on_corpora(settings: CorpusDistillationSettings, volume: Volume, model: str) -> list[TrainingCost]:
     """Return the stages of a task-agnostic student; the model is that whose tokenizer encodes its corpora."""
     teacher, trainings = settings.teacher.model, []
     for each in settings.stages:
@@ -164,19 +166,19 @@ def on_corpora(settings: CorpusDistillationSettings, volume: Volume, model: str)
         head = partial(work.masked_lm, teacher.vocabulary, corpus.masking.probability)
         models = settings.architecture, teacher.architecture
         trainings.append(
-            Training(
+            TrainingCost(
                 each.terms, each.schedule, blocks, corpus.block, head, settings.precision, teacher.vocabulary, *models
             )
         )
     return trainings
 
 
-def of_head(settings: TeacherHeadSettings, volume: Volume, model: str, corpus: str) -> Training:
+def of_head(settings: TeacherHeadSettings, volume: Volume, model: str, corpus: str) -> TrainingCost:
     """Return the training of a masked-LM head on top of a frozen teacher."""
     schedule, vocabulary = settings.schedule.model_copy(update={"freeze": ["encoder"]}), settings.model.vocabulary
     head = partial(work.masked_lm, vocabulary, settings.corpus.masking.probability)
     blocks, size = volume.blocks(corpus, schedule, model), settings.model.architecture
-    return Training([TOKENS], schedule, blocks, settings.corpus.block, head, settings.precision, vocabulary, size)
+    return TrainingCost([TOKENS], schedule, blocks, settings.corpus.block, head, settings.precision, vocabulary, size)
 
 
 def _longest(task: TaskSettings, schedule: Schedule) -> int:
@@ -196,14 +198,14 @@ COUNTED = (
     "training, or fine-tuning."
 )
 # column -> its unit, and the function of the stages of a student that computes it
-COSTS: dict[str, tuple[str, Callable[[list[Training]], float]]] = {
+COSTS: dict[str, tuple[str, Callable[[list[TrainingCost]], float]]] = {
     "hours": ("h", lambda stages: DEVICE.hours(work_of(stages), jobs=0)),
     "batch_size": ("rows", lambda stages: max(each.schedule.batch_size for each in stages)),
     "steps": ("steps", lambda stages: sum(each.schedule.steps_on(each.rows.count) for each in stages)),
 }
 
 
-def stages_of(study: Study, student: str, task: str) -> list[Training]:
+def stages_of(study: Study, student: str, task: str) -> list[TrainingCost]:
     """Return the stages of a student, by the files of the study alone.
 
     Args:

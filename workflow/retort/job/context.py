@@ -1,6 +1,6 @@
 """The context in which a Snakemake job runs a stage: log, claim, checksums, checkpoints and errors.
 
-Stages get a `Job` and never see Snakemake's `snakemake` object.
+Stages get a `RunningJob` and never see Snakemake's `snakemake` object.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
 
 
 @dataclass
-class Job:
+class RunningJob:
     """What a stage needs to know about the job that runs it.
 
     Args:
@@ -134,7 +134,7 @@ def _as_json(makers: Iterable[Maker]) -> list[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[Job]:
+def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[RunningJob]:
     """Yield the running job, and report the error that ends it.
 
     The job is claimed against other processes. Its inputs are compared with their checksums, and the checksums of its
@@ -177,11 +177,11 @@ def shown(log: str) -> str:
     return kind + (f"({', '.join(values)})" if values else "")
 
 
-def _make_job(snakemake: Any, log: TextIO) -> Job:
-    """Return the `Job` that a `snakemake` object describes."""
+def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
+    """Return the `RunningJob` that a `snakemake` object describes."""
     asked = snakemake.resources
     limits = asked.get("runtime") or 0, asked.get("mem_mb") or 0
-    return Job(
+    return RunningJob(
         name=shown(snakemake.log[0]),
         log=log,
         threads=snakemake.threads,
@@ -196,7 +196,7 @@ def _make_job(snakemake: Any, log: TextIO) -> Job:
 
 
 @contextlib.contextmanager
-def _claim_and_check(running: Job, snakemake: Any) -> Iterator[None]:
+def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     this_code()  # before the long imports: the files may be edited while the job runs
     outputs = list(map(Path, snakemake.output))

@@ -1,6 +1,6 @@
 """The difference of two means: its standard error and interval, the tests for zero and equivalence, and paired tests.
 
-Every number of `Difference` may be an array, so that a simulation computes many differences at once.
+Every number of `MeanDifference` may be an array, so that a simulation computes many differences at once.
 
 Two rows are compared by paired tests over tasks and seeds. The tests differ in what they take as the sample, that is,
 what would be drawn anew if the experiment were repeated:
@@ -25,7 +25,7 @@ LEVEL = 0.05  # significance level of all tests; intervals have a confidence of 
 
 
 @dataclass(frozen=True)
-class Part:
+class VariancePart:
     """One independent part of the variance of a difference.
 
     Args:
@@ -38,7 +38,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """An estimated difference of two means.
 
     Args:
@@ -76,7 +76,7 @@ def _t() -> Any:
     return t
 
 
-def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
+def welch(value: Numbers, parts: Iterable[VariancePart]) -> MeanDifference:
     """Return a difference whose variance is the sum of independent parts, with Welch's degrees of freedom.
 
     Args:
@@ -90,7 +90,7 @@ def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
     variance = sum(part.variance for part in parts)
     unknown = sum(part.variance**2 / part.freedom for part in parts)
     freedom = variance**2 / unknown if unknown > 0 else float("inf")
-    return Difference(value, np.sqrt(variance), freedom)
+    return MeanDifference(value, np.sqrt(variance), freedom)
 
 
 def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Numbers:
@@ -139,7 +139,7 @@ class Comparison:
     n: int
     status: Status = Status.OK
     reason: str = ""
-    difference: Difference | None = None
+    difference: MeanDifference | None = None
 
     @property
     def p(self) -> float | None:
@@ -163,7 +163,9 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
         return replace(tested, status=Status.MISSING, reason=few)
     if all(max(group) - min(group) < EQUAL for group in groups):
         return replace(tested, status=Status.NO_VARIANCE)
-    parts = [Part(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups]
+    parts = [
+        VariancePart(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups
+    ]
     return replace(tested, difference=welch(mean, parts))
 
 

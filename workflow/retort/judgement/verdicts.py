@@ -31,9 +31,9 @@ from functools import reduce
 from retort.judgement.difference import (
     LEVEL,
     Comparison,
-    Difference,
+    MeanDifference,
     Numbers,
-    Part,
+    VariancePart,
     holm,
     mean_is_zero,
     power_of_equivalence,
@@ -103,7 +103,7 @@ class Spread:
 
         return reduce(np.maximum, [side.variance for side in sides if side.variance is not None], self.std**2)
 
-    def part(self, side: Sample, assumed: Numbers) -> Part:
+    def part(self, side: Sample, assumed: Numbers) -> VariancePart:
         """Return the variance of the mean of a side.
 
         A variance over runs is moderated (Smyth, 2004): b degrees of freedom are borrowed from the column. b is at most
@@ -116,13 +116,13 @@ class Spread:
         import numpy as np
 
         if side.variance is None:
-            return Part(assumed / side.n, ASSUMED_FREEDOM)
+            return VariancePart(assumed / side.n, ASSUMED_FREEDOM)
         borrowed = np.minimum(min(BORROWED, max(self.cells - 1, 0)), 2 * side.freedom)
         freedom = borrowed + side.freedom
-        return Part((borrowed * self.std**2 + side.freedom * side.variance) / freedom / side.n, freedom)
+        return VariancePart((borrowed * self.std**2 + side.freedom * side.variance) / freedom / side.n, freedom)
 
 
-def difference(value: Numbers, sides: Samples, column: Spread, half: float) -> Difference:
+def difference(value: Numbers, sides: Samples, column: Spread, half: float) -> MeanDifference:
     """Return the difference of two means.
 
     Its degrees of freedom are the fewer of both sides. Those of Welch are too many if the side with fewer runs has a
@@ -138,7 +138,7 @@ def difference(value: Numbers, sides: Samples, column: Spread, half: float) -> D
 
     ours, published = (column.part(side, column.assumed(sides)) for side in sides)
     error = np.sqrt(ours.variance + published.variance + half**2 / 3)
-    return Difference(value, error, np.minimum(ours.freedom, published.freedom))
+    return MeanDifference(value, error, np.minimum(ours.freedom, published.freedom))
 
 
 def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:

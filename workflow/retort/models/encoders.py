@@ -19,7 +19,7 @@ from retort.specs.model import FIRST_POSITION
 
 
 @dataclass(frozen=True)
-class Family:
+class EncoderFamily:
     """How a family of encoders differs from the others; inside a layer all families have the same modules.
 
     Args:
@@ -36,14 +36,14 @@ class Family:
 
 
 FAMILIES = {
-    "bert": Family(masked_lm=("cls",)),
-    "roberta": Family(first_position=FIRST_POSITION["roberta"], tokenizer="RobertaTokenizer"),
-    "xlm-roberta": Family(first_position=FIRST_POSITION["xlm-roberta"], tokenizer="XLMRobertaTokenizer"),
-    "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
+    "bert": EncoderFamily(masked_lm=("cls",)),
+    "roberta": EncoderFamily(first_position=FIRST_POSITION["roberta"], tokenizer="RobertaTokenizer"),
+    "xlm-roberta": EncoderFamily(first_position=FIRST_POSITION["xlm-roberta"], tokenizer="XLMRobertaTokenizer"),
+    "electra": EncoderFamily(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
 }
 
 
-def family_of(config: Any) -> Family:
+def family_of(config: Any) -> EncoderFamily:
     """Return the family of a model with this config.
 
     Raises:

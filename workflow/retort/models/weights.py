@@ -16,9 +16,9 @@ from torch import nn
 
 from retort.atomic import write_json
 from retort.errors import Diverged
-from retort.job.context import Job, this_code
+from retort.job.context import RunningJob, this_code
 from retort.provenance import environment
-from retort.settings.inputs import Settings, section
+from retort.settings.inputs import JobSettings, section
 
 NOTE = "diverged.json"
 TOKENIZER_FILES = (
@@ -42,8 +42,8 @@ def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str
 
 
 def save_with_card(
-    job: Job,
-    settings: Settings,
+    job: RunningJob,
+    settings: JobSettings,
     model: nn.Module,
     tokenizer_folder: Path | str,
     output: Path | str,

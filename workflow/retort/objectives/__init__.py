@@ -6,9 +6,9 @@ import importlib
 import pkgutil
 
 from retort.objectives.base import Activations, Pair, objectives
-from retort.objectives.compose import Term, WeightedSum, loss_of, single_loss
+from retort.objectives.compose import LossTerm, WeightedSum, loss_of, single_loss
 
 for _file in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_file.name}")
 
-__all__ = ["Activations", "Pair", "Term", "WeightedSum", "loss_of", "objectives", "single_loss"]
+__all__ = ["Activations", "LossTerm", "Pair", "WeightedSum", "loss_of", "objectives", "single_loss"]

@@ -21,7 +21,6 @@ objectives: Registry[type] = Registry("objective")
 # "tokens": the mean over all tokens of a batch, in which a long text counts more; "texts": the mean of each text's mean
 MeanOver = Literal["tokens", "texts"]
 REDUCTIONS = {"tokens": "tokens", "texts": "examples"}  # MeanOver -> `reduction` of an objective
-JOINT = "batch"  # the reduction of an objective that needs all examples of a batch at once
 
 ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
 LOW = (1 << 31) - 1  # keeps 31 bits, so that a pseudo-random integer is never negative

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.objectives.base import JOINT, UNKNOWN, Pair, TrainingRows, objectives, of_part
+from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
@@ -22,7 +22,7 @@ Layers = int | None | tuple[int, ...]  # one layer, None for what a model has on
 
 
 @dataclass
-class Term:
+class LossTerm:
     """One objective over all its layer pairs.
 
     Args:
@@ -40,8 +40,8 @@ class Term:
 
     @property
     def reduction(self) -> str:
-        """What the value is the mean over; 'batch', the default, if the objective needs all examples at once."""
-        reduction: str = getattr(self.instances[0], "reduction", JOINT)
+        """What the value is the mean over; a joint term, which needs all examples of a batch at once, has none."""
+        reduction: str = self.instances[0].reduction  # type: ignore[attr-defined]
         return reduction
 
     def keys(self, side: str) -> set[Key]:
@@ -66,7 +66,7 @@ class Term:
 class WeightedSum(nn.Module):
     """A weighted sum of terms; its parameters are those of the objectives, such as linear maps."""
 
-    def __init__(self, terms: list[Term]) -> None:
+    def __init__(self, terms: list[LossTerm]) -> None:
         super().__init__()
         self.terms = terms
         # in a ModuleDict, so that the optimiser and the checkpoint find the parameters and buffers of the objectives
@@ -94,24 +94,14 @@ class WeightedSum(nn.Module):
         """Whether a term compares relations between tokens, which several forms can compute."""
         return any(getattr(term.instances[0], "holds_relations", False) for term in self.terms)
 
-    @property
-    def joint(self) -> list[Term]:
-        """The terms that need all examples of a batch at once; the others are sums over parts of a batch."""
-        return [term for term in self.terms if term.reduction == JOINT]
-
     def of_part(
         self, student: LayerActivations, teacher: LayerActivations, part: Batch, whole: Batch
     ) -> dict[str, Tensor]:
-        """Return label -> share of a part of a batch in the weighted value of each term that is not joint."""
+        """Return label -> share of a part of a batch in the weighted value of each term; none of them is joint."""
         return {
             term.label: term.weight * of_part(term.value(student, teacher, part), term.reduction, part, whole)
             for term in self.terms
-            if term.reduction != JOINT
         }
-
-    def of_joint(self, student: LayerActivations, teacher: LayerActivations, whole: Batch) -> dict[str, Tensor]:
-        """Return label -> weighted value of each joint term on a whole batch."""
-        return {term.label: term.weight * term.value(student, teacher, whole) for term in self.joint}
 
 
 def layers_of(layers: Layers) -> tuple[int | None, ...]:
@@ -160,7 +150,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
         RetortError: an objective does not exist, does not fit the sizes of the two models, or gets an option that it
             does not have, or a value beyond the option's limits.
     """
-    composed: list[Term] = []
+    composed: list[LossTerm] = []
     sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
     for term in terms:
         make = objectives[term.objective]
@@ -175,7 +165,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
             instance.share(instances[0])
         number = 1 + sum(other.objective == term.objective for other in terms[: len(composed)])
         label = term.objective if number == 1 else f"{term.objective}-{number}"
-        composed.append(Term(label, term.weight, pairs, instances))
+        composed.append(LossTerm(label, term.weight, pairs, instances))
     return WeightedSum(composed)
 
 

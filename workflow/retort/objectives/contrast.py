@@ -86,7 +86,7 @@ class Contrast(nn.Module):
 
     level = "layers"
     activations = ("cls",)
-    reduction = "batch"  # a mean over examples, but each call changes the bank that the next one reads
+    joint = True  # a mean over examples, but each call changes the bank that the next one reads
     bank: Tensor
     calls: Tensor
     limits = {
@@ -222,7 +222,7 @@ class NoiseContrast(nn.Module):
 
     level = "layers"
     activations = ("cls",)
-    reduction = "batch"  # each call changes the banks that the next one reads
+    joint = True  # each call changes the banks that the next one reads
     student_bank: Tensor
     teacher_bank: Tensor
     constants: Tensor
@@ -307,7 +307,7 @@ class SampleSimilarity:
     """
 
     activations = ("cls",)
-    reduction = "batch"
+    joint = True
 
     def __init__(self, shapes: Pair) -> None:
         pass
@@ -343,7 +343,7 @@ class SampleContrastive(nn.Module):
 
     data = "task"
     activations = ("cls",)
-    reduction = "batch"
+    joint = True
     equal_widths = {"map": ["never"]}
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
 

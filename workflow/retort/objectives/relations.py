@@ -10,7 +10,6 @@ from torch import Tensor
 
 from retort.batch import Batch
 from retort.objectives.base import (
-    JOINT,
     REDUCTIONS,
     Activations,
     MeanOver,
@@ -267,6 +266,7 @@ class OutputRelation:
     holds_relations = True
     reads_padding = {"count_padding": [True]}
     divides_teacher_heads = {"split": ["average", "random"]}
+    joint = {"redraw": [True]}  # the draw is of the whole batch
 
     def __init__(
         self,
@@ -290,8 +290,7 @@ class OutputRelation:
         self.mean_over, self.count_padding = mean_over, count_padding
         if not dropout:
             self.activations = ("undropped-context",)
-        reduction = "examples" if count_padding else REDUCTIONS[mean_over]
-        self.reduction = JOINT if self.redraw else reduction  # the draw is of the whole batch
+        self.reduction = "examples" if count_padding else REDUCTIONS[mean_over]
 
     def target(self, context: Tensor, batch: Batch) -> Tensor:
         """Return the teacher's outputs as (batch, length, splits * size), with the same size for each split."""

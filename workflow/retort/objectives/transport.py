@@ -95,7 +95,7 @@ class EarthMovers(nn.Module):
 
     level = "layers"
     activations: tuple[str, ...] = ("hidden", "scores")
-    reduction = "batch"
+    joint = True
     equal_widths = {"map": ["never"]}
     equal_heads = {"attention": [True]}
     synchronises = "the transport is solved on the CPU, to which all costs are copied once a step"

@@ -5,14 +5,15 @@ Labels, titles, resources and the parts of a grid are left out, as they change n
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from retort.plan.resolve_data import VERSIONS, corpus, model, taken_over, task
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
     CorpusDistillationSettings,
-    FinetuneSettings,
     GridSettings,
     InitialisationSettings,
     PointSettings,
@@ -25,13 +26,12 @@ from retort.settings.trainings import (
     TeacherHeadSettings,
     TeacherSettings,
     TermSettings,
-    TimingSettings,
-    UnreadTeacherSettings,
     points_of,
 )
 from retort.specs import catalogue, printed
 from retort.specs.base import Settings as Changes
-from retort.specs.protocol import Grid, Protocol
+from retort.specs.protocol import Changes as KeyedChanges
+from retort.specs.protocol import Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.student import Stage, Student, Term
 from retort.study import questions
 from retort.study.questions import layer_pairs
@@ -39,6 +39,58 @@ from retort.study.study import Study
 
 # the activations that objectives read most, stored for every layer
 STORED = ("hidden", "queries", "keys", "values")
+
+
+@dataclass(frozen=True)
+class TracedSchedule:
+    """A schedule, and where its fields come from.
+
+    Args:
+        schedule: the schedule.
+        given_by: field -> the key that won; a default has none.
+        factor: what steps or epochs, and the steps of the decay, are multiplied by.
+    """
+
+    schedule: Schedule
+    given_by: dict[str, SettingKey]
+    factor: float = 1.0
+
+
+def traced_schedule(
+    protocol: Protocol, data: str, point: Changes | None = None, stage: Stage | None = None, at: int = 0, task: str = ""
+) -> TracedSchedule:
+    """Return the schedule of a training: the protocol's, changed by a point of a grid, and by the stage of a student.
+
+    Args:
+        protocol: the protocol.
+        data: the task or corpus; empty for neither.
+        point: the fields that a point of the grid changes.
+        stage: the stage, whose changes win over all others; None for a training of another sort.
+        at: the index of the stage.
+        task: the task that the stage is on; empty for a corpus.
+    """
+
+    def keyed(
+        of: Literal["protocol", "student"], changes: KeyedChanges, *above: str | int
+    ) -> dict[SettingKey, Changes]:
+        return {SettingKey(of, (*above, *steps)): fields for steps, fields in changes.items()}
+
+    own = keyed("student", stage.changes(task), "stages", at) if stage else {}
+    every = {**keyed("protocol", protocol.changes(data)), SettingKey("point"): point or {}, **own}
+    schedule = protocol.schedule.changed(*list(every.values())[1:])
+    given_by = {field: key for key, fields in every.items() for field in fields}
+    if stage is None:
+        return TracedSchedule(schedule, given_by)
+    return TracedSchedule(schedule.scaled(stage.steps_factor), given_by, stage.steps_factor)
+
+
+def traced_stages(
+    student: Student, protocol: Protocol, task: str, point: Changes | None = None
+) -> Iterator[TracedSchedule]:
+    """Yield the schedule of each stage of a student on a task; see `traced_schedule`."""
+    for index, stage in enumerate(student.stages):
+        data = task if stage.data == "task" else stage.data
+        yield traced_schedule(protocol, data, point, stage, index, task)
 
 
 def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
@@ -60,7 +112,7 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
 
 
 def _search(
-    study: Study, protocol: Protocol, task_name: str, axes: Grid, stages: list[list[StageSettings]]
+    study: Study, protocol: Protocol, task_name: str, axes: SearchGrid, stages: list[list[StageSettings]]
 ) -> SearchSettings:
     """Return the settings of a grid on a task, with the stages of a student at each of its points."""
     return SearchSettings(
@@ -125,7 +177,7 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
         return False
     if any(questions.counts_padding(term) for stage in stages for term in stage.on(task_name)):
         return False  # only activations of real tokens are stored
-    if any(stage.schedule.max_length for each in students for stage in _stages(study, each, task_name, {})):
+    if any(stage.schedule.max_length for each in students for stage in settings_of_stages(study, each, task_name)):
         return False  # the stored activations are of rows that were not cut to this length
     read = {
         activation
@@ -148,34 +200,25 @@ def _term(term: Term, student: Student, teacher_layers: int) -> TermSettings:
     )
 
 
-def _stages(study: Study, student: Student, task_name: str, point: Changes) -> list[StageSettings]:
-    """Return the settings of all stages of a student at a point of its grid; an empty point changes nothing."""
+def settings_of_stages(
+    study: Study, student: Student, task_name: str, point: Changes | None = None
+) -> list[StageSettings]:
+    """Return the settings of all stages of a student on a task, at a point of its grid if there is one."""
+    point = point or {}
     changes = PointSettings(**point).of_schedule
     changed = questions.at_point(student, point)
-    return [_stage(study, changed, stage, task_name, changes) for stage in changed.stages]
-
-
-def _stage(study: Study, student: Student, stage: Stage, task_name: str, changes: Changes) -> StageSettings:
-    """Return the settings of a stage; `task_name` is empty for a stage on a corpus.
-
-    Args:
-        study: the study.
-        student: the student.
-        stage: one of its stages.
-        task_name: the task.
-        changes: fields of the protocol's schedule that change; the stage's own changes win over them.
-    """
     teacher_layers = study.model_of(student.teacher).architecture.layers
     protocol = study.protocols[student.protocol]
-    data = task_name if stage.data == "task" else stage.data
-    schedule = protocol.for_task(data, changes, *stage.changes(task_name))
-    return StageSettings(
-        data=stage.data,
-        terms=[_term(term, student, teacher_layers) for term in stage.on(task_name)],
-        schedule=schedule.scaled(stage.steps_factor),
-        teacher_dropout=stage.teacher_dropout,
-        metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
-    )
+    return [
+        StageSettings(
+            data=stage.data,
+            terms=[_term(term, changed, teacher_layers) for term in stage.on(task_name)],
+            schedule=traced.schedule,
+            teacher_dropout=stage.teacher_dropout,
+            metric_for_best_model=questions.epoch_chosen_by(study, protocol, traced.schedule, task_name),
+        )
+        for stage, traced in zip(changed.stages, traced_stages(changed, protocol, task_name, changes), strict=True)
+    ]
 
 
 def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettings | None:
@@ -193,7 +236,7 @@ def _distillation(study: Study, name: str, task_name: str) -> dict[str, Any]:
     return {
         "architecture": student.architecture,
         "initialisation": InitialisationSettings(**start),
-        "stages": _stages(study, student, task_name, {}),
+        "stages": settings_of_stages(study, student, task_name),
         "precision": study.config.resolved_precision(),
         "versions": [VERSIONS["distill"], student.version, study.protocols[student.protocol].version],
         "parent": _parent(study, name),
@@ -206,13 +249,13 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
     student, axes = study.students[name], questions.grid_of(study, name, task_name)
     read = reads_teacher(student)
     published = model(study, study.teachers[student.teacher].model)
-    stages = [_stages(study, student, task_name, point) for point in axes.points()] if axes else []
+    stages = [settings_of_stages(study, student, task_name, point) for point in axes.points()] if axes else []
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
         grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
         teacher=teacher(study, student.teacher, task_name)
         if read
-        else UnreadTeacherSettings(model=published, task=task(study, task_name)),
+        else PublishedTeacherSettings(model=published, task=task(study, task_name)),
     )
 
 
@@ -254,9 +297,9 @@ def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSet
     )
 
 
-def finetuned(searched: GridSettings) -> FinetuneSettings:
+def finetuned(searched: GridSettings) -> GridSettings:
     """Return the settings of a fine-tuned student's score: those of its grid, and the version of the fine-tuning."""
-    return FinetuneSettings(**dict(searched), stage=VERSIONS["finetune"])
+    return searched.model_copy(update={"stage": VERSIONS["finetune"]})
 
 
 def score(study: Study, name: str, task_name: str) -> ScoreSettings:
@@ -277,7 +320,7 @@ def profile(study: Study, name: str) -> ProfileSettings:
         vocabulary=published.vocabulary,
         batch=printed.ROWS,
         length=printed.TOKENS,
-        further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
+        further=questions.further_timings(study, name) or None,
         runs=5,
         passes=miniature.passes if miniature else printed.PASSES,
         threads=1,

@@ -9,10 +9,9 @@ from pydantic import BaseModel
 
 from retort.checksums import content_of, digest_of
 from retort.settings.inputs import (
+    ContentSettings,
     CorpusSettings,
     FetchSettings,
-    FolderContent,
-    MadeContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -66,9 +65,9 @@ def _identify(fetched: FetchSettings, name: str) -> SourceSettings:
     The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
     """
     if isinstance(fetched, Folder):
-        return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+        return ContentSettings(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
     if isinstance(fetched, Made):
-        return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
+        return ContentSettings(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
     return fetched
 
 

@@ -21,7 +21,7 @@ from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.settings.inputs import settings_in
 from retort.settings.trainings import CorpusDistillationSettings, points_of
-from retort.specs.protocol import Grid
+from retort.specs.protocol import SearchGrid
 from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
 from retort.study import questions
@@ -236,7 +236,7 @@ def _finished_parts(folder: Path) -> int | None:
     return min((number for number, count in parts.items() if number == count), default=None)
 
 
-def _parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
+def _parts_by_work(study: Study, student: str, task: str, grid: SearchGrid) -> int:
     """Return the number of parts that keeps each within WORK if every row has the task's maximum length."""
     spec, model = study.tasks[task], study.students.get(student) or study.model_of(student)
     stages = max(1, len(model.stages)) if isinstance(model, Student) and model.distilled_on == "task" else 1

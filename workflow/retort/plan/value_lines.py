@@ -11,20 +11,22 @@ from typing import Any
 
 from retort.plan import resolve
 from retort.plan.plan import relative_to_here
-from retort.specs import catalogue
+from retort.plan.resolve import TracedSchedule, traced_schedule
+from retort.settings.trainings import TermSettings
 from retort.specs.loading import Problems
 from retort.specs.model import with_sizes
-from retort.specs.protocol import OF_ROWS
-from retort.specs.student import Stage, Student, Term
+from retort.specs.protocol import OF_ROWS, SettingKey
+from retort.specs.student import Student
 from retort.specs.yaml_reader import read_yaml
 from retort.study import questions
 from retort.study.cells import of_folder
 from retort.study.families import student_entries
-from retort.study.questions import fitted_on, layer_pairs
+from retort.study.questions import fitted_on
 from retort.study.study import Study
 
 KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from
 DEFAULT = "default of"  # the beginning of the origin of a value that no file gives
+SCALED = ("steps", "epochs", "decay_steps")  # what the factor of a stage multiplies
 Step = str | int  # a key of a mapping, or the index of a list's entry
 
 
@@ -152,10 +154,9 @@ class Origins:
             copies = student.initial_layers is not None or steps != ("initialisation", "of")
             if value not in (None, False) and copies:
                 yield self.entry.value(steps, value)
-        for index, stage in enumerate(student.stages):
-            yield from self._stage(study, student, stage, ("stages", index))
+        yield from self._stages(study, student)
         if student.distilled_on == "corpus":
-            yield from self._schedule(study, "finetuning", student.protocol, self.task)
+            yield from self._schedule("finetuning", traced_schedule(protocol, self.task), student.protocol, False)
         yield from self._grid(study, student)
         yield Value("seeds", protocol.seeds, protocol_file.line("seeds"))
         yield from self._teacher(study, student)
@@ -174,65 +175,55 @@ class Origins:
 
     def _grid(self, study: Study, student: Student) -> Iterator[Value]:
         """Yield the axes of the grid over which the student is tuned: its own, or its protocol's."""
-        protocol = study.protocols[student.protocol]
-        grid, at = questions.grid_of(study, self.name, self.task), ("grids", self.task)
-        file, steps = self.file("protocols", student.protocol), at if self.task in protocol.grids else ("grid",)
-        if student.grid:
-            file, steps = self.entry, ("grid",)
+        grid, key = questions.keyed_grid(study, self.name, self.task)
         prefix = "finetuning." * (student.distilled_on == "corpus")
-        for key, values in {**grid.axes, "seed": grid.seed}.items() if grid else ():
-            yield file.value((*steps, key), values, f"{prefix}grid.{key}")
+        for axis, values in {**grid.axes, "seed": grid.seed}.items() if grid else ():
+            yield self._at(key, student.protocol).value((*key.steps, axis), values, f"{prefix}grid.{axis}")
 
-    def _stage(self, study: Study, student: Student, stage: Stage, at: tuple[Step, ...]) -> Iterator[Value]:
-        yield self.entry.value((*at, "data"), stage.data)
-        for number, term in enumerate(stage.terms):
-            if self.task not in term.not_on:
-                yield from self._term(study, student, term, (*at, "terms", number))
-        data = self.task if stage.data == "task" else stage.data
-        where = f"{dotted(*at)}.schedule"
-        yield from self._schedule(study, where, student.protocol, data, stage, at)
-        for field in ("steps_factor", "teacher_dropout"):
-            yield self.entry.value((*at, field), getattr(stage, field))
+    def _stages(self, study: Study, student: Student) -> Iterator[Value]:
+        """Yield the settings of the stages, as their jobs have them."""
+        every = resolve.settings_of_stages(study, student, self.task)
+        schedules = resolve.traced_stages(student, study.protocols[student.protocol], self.task)
+        for index, (stage, settings, traced) in enumerate(zip(student.stages, every, schedules, strict=True)):
+            at = ("stages", index)
+            yield self.entry.value((*at, "data"), stage.data)
+            numbers = [number for number, term in enumerate(stage.terms) if self.task not in term.not_on]
+            for number, term in zip(numbers, settings.terms, strict=True):
+                yield from self._term(term, (*at, "terms", number))
+            yield from self._schedule(f"{dotted(*at)}.schedule", traced, student.protocol, stage.data in study.corpora)
+            yield self.entry.value((*at, "steps_factor"), stage.steps_factor)
+            yield self.entry.value((*at, "teacher_dropout"), stage.teacher_dropout)
 
-    def _term(self, study: Study, student: Student, term: Term, at: tuple[Step, ...]) -> Iterator[Value]:
-        objective = catalogue.objectives()[term.objective]
+    def _term(self, term: TermSettings, at: tuple[Step, ...]) -> Iterator[Value]:
         yield self.entry.value((*at, "objective"), term.objective)
-        yield Value(dotted(*at, "version"), objective.version, f"code of objective '{term.objective}'")
-        if term.mapping is not None:
-            depth = study.model_of(student.teacher).architecture.layers
-            pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
-            yield Value(dotted(*at, "pairs"), [list(pair) for pair in pairs], self.entry.line(*at, "mapping"))
+        yield Value(dotted(*at, "version"), term.version, f"code of objective '{term.objective}'")
+        if term.pairs:
+            yield Value(dotted(*at, "pairs"), [list(pair) for pair in term.pairs], self.entry.line(*at, "mapping"))
         yield self.entry.value((*at, "weight"), term.weight)
-        for option, value in {**objective.options, **term.options}.items():
-            origin = self.entry.line(*at, "options", option) or f"default of objective '{term.objective}'"
+        for option, value in term.options.items():
+            origin = self.entry.line(*at, "options", option) or f"{DEFAULT} objective '{term.objective}'"
             yield Value(dotted(*at, "options", option), value, origin)
 
-    def _schedule(
-        self, study: Study, where: str, name: str, data: str, stage: Stage | None = None, at: tuple[Step, ...] = ()
-    ) -> Iterator[Value]:
-        """Yield the fields of a schedule; the origin of each is the last change that sets it.
+    def _schedule(self, where: str, traced: TracedSchedule, protocol: str, of_corpus: bool) -> Iterator[Value]:
+        """Yield the fields of a schedule, each from the key that gave it.
 
         Args:
-            study: the study that the values are taken from.
             where: the dotted keys of the schedule.
-            name: the name of the protocol.
-            data: the task or corpus; empty for neither.
-            stage: the stage that changes the schedule and may multiply its length; None for fine-tuning.
-            at: the steps that lead to the stage in the student's entry.
+            traced: the schedule.
+            protocol: the name of its protocol.
+            of_corpus: whether it is of a corpus.
         """
-        file, factor = self.file("protocols", name), stage.steps_factor if stage else 1.0
-        changes = stage.changes(self.task) if stage else ()
-        for field, value in study.protocols[name].for_task(data, *changes):
-            if (value is None and field in ("steps", "epochs")) or (data in study.corpora and field in OF_ROWS):
+        for field, value in traced.schedule:
+            if (value is None and field in ("steps", "epochs")) or (of_corpus and field in OF_ROWS):
                 continue
-            origins = [file.line("schedule", field), file.line("tasks", data, field)]
-            if stage:
-                origins += [self.entry.line(*at, *keys, field) for keys in (("schedule",), ("tasks", self.task))]
-            last = ([origin for origin in origins if origin] or [f"default of '{field}'"])[-1]
-            if factor != 1 and field in ("steps", "epochs"):
-                value = max(1, round(value * factor)) if field == "steps" else value * factor
-                last += f", times {factor:g}"
-            yield Value(f"{where}.{field}", value, last)
+            key = traced.given_by.get(field)
+            origin = self._at(key, protocol).line(*key.steps, field) if key else f"{DEFAULT} '{field}'"
+            is_scaled = traced.factor != 1 and value is not None and field in SCALED
+            yield Value(f"{where}.{field}", value, origin + f", times {traced.factor:g}" * is_scaled)
+
+    def _at(self, key: SettingKey, protocol: str) -> YamlContent:
+        """Return the content in which a key stands."""
+        return self.entry if key.of == "student" else self.file("protocols", protocol)
 
     def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
         teacher, file = study.teachers[student.teacher], self.file("teachers", student.teacher)
@@ -242,7 +233,8 @@ class Origins:
         on_task = student.distilled_on == "task"
         trained_on = None if on_task else fitted_on(study, self.name)  # the corpus of a new masked-LM head
         if trained_on or (on_task and resolve.reads_teacher(student)):
-            yield from self._schedule(study, "teacher.schedule", teacher.protocol, trained_on or self.task)
+            traced = traced_schedule(study.protocols[teacher.protocol], trained_on or self.task)
+            yield from self._schedule("teacher.schedule", traced, teacher.protocol, trained_on is not None)
         yield from self._file_values("models", teacher.model, study.models[teacher.model])
 
     def _file_values(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
@@ -262,9 +254,11 @@ def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
         task: the task; empty for the settings that hold on every task.
     """
     origins = Origins(WrittenFiles(written), name, task)
-    as_written = {value.key: value.value for value in origins.values(written)}
+    as_written = {value.key: value for value in origins.values(written)}
     scale = f"scale '{study.config.scale}'"
-    return [
-        value if value.value == as_written.get(value.key) else Value(value.key, value.value, scale)
-        for value in origins.values(study)
-    ]
+
+    def at_scale(value: Value) -> Value:
+        before = as_written.get(value.key, Value(value.key, None, value.origin))
+        return before if before.value == value.value else Value(value.key, value.value, scale)
+
+    return list(map(at_scale, origins.values(study)))

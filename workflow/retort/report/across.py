@@ -12,7 +12,7 @@ from retort.judgement.comparisons import NumberedCell
 from retort.judgement.judge import Key, ours, published
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
-from retort.report.ranking import Plot, Score, panel_of
+from retort.report.ranking import Plot, RankedMean, panel_of
 from retort.results.tidy import read
 from retort.specs.paper import Across, Compared
 from retort.study.study import Study
@@ -23,7 +23,7 @@ LOOKS = {"print": "print", "record": "recorded", "recorded": "recorded, smaller"
 
 
 @dataclass(frozen=True)
-class Column:
+class EffectColumn:
     """The effects of one table on one side.
 
     Args:
@@ -38,7 +38,7 @@ class Column:
     number: int
     title: str
     look: str
-    effects: dict[str, Score]
+    effects: dict[str, RankedMean]
 
     @property
     def choice(self) -> tuple[int, str]:
@@ -65,7 +65,7 @@ class Question:
     name: str
     title: str
     rows: list[str]
-    columns: list[Column]
+    columns: list[EffectColumn]
     plot: Plot
 
 
@@ -81,7 +81,7 @@ def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cel
         yield "ours", {**side.dev, **side.cells}
 
 
-def _effect(cells: Cells, row: str, one: Compared) -> Score | None:
+def _effect(cells: Cells, row: str, one: Compared) -> RankedMean | None:
     """Return the mean over columns of a row less that of the baseline; None if no column has both.
 
     Rows that share their seeds are compared under each seed, and the interval is that of the mean of these differences.
@@ -93,9 +93,9 @@ def _effect(cells: Cells, row: str, one: Compared) -> Score | None:
     apart = [differences_by_seed(*pair) for pair in both]
     if all(apart) and len(set(map(len, apart))) == 1:
         means = [statistics.mean(of_seed) for of_seed in zip(*apart, strict=True)]
-        return Score.of([(statistics.mean(means), statistics.stdev(means), len(means))])
+        return RankedMean.of([(statistics.mean(means), statistics.stdev(means), len(means))])
     own, others = ([(cell.number.value, cell.std, cell.n) for cell in cells] for cells in zip(*both, strict=True))
-    return Score.of(own, others)
+    return RankedMean.of(own, others)
 
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:
@@ -104,7 +104,7 @@ def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Questi
 
 
 def _question(study: Study, name: str, spec: Across, shown: list[str], files: Files) -> Question | None:
-    columns: dict[tuple[str, str, str, str], Column] = {}
+    columns: dict[tuple[str, str, str, str], EffectColumn] = {}
     for one in spec.compared:
         for look, cells in _sides(study, one, files) if one.paper in shown else ():
             found = {label: _effect(cells, row, one) for label, row in one.rows.items()}
@@ -113,7 +113,7 @@ def _question(study: Study, name: str, spec: Across, shown: list[str], files: Fi
             if key in columns:  # another baseline of the same table
                 columns[key].effects.update(effects)
             elif effects:
-                columns[key] = Column(one, shown.index(one.paper), study.papers[one.paper].title, look, effects)
+                columns[key] = EffectColumn(one, shown.index(one.paper), study.papers[one.paper].title, look, effects)
     every = dict.fromkeys(row for one in spec.compared for row in one.rows)
     rows = [row for row in every if any(row in column.effects for column in columns.values())]
     if not rows:

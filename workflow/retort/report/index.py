@@ -12,7 +12,7 @@ from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
 from retort.audit import audit, condition_of
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.plan.exhibits import unrun_papers
 from retort.report.across import questions
 from retort.report.outcome import RUN, Shown, Summary, Tally
@@ -30,7 +30,7 @@ from retort.tables.render import aligned
 
 
 @dataclass(frozen=True)
-class Entry:
+class PaperEntry:
     """One paper of the index.
 
     Args:
@@ -49,17 +49,17 @@ class Entry:
     claims: bool = False
 
 
-ENTRIES = TypeAdapter(dict[str, Entry])  # paper -> its entry, as JSON
+ENTRIES = TypeAdapter(dict[str, PaperEntry])  # paper -> its entry, as JSON
 
 
-def entry_of(shown: Shown) -> Entry:
+def entry_of(shown: Shown) -> PaperEntry:
     """Return the entry of a paper."""
     study, paper = shown.study, shown.paper
     spec, names = study.papers[paper], study.exhibits_of(paper)
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
     table = shown.files.printed(paper, first)
     there = first and shown.tally.measured and table.is_file()
-    return Entry(
+    return PaperEntry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
@@ -76,7 +76,7 @@ def _link_from_index(table: Markup, paper: str) -> Markup:
     return Markup(str(table).replace('href="index.html', f'href="{paper}/index.html'))
 
 
-def _read_printed(path: Path) -> list[Entry]:
+def _read_printed(path: Path) -> list[PaperEntry]:
     """Read the entries of papers that are shown but not run; empty if the file does not exist yet.
 
     A file of older code, with other keys, counts as missing: the run makes it anew.
@@ -86,7 +86,7 @@ def _read_printed(path: Path) -> list[Entry]:
     return []
 
 
-def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, printed: Iterable[str] = ()) -> None:
+def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: str, printed: Iterable[str] = ()) -> None:
     """Write the index to `to`; the papers' pages are in folders beside it.
 
     Args:
@@ -133,7 +133,7 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
     yield from (f"report: {target}" for target in reports[:1])
 
 
-def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
+def make_audit(job: RunningJob, config: dict[str, Any], to: str) -> None:
     """Run the audit and write its page to `to`: every finding with both numbers and where they are printed."""
     study = open_whole(read_config(config))
     results = audit(study)

@@ -15,12 +15,12 @@ from markupsafe import Markup
 from retort.atomic import write_text
 from retort.audit import Finding, audit
 from retort.errors import RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Shown
 from retort.report.ranking import ranking
-from retort.results.environments import Run, Spent, collect_runs, costs_of, environments_of
+from retort.results.environments import ResultFile, Spent, collect_runs, costs_of, environments_of
 from retort.results.tidy import Line, Status
 from retort.results.verification import VERIFIED
 from retort.specs.config import read_config
@@ -195,7 +195,7 @@ class Planned:
 
 
 def write_paper(
-    shown: Shown, to: str, *, settings: list[Settings], runs: Sequence[Run] = (), cost: Sequence[Spent] = (),
+    shown: Shown, to: str, *, settings: list[Settings], runs: Sequence[ResultFile] = (), cost: Sequence[Spent] = (),
     planned: Sequence[Planned] = (), assumption: str = "",
 ) -> int:  # fmt: skip
     """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
@@ -225,7 +225,7 @@ def write_paper(
     )  # fmt: skip
 
 
-def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
+def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]

@@ -14,7 +14,7 @@ from retort.atomic import write_text
 from retort.cost.jobs import Jobs
 from retort.cost.overview import bills_of, hours_of, selected_exhibits, targets_of, with_models
 from retort.cost.speed import speed_of_device
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.plan.exhibits import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.index import ENTRIES, entry_of
@@ -33,7 +33,7 @@ from retort.tables.recordings import as_recorded
 ASSUMED = "One device at {flops:.3g} FLOP/s: {origin}. `retort cost --scale paper {paper}` says what else is assumed."
 
 
-def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entries: str) -> None:
+def make_printed_pages(job: RunningJob, config: dict[str, Any], to: Iterable[str], entries: str) -> None:
     """Write the pages of the papers that are not run, and their entries of the index.
 
     Args:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from retort.formatters import number
-from retort.judgement.difference import Part, welch
+from retort.judgement.difference import VariancePart, welch
 from retort.results.tidy import HAS_VALUE, Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
@@ -28,14 +28,14 @@ Cell = tuple[float, float | None, int]  # mean, standard deviation, number of ru
 
 
 @dataclass(frozen=True)
-class Score:
+class RankedMean:
     """A mean with the parts of its variance; None if its spread is not known."""
 
     value: float
-    parts: Sequence[Part] | None = None
+    parts: Sequence[VariancePart] | None = None
 
     @classmethod
-    def of(cls, cells: Sequence[Cell], less: Sequence[Cell] = ()) -> Score:
+    def of(cls, cells: Sequence[Cell], less: Sequence[Cell] = ()) -> RankedMean:
         """Return the mean of some cells, less that of others; the runs of all are independent."""
         value = statistics.mean(mean for mean, _, _ in cells)
         if less:
@@ -43,7 +43,7 @@ class Score:
         spread = [(std, runs) for _, std, runs in (*cells, *less) if std is not None and runs > 1]
         if len(spread) < len(cells) + len(less):
             return cls(value)
-        return cls(value, [Part(std**2 / runs / len(cells) ** 2, runs - 1) for std, runs in spread])
+        return cls(value, [VariancePart(std**2 / runs / len(cells) ** 2, runs - 1) for std, runs in spread])
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
@@ -60,7 +60,7 @@ class Score:
         return number(self.value, 1) + (f" ({number(ends[0], 1)} to {number(ends[1], 1)})" if ends else "")
 
 
-Points = Mapping[str, list[tuple[str, str, Score]]]  # row -> class in page.css, words before the number, score
+Points = Mapping[str, list[tuple[str, str, RankedMean]]]  # row -> class in page.css, words before the number, score
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _averaged(exhibit: Exhibit) -> tuple[str, list[str]]:
     return (means[0][0], list(means[0][1:])) if len(means) == 1 else ("", [])
 
 
-def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict[str, Score]]:
+def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict[str, RankedMean]]:
     """Return the columns behind the score of each row, and row -> score: the mean that is printed, or that of columns.
 
     Without a column of means, the columns are those that nearly all rows have.
@@ -159,9 +159,9 @@ def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict
         rows = {row: of_row for row, of_row in cells.items() if all(column in of_row for column in kept)}
     scores = {}
     for row, of_row in rows.items():
-        over = Score.of([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
-        own = Score.of([of_row[mean]]) if mean in of_row else over
-        scores[row] = own if own.parts else Score(own.value, over.parts)
+        over = RankedMean.of([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
+        own = RankedMean.of([of_row[mean]]) if mean in of_row else over
+        scores[row] = own if own.parts else RankedMean(own.value, over.parts)
     return kept, scores
 
 

@@ -18,7 +18,7 @@ NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name i
 
 
 @dataclass(frozen=True)
-class Run:
+class ResultFile:
     """One result, a score or a profile, and the paper that reads it.
 
     Args:
@@ -100,7 +100,7 @@ def _records(path: str) -> Iterator[tuple[Result, dict[str, Any]]]:
         yield (path, None), read_record(path)
 
 
-def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[Run]:
+def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[ResultFile]:
     """Return every existing score and profile that the study's tables and figures read.
 
     Args:
@@ -115,10 +115,10 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
     files = sorted({path for _, (path, _) in required if Path(path).is_file()})
     there = {result: record for path in files for result, record in _records(path)}
     found = [(paper, result) for paper, result in required if result in there]
-    return [Run(paper, result, there[result]) for paper, result in sorted(found, key=str)]
+    return [ResultFile(paper, result, there[result]) for paper, result in sorted(found, key=str)]
 
 
-def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
+def costs_of(study: Study, paper: str, runs: Iterable[ResultFile]) -> list[Spent]:
     """Return the cost of each table and figure of a paper that reads results.
 
     A result that several of them read counts only in the first.
@@ -151,7 +151,7 @@ def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
     return environments_of(collect_runs(study, {(paper, name) for name in names})).warning
 
 
-def environments_of(runs: Iterable[Run]) -> Environments:
+def environments_of(runs: Iterable[ResultFile]) -> Environments:
     """Return the distinct environments in which some result files were made; each file counts once."""
     records = list({run.result: run.record for run in runs}.values())
     scores = [record for record in records if "task" in record]

@@ -19,7 +19,7 @@ from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import limits
 from retort.study.addresses import answers_address
-from retort.tasks.answers import Answers, metrics_of
+from retort.tasks.answers import ModelAnswers, metrics_of
 
 Record = dict[str, Any]
 ROUNDING = 1e-9  # a sum in another order, or on another processor, differs by less
@@ -166,6 +166,6 @@ def _compute_metrics(name: str, task: TaskSettings, split: str, answers: dict[st
     try:
         if not answers:
             raise ValueError("there are none")
-        return metrics_of(task, split, {name: Answers(**stored) for name, stored in answers.items()})
+        return metrics_of(task, split, {name: ModelAnswers(**stored) for name, stored in answers.items()})
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise RetortError(f"no metric of {name} can be computed from the answers beside it ({error})", REMEDY) from None

@@ -18,7 +18,7 @@ from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Reader, Split, Windows
 
 
-class Settings(Spec):
+class JobSettings(Spec):
     """Settings of a job: frozen, without unknown keys, and only with values that can change a result."""
 
     def as_json(self) -> dict[str, Any]:
@@ -26,28 +26,27 @@ class Settings(Spec):
         return self.model_dump(mode="json")
 
 
-class FolderContent(Settings):
-    """A folder of the user: the name of its source and the digest of its files.
+class ContentSettings(JobSettings):
+    """A folder of the user, or a made source: its name under one of two keys, and a digest that identifies its content.
 
-    Its path is left out: the same files in another place are the same source, and a path may be private.
+    The path of a folder is left out: the same files in another place are the same source, and a path may be private.
+
+    Args:
+        local: the name of the source, if it is a folder.
+        made: its name, if it is made.
+        sha256: the digest of the files, or of the spec and the seed.
     """
 
-    local: str
+    local: str | None = left_out()
+    made: str | None = left_out()
     sha256: str
 
 
-class MadeContent(Settings):
-    """A made source: its name, and the digest of its spec and seed."""
-
-    made: str
-    sha256: str
-
-
-SourceSettings = Package | FolderContent | HubRepository | MadeContent
+SourceSettings = Package | HubRepository | ContentSettings
 FetchSettings = Package | Folder | HubRepository | Made  # what fetch_source needs: where the files are
 
 
-class SplitFile(Settings):
+class SplitFile(JobSettings):
     """One file of a split.
 
     Args:
@@ -63,7 +62,7 @@ class SplitFile(Settings):
     subset: str | None = left_out()
 
 
-class SplitSettings(Settings):
+class SplitSettings(JobSettings):
     """How the files of a split are read.
 
     Args:
@@ -93,7 +92,7 @@ class SplitSettings(Settings):
     files: dict[str, SplitFile]
 
 
-class TaskSettings(Settings):
+class TaskSettings(JobSettings):
     """The settings of a task: how its splits are drawn (`reader`, `split`) or read (`splits`), encoded and scored.
 
     Args:
@@ -141,7 +140,7 @@ class TaskSettings(Settings):
         return list(self.splits[split].files) if self.splits else [split]
 
 
-class ModelSettings(Settings):
+class ModelSettings(JobSettings):
     """The settings of a pre-trained model.
 
     Args:
@@ -160,7 +159,7 @@ class ModelSettings(Settings):
     tokenizer: SourceSettings | None = left_out()
 
 
-class CorpusSettings(Settings):
+class CorpusSettings(JobSettings):
     """The settings of a corpus: its components, how they are packed and mixed, and their sources by name."""
 
     components: list[Component]
@@ -174,14 +173,14 @@ class CorpusSettings(Settings):
     stage: int
 
 
-class TokenizedTaskSettings(Settings):
+class TokenizedTaskSettings(JobSettings):
     """The settings of a task and of the source whose tokenizer encodes it."""
 
     task: TaskSettings
     tokenizer: SourceSettings
 
 
-class TokenizedCorpusSettings(Settings):
+class TokenizedCorpusSettings(JobSettings):
     """The settings of a corpus and of the source whose tokenizer makes its blocks."""
 
     corpus: CorpusSettings
@@ -191,7 +190,7 @@ class TokenizedCorpusSettings(Settings):
 BEGIN, END = "## Settings\n\n```json\n", "\n```\n"
 
 
-def section(settings: Settings) -> str:
+def section(settings: JobSettings) -> str:
     """Return the section of a model card that shows the settings."""
     return f"{BEGIN}{json.dumps(settings.as_json(), indent=1)}{END}"
 

@@ -8,18 +8,19 @@ from pydantic import ConfigDict
 
 from retort.settings.inputs import (
     CorpusSettings,
+    JobSettings,
     ModelSettings,
-    Settings,
     TaskSettings,
 )
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture
-from retort.specs.protocol import STAGES, Grid, Schedule
+from retort.specs.printed import Timing
+from retort.specs.protocol import STAGES, Schedule, SearchGrid
 
 
-class InitialisationSettings(Settings):
+class InitialisationSettings(JobSettings):
     """Where the initial weights of a student come from.
 
     Args:
@@ -39,7 +40,7 @@ class InitialisationSettings(Settings):
     new_heads: bool = left_out(False)
 
 
-class TermSettings(Settings):
+class TermSettings(JobSettings):
     """One term of a loss.
 
     Args:
@@ -57,7 +58,7 @@ class TermSettings(Settings):
     options: Options
 
 
-class StageSettings(Settings):
+class StageSettings(JobSettings):
     """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
@@ -71,7 +72,7 @@ class StageSettings(Settings):
     metric_for_best_model: str | None = left_out()
 
 
-class PointSettings(Settings):
+class PointSettings(JobSettings):
     """A point of a grid: the values of its axes, by key; none where there is no grid."""
 
     model_config = ConfigDict(extra="allow")
@@ -87,12 +88,12 @@ class PointSettings(Settings):
         return schedule.changed(changes) if changes else schedule
 
 
-def points_of(grid: Grid | None) -> list[PointSettings]:
+def points_of(grid: SearchGrid | None) -> list[PointSettings]:
     """Return the points of a grid, in order; one that changes nothing where there is no grid."""
     return [PointSettings(**point) for point in grid.points()] if grid else [PointSettings()]
 
 
-class SearchSettings(Settings):
+class SearchSettings(JobSettings):
     """A grid over which a teacher or a task-specific student is tuned on its task.
 
     Args:
@@ -110,7 +111,7 @@ class SearchSettings(Settings):
     version: int
 
 
-class TeacherSettings(Settings):
+class TeacherSettings(JobSettings):
     """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol.
 
     `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
@@ -131,14 +132,7 @@ class TeacherSettings(Settings):
         return self.model_copy(update={"schedule": point.applied_to(self.schedule)})
 
 
-class UnreadTeacherSettings(Settings):
-    """The teacher of a task-specific student that reads nothing of it but the vocabulary of its model."""
-
-    model: ModelSettings
-    task: TaskSettings
-
-
-class TeacherHeadSettings(Settings):
+class TeacherHeadSettings(JobSettings):
     """A teacher that gets a masked-LM head on a corpus; `versions` are those of the code, the teacher, its protocol."""
 
     model: ModelSettings
@@ -154,11 +148,18 @@ class TeacherHeadSettings(Settings):
         return True
 
 
-class PublishedTeacherSettings(Settings):
-    """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
+class PublishedTeacherSettings(JobSettings):
+    """A teacher as published.
+
+    Args:
+        model: its model.
+        head: set if a student reads its output through the published masked-LM head.
+        task: of a task-specific student, which reads nothing of its teacher but the vocabulary; None on a corpus.
+    """
 
     model: ModelSettings
     head: Literal["published"] | None = left_out()
+    task: TaskSettings | None = left_out()
 
     @property
     def has_masked_lm(self) -> bool:
@@ -166,7 +167,7 @@ class PublishedTeacherSettings(Settings):
         return self.head is not None
 
 
-class ActivationSettings(Settings):
+class ActivationSettings(JobSettings):
     """The stored activations of a teacher on a task: its settings, and (activation, layer) of each array."""
 
     teacher: TeacherSettings
@@ -174,7 +175,7 @@ class ActivationSettings(Settings):
     stage: int
 
 
-class DistillationSettings(Settings):
+class DistillationSettings(JobSettings):
     """The settings that task-specific and task-agnostic distillation have in common.
 
     Args:
@@ -199,7 +200,7 @@ class DistillationSettings(Settings):
 class TaskDistillationSettings(DistillationSettings):
     """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one."""
 
-    teacher: TeacherSettings | UnreadTeacherSettings
+    teacher: TeacherSettings | PublishedTeacherSettings
     grid: SearchSettings | None = left_out()
 
     def at(self, point: PointSettings) -> TaskDistillationSettings:
@@ -211,6 +212,7 @@ class TaskDistillationSettings(DistillationSettings):
     @property
     def task(self) -> TaskSettings:
         """The task, which is also the teacher's."""
+        assert self.teacher.task is not None  # the task of a task-specific student stands there
         return self.teacher.task
 
 
@@ -222,8 +224,8 @@ class CorpusDistillationSettings(DistillationSettings):
     teacher: TeacherHeadSettings | PublishedTeacherSettings
 
 
-class GridSettings(Settings):
-    """A grid search of a task-agnostic student on a task.
+class GridSettings(JobSettings):
+    """A grid search of a task-agnostic student on a task, or its fine-tuning at the best point of the grid.
 
     Args:
         student: the distillation of the student.
@@ -235,6 +237,7 @@ class GridSettings(Settings):
             epoch if the schedule asks for it.
         precision: 'bfloat16', 'tf32' or 'float32'.
         versions: those of the code and the protocol.
+        stage: the version of the fine-tuning's code; None for the search.
     """
 
     student: CorpusDistillationSettings
@@ -245,18 +248,13 @@ class GridSettings(Settings):
     metric_for_best_model: str
     precision: str
     versions: list[int]
+    stage: int | None = left_out()
 
 
-class FinetuneSettings(GridSettings):
-    """Fine-tuning of a student at the best point of a grid: the grid's settings, and the version of the code."""
-
-    stage: int
+ScoreSettings = TeacherSettings | TaskDistillationSettings | GridSettings  # what a score file holds
 
 
-ScoreSettings = TeacherSettings | TaskDistillationSettings | FinetuneSettings  # what a score file holds
-
-
-class PredictionSettings(Settings):
+class PredictionSettings(JobSettings):
     """The predictions of a fine-tuned model on a task's test sets."""
 
     task: TaskSettings
@@ -264,7 +262,7 @@ class PredictionSettings(Settings):
     stage: int
 
 
-class SubmittedTask(Settings):
+class SubmittedTask(JobSettings):
     """The files of one task in a submission.
 
     Args:
@@ -278,26 +276,14 @@ class SubmittedTask(Settings):
     bounds: tuple[float, float] | None
 
 
-class SubmissionSettings(Settings):
+class SubmissionSettings(JobSettings):
     """A zip for the GLUE server: the tasks by name, and the names of all files that the server takes."""
 
     tasks: dict[str, SubmittedTask]
     server_files: list[str]
 
 
-class TimingSettings(Settings):
-    """A further latency measurement: rows, tokens per row, the device (None for that of the job), and its values.
-
-    `values` is 'batches' where each batch has a value; None where each run has one, the median of its batches.
-    """
-
-    batch: int
-    length: int
-    device: str | None = left_out()
-    values: Literal["batches"] | None = left_out()
-
-
-class ProfileSettings(Settings):
+class ProfileSettings(JobSettings):
     """The profile of a model: its architecture, and how its latency is measured.
 
     Args:
@@ -316,7 +302,7 @@ class ProfileSettings(Settings):
     vocabulary: int
     batch: int
     length: int
-    further: list[TimingSettings] | None = left_out()
+    further: list[Timing] | None = left_out()
     runs: int
     passes: int
     threads: int

@@ -81,7 +81,7 @@ def _types(option: str, limits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registered:
     """A registered class or function, as its source declares it.
 
     Args:
@@ -150,7 +150,7 @@ class Entry:
             self.schema.model_validate(options)
 
 
-def wrong_options(entry: Entry, options: Settings, where: str) -> list[str]:
+def wrong_options(entry: Registered, options: Settings, where: str) -> list[str]:
     """Return what is wrong with the options that a YAML file gives to an entry, one line each.
 
     Args:
@@ -185,13 +185,13 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Entry:
+def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Registered:
     """Return what a class or function declares that the decorator `call` registers."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
     function = functions.get("__init__" if body else node.name)
     options = list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)) if function else []
-    return Entry(
+    return Registered(
         name=ast.literal_eval(call.args[0]),
         summary=(ast.get_docstring(node) or "").partition("\n")[0],
         facts=_literals([*_assigned(body), *((fact.arg, fact.value) for fact in call.keywords)]),
@@ -203,14 +203,14 @@ def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[s
 
 
 @functools.cache
-def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
+def catalogue(registry: str, *paths: str) -> dict[str, Registered]:
     """Return every entry of one registry by name.
 
     Args:
         registry: the name of the registry's variable, such as 'objectives'.
         *paths: files or folders, relative to the package, whose source is read.
     """
-    entries: dict[str, Entry] = {}
+    entries: dict[str, Registered] = {}
     files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
     trees = {file.name: ast.parse(file.read_text(encoding="utf-8")) for file in files}
     types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
@@ -234,7 +234,7 @@ packers = functools.partial(catalogue, "packers", "data/packing.py")  # of docum
 comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
 
 
-def registered(noun: str, entries: Callable[[], Mapping[str, Entry]]) -> AfterValidator:
+def registered(noun: str, entries: Callable[[], Mapping[str, Registered]]) -> AfterValidator:
     """Return a check that a name is that of a registered entry; `noun` says of what, such as 'reader'."""
 
     def check(name: str) -> str:
@@ -290,6 +290,7 @@ class Requirements:
         divides_teacher_heads: the same number divides the teacher's attention heads, too.
         equal_lengths: the names of options that are lists of equal length; an option that is None does not count.
         reads_padding: the objective reads activations at padding, which stored activations do not have.
+        joint: the value depends on all examples of a batch at once, so a batch is never computed in parts.
     """
 
     equal_heads: Condition = False
@@ -298,6 +299,7 @@ class Requirements:
     divides_teacher_heads: Condition = False
     equal_lengths: tuple[str, ...] = ()
     reads_padding: Condition = False
+    joint: Condition = False
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Requirements:
@@ -331,6 +333,10 @@ class Requirements:
         """Return whether the objective reads activations at padding; `options` includes the defaults."""
         return _holds(self.reads_padding, options)
 
+    def is_joint(self, options: Mapping[str, Any]) -> bool:
+        """Return whether the objective needs all examples of a batch at once; `options` includes the defaults."""
+        return _holds(self.joint, options)
+
     def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
         """Yield the first width or number of heads that the number in `divides_widths` does not divide."""
         numbers = {**options, "student": student.heads, "teacher": teacher.heads}
@@ -348,6 +354,11 @@ class Requirements:
             message = f"the teacher's {teacher.heads} heads cannot be divided among {number} {option or 'heads'}"
             hint = f"take a number that divides them, or another '{_option(self.divides_teacher_heads)}'"
             yield Misfit(option, message, hint)
+
+
+def is_joint(objective: str, options: Mapping[str, Any]) -> bool:
+    """Return whether an objective needs all examples of a batch at once; `options` includes the defaults."""
+    return Requirements.of(objectives()[objective].facts).is_joint(options)
 
 
 def _holds(condition: Condition, options: Mapping[str, Any]) -> bool:

@@ -7,9 +7,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from retort.specs.base import Label, Name, Spec, Text
+from retort.specs.fields import left_out
 
 Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
@@ -33,8 +34,8 @@ class Timing:
 
     batch: int = ROWS
     length: int = TOKENS
-    device: str = ""
-    values: Values = "runs"
+    device: Annotated[str, left_out("")] = ""
+    values: Annotated[Values, left_out("runs")] = "runs"
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -115,7 +116,23 @@ OF_ROWS = ("group_by_length", "pad_to_max_length")  # for the rows of tasks alon
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 
-class Grid(Spec):
+@dataclass(frozen=True)
+class SettingKey:
+    """A key that gives a setting.
+
+    Args:
+        of: where it stands: in the file of a protocol, in the entry of a student, or in a point of a grid.
+        steps: the keys that lead to it; entries of lists count from 0.
+    """
+
+    of: Literal["protocol", "student", "point"]
+    steps: tuple[str | int, ...] = ()
+
+
+Changes = dict[tuple[str, ...], Settings]  # key of a file -> fields of a schedule; later ones override earlier ones
+
+
+class SearchGrid(Spec):
     """A grid of settings: each point is scored on the validation split, the best one trained again per seed.
 
     An axis is a field of the schedule. In a student's own grid it may be any setting of its stages, by dotted key, such
@@ -157,9 +174,9 @@ class Grid(Spec):
         """Return every combination of values, in the order of the file; the last axis changes fastest."""
         return [dict(zip(self.axes, point, strict=True)) for point in itertools.product(*self.axes.values())]
 
-    def with_axes(self, axes: dict[str, list[Any]]) -> Grid | None:
+    def with_axes(self, axes: dict[str, list[Any]]) -> SearchGrid | None:
         """Return the grid with other axes; None without any."""
-        return Grid.model_validate({**axes, "seed": self.seed}) if axes else None
+        return SearchGrid.model_validate({**axes, "seed": self.seed}) if axes else None
 
 
 class Protocol(Spec):
@@ -180,8 +197,8 @@ class Protocol(Spec):
     title: Label
     schedule: Schedule
     tasks: dict[Annotated[Name, entry_of("task", "tasks", "corpora")], ScheduleChanges] = {}
-    grid: Grid | None = None
-    grids: dict[TaskName, Grid] = {}
+    grid: SearchGrid | None = None
+    grids: dict[TaskName, SearchGrid] = {}
     metric_for_best_model: dict[TaskName, Text] = {}
     seeds: Distinct[Seed] = Field(min_length=1)
     version: Version = 1
@@ -199,9 +216,16 @@ class Protocol(Spec):
                     with below(*keys):
                         self.for_task("", {key: value})
 
-    def grid_of(self, task: str) -> Grid | None:
-        """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""
-        return self.grids.get(task, self.grid)
+    def grid_of(self, task: str) -> tuple[SearchGrid | None, SettingKey]:
+        """Return the grid for one task with its key; None without a grid: every seed is trained with the schedule."""
+        if task in self.grids:
+            return self.grids[task], SettingKey("protocol", ("grids", task))
+        return self.grid, SettingKey("protocol", ("grid",))
+
+    def changes(self, task: str) -> Changes:
+        """Return the fields of the schedule for one task, by the key that gives them."""
+        given = {name: getattr(self.schedule, name) for name in self.schedule.model_fields_set}
+        return {("schedule",): given, ("tasks", task): self.tasks.get(task, {})}
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:
         """Return the schedule for one task with these changes; later changes override earlier ones.
@@ -209,4 +233,5 @@ class Protocol(Spec):
         Raises:
             pydantic.ValidationError: a change names an unknown field or a value out of range.
         """
-        return self.schedule.changed(self.tasks.get(task, {}), *changes)
+        _, own = self.changes(task).values()
+        return self.schedule.changed(own, *changes)

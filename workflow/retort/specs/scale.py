@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
 from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName
-from retort.specs.protocol import Grid, Schedule, ScheduleChanges
+from retort.specs.protocol import Schedule, ScheduleChanges, SearchGrid
 
 
 class Replacements(Spec):
@@ -39,7 +39,7 @@ class Replacements(Spec):
     teaching: ScheduleChanges
     training_of: dict[PaperName, ScheduleChanges] = {}
     training_on: dict[TaskName, ScheduleChanges] = {}
-    grid: Grid
+    grid: SearchGrid
     seeds: Whole = Field(ge=1)
     tasks: Distinct[TaskName] = Field(min_length=1)
     tasks_of: dict[PaperName, Distinct[TaskName]] = {}
@@ -73,7 +73,7 @@ class Replacements(Spec):
         return self.model_copy(update=changed)
 
 
-class MadeRows(Spec):
+class MadeRowCounts(Spec):
     """How many rows the made data sets have.
 
     Args:
@@ -107,7 +107,7 @@ class Miniature(Spec):
     seed: Seed
     vocabulary: Whole = Field(ge=512, le=50_000)
     shorter: Whole = Field(ge=1, le=16)
-    rows: MadeRows
+    rows: MadeRowCounts
     blocks: Whole = Field(ge=4)
     steps: Whole = Field(ge=1)
     learning_rate_factor: Real = Field(default=1.0, ge=1, le=1000)

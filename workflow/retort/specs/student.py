@@ -11,7 +11,7 @@ from retort.specs import catalogue
 from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
 from retort.specs.fields import ModelName, ProtocolName, StudentName, TaskName, entry_of, left_out
 from retort.specs.model import Sizes
-from retort.specs.protocol import OF_ROWS, Grid, ScheduleChanges
+from retort.specs.protocol import OF_ROWS, Changes, ScheduleChanges, SearchGrid
 
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
@@ -119,9 +119,9 @@ class Stage(Spec):
         """Return the terms of the stage that are used on a task."""
         return [term for term in self.terms if task not in term.not_on]
 
-    def changes(self, task: str) -> list[Settings]:
-        """Return the stage's changes to the protocol's schedule on a task; later ones override earlier ones."""
-        return [self.schedule, self.tasks.get(task, {})]
+    def changes(self, task: str) -> Changes:
+        """Return the stage's changes to the protocol's schedule on a task, by the key that gives them."""
+        return {("schedule",): self.schedule, ("tasks", task): self.tasks.get(task, {})}
 
 
 class Student(Spec):
@@ -150,7 +150,7 @@ class Student(Spec):
     stages: list[Stage] = []
     pooler_relu: Flag = False
     protocol: ProtocolName
-    grid: Grid | None = left_out()
+    grid: SearchGrid | None = left_out()
     tasks: Distinct[TaskName] | None = Field(default=None, min_length=1)
     deviations: list[Deviation] = []
     version: Version = 1

@@ -16,7 +16,7 @@ from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, 
 from retort.specs.fields import SourceName
 from retort.specs.printed import check_no_repeats
 from retort.specs.source import FolderSource, HubSource, PackageSource
-from retort.specs.task_files import LARGEST, Count, Files, FileSplit
+from retort.specs.task_files import LARGEST, Count, FileSplit, SplitFiles
 
 ALL = "all"  # stands for all subsets of a split together
 Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
@@ -85,7 +85,7 @@ class Windows(Spec):
     question: Whole = Field(default=64, gt=0)
 
 
-class Jobs(Spec):
+class TaskJobs(Spec):
     """How the work is divided into jobs; this changes no result and is not in the settings.
 
     Args:
@@ -174,7 +174,7 @@ class Task(Spec):
     split: Split | None = None
     splits: dict[Name, FileSplit] = {}
     subsets: Distinct[Name] = []
-    read: dict[Literal["local", "hub"], Files] = {}
+    read: dict[Literal["local", "hub"], SplitFiles] = {}
     train_split: Name = "train"
     validation_split: Name = "dev"
     metric_for_best_model: Text | None = None
@@ -183,7 +183,7 @@ class Task(Spec):
     max_length: Whole = Field(gt=2, le=512)
     windows: Windows | None = None
     version: Version
-    jobs: Jobs = Jobs()
+    jobs: TaskJobs = TaskJobs()
     sample: list[dict[str, Any]] = Field(min_length=2)
 
     @property
@@ -272,7 +272,7 @@ class Task(Spec):
                     why = f"'{files.files[name]}' is what is trained on, too; its score would say nothing"
                     yield f"read.{location}.files.{name}: {why}"
 
-    def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
+    def _rows_of(self, files: SplitFiles, split: str) -> tuple[Any, ...] | None:
         """Return what identifies the rows of a split: its source, file and reading options; None without a file."""
         if split not in files.files or split not in self.splits:
             return None

@@ -99,7 +99,7 @@ class Change(Spec):
     columns: Columns = {}
 
 
-class Files(Spec):
+class SplitFiles(Spec):
     """The files of each split at one location of the source, and how they are read.
 
     Args:
@@ -127,7 +127,7 @@ class Files(Spec):
     changes: dict[Name, Change] = {}
 
     @model_validator(mode="after")
-    def _options(self) -> Files:
+    def _options(self) -> SplitFiles:
         for options in (self.options, *(change.options for change in self.changes.values())):
             catalogue.formats()[self.format].check(options)
         return self

@@ -79,7 +79,7 @@ def _protocol(study: Study, name: str) -> Iterator[str]:
     protocol = study.protocols[name]
     yield from wrong_lengths(study, protocol.schedule.max_length, protocol.tasks)
     for task in (name for name in protocol.tasks if name in study.tasks):
-        grid, lengths = protocol.grid_of(task), {"steps", "epochs"}
+        grid, lengths = protocol.grid_of(task)[0], {"steps", "epochs"}
         tried = set(grid.axes) if grid else set()
         for field in sorted((tried | (lengths if tried & lengths else set())) & set(protocol.tasks[task])):
             where = f"grids.{task}" if task in protocol.grids else "grid"
@@ -245,7 +245,7 @@ def _stages(study: Study, student: Student) -> Iterator[str]:
     for number, stage in enumerate(student.stages, start=1):
         wrong = wrong_schedule("schedule", protocol, "", stage.schedule)
         for task in stage.tasks:
-            wrong += wrong_schedule(f"tasks.{task}", protocol, task, *stage.changes(task))
+            wrong += wrong_schedule(f"tasks.{task}", protocol, task, *stage.changes(task).values())
         wrong += wrong_lengths(study, stage.schedule.get("max_length"), stage.tasks)
         yield from (f"stages.{number}.{line}" for line in wrong)
 

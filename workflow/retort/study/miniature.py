@@ -14,7 +14,7 @@ from typing import Any
 from retort.specs.base import Settings
 from retort.specs.corpus import Corpus
 from retort.specs.model import Architecture, Made, MadeModel, MadeRows, MadeSource, MadeTexts
-from retort.specs.protocol import Grid, Protocol
+from retort.specs.protocol import Protocol, SearchGrid
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage
 from retort.specs.task import Task
@@ -151,7 +151,7 @@ def _shrink_stage(stage: Stage, miniature: Miniature) -> Stage:
     return stage.model_copy(update=changed)
 
 
-def _shrink_grid(grid: Grid, miniature: Miniature) -> Grid:
+def _shrink_grid(grid: SearchGrid, miniature: Miniature) -> SearchGrid:
     """Return a grid with the first values of one axis, and one value of the others; learning rates are raised.
 
     The axis is the first one, but for lengths, with several values; two batch sizes stand in for lengths alone.
@@ -164,7 +164,7 @@ def _shrink_grid(grid: Grid, miniature: Miniature) -> Grid:
             axes[key] = [rate * miniature.learning_rate_factor for rate in first] if field == "learning_rate" else first
     several = len(grid.points()) > 1 and left > 1
     axes["batch_size"] = [miniature.batch_size, miniature.batch_size + 1] if several else [miniature.batch_size]
-    return Grid.model_validate({**axes, "seed": grid.seed})
+    return SearchGrid.model_validate({**axes, "seed": grid.seed})
 
 
 def _shrink_protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:

@@ -7,7 +7,7 @@ it leaves out.
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from retort.errors import RetortError
@@ -15,10 +15,10 @@ from retort.specs import catalogue, mappings
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
-from retort.specs.protocol import STAGES, Grid, Protocol, Schedule
+from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
-from retort.specs.task_files import Files
+from retort.specs.task_files import SplitFiles
 from retort.study.study import Study
 
 
@@ -37,10 +37,17 @@ def protocol_of(study: Study, name: str) -> Protocol:
     return study.protocols[(study.teachers.get(name) or study.students[name]).protocol]
 
 
-def grid_of(study: Study, name: str, task: str) -> Grid | None:
+def grid_of(study: Study, name: str, task: str) -> SearchGrid | None:
     """Return the grid over which a student or teacher is tuned on a task; None if it is not tuned."""
-    own = study.students[name].grid if name in study.students else None
-    return own or (None if name in study.untuned else protocol_of(study, name).grid_of(task))
+    return keyed_grid(study, name, task)[0]
+
+
+def keyed_grid(study: Study, name: str, task: str) -> tuple[SearchGrid | None, SettingKey]:
+    """Return the grid over which a student or teacher is tuned on a task, and the key that gives it."""
+    if name in study.students and (own := study.students[name].grid):
+        return own, SettingKey("student", ("grid",))
+    grid, key = protocol_of(study, name).grid_of(task)
+    return (None if name in study.untuned else grid), key
 
 
 def at_point(student: Student, point: Settings) -> Student:
@@ -136,7 +143,7 @@ def reads_published_head(study: Study, name: str) -> bool:
     return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
-def files_at(study: Study, task: Task, source: str) -> Files:
+def files_at(study: Study, task: Task, source: str) -> SplitFiles:
     """Return how the files of a task are read where a source is.
 
     Raises:
@@ -148,7 +155,7 @@ def files_at(study: Study, task: Task, source: str) -> Files:
     return task.read[location]
 
 
-def files_of(study: Study, task: Task, split: str) -> Files:
+def files_of(study: Study, task: Task, split: str) -> SplitFiles:
     """Return how the files of a split are read where its source is.
 
     Raises:
@@ -224,17 +231,14 @@ def counts_padding(term: Term) -> bool:
     return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
 
 
-def further_timings(study: Study, student: str) -> list[dict[str, Any]]:
-    """Return the latency measurements that tables require beside the one that every profile has, sorted, as dicts."""
+def further_timings(study: Study, student: str) -> list[Timing]:
+    """Return the latency measurements that tables require beside the one that every profile has, sorted."""
     required: set[Timing] = set()
     for exhibit in study.exhibits.values():
         required |= exhibit.timed.get(student, set())
     # a job has the GPU if there is one, so 'gpu' is its own device
     on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in required}
-    return [
-        {key: value for key, value in asdict(timing).items() if value not in ("", "runs")}
-        for timing in sorted(on_devices - {Timing()})
-    ]
+    return sorted(on_devices - {Timing()})
 
 
 # --- what students, teachers and tasks are made from

@@ -10,7 +10,7 @@ from functools import partial
 
 from retort.specs.base import Settings
 from retort.specs.model import Architecture
-from retort.specs.protocol import STAGES, Grid, Protocol
+from retort.specs.protocol import STAGES, Protocol, SearchGrid
 from retort.specs.scale import Replacements
 from retort.specs.student import Initialisation, Stage, Student, Term
 from retort.study.miniature import DIVISORS, make_miniature
@@ -164,7 +164,7 @@ def _shrink_stages(
     return stages
 
 
-def _shrink_grid(student: Student, grid: Grid, shrink: Callable[[Student], list[Stage]]) -> Grid | None:
+def _shrink_grid(student: Student, grid: SearchGrid, shrink: Callable[[Student], list[Stage]]) -> SearchGrid | None:
     """Return a student's own grid without the axes that the scale sets; None if no other is left.
 
     Each value becomes what the stages of the small student have in its place.

@@ -1,6 +1,7 @@
 """The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
 
-They are made from the models of `specs`. Where a file may hold more, a function here changes the schema.
+They are made from the models of `specs`. Where a file may hold more, a function here changes the schema. After a change
+of these models, `python -m retort.study.schemas` writes the schemas anew.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.specs.base import Name
 from retort.specs.config import ROOT, Config
@@ -119,3 +121,19 @@ def current_files() -> dict[Path, str]:
     for name, file in FILES.items():
         texts |= {path: with_schema_line(path, name) for path in sorted(ROOT.glob(file.pattern))}
     return texts
+
+
+def write_files() -> None:
+    """Write the schemas and the first lines of YAML files that are not current, and print their paths.
+
+    Raises:
+        RetortError: a YAML file is not UTF-8 text.
+    """
+    for path, text in current_files().items():
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_text(path, text)
+            print(f"{path.relative_to(ROOT)}: written")
+
+
+if __name__ == "__main__":
+    write_files()

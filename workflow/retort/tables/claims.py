@@ -10,10 +10,10 @@ from typing import Any
 
 from retort.atomic import write_text
 from retort.formatters import condition, number
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, level_of, outcome
 from retort.judgement.comparisons import Pair, Verdict
-from retort.judgement.difference import Part, welch
+from retort.judgement.difference import VariancePart, welch
 from retort.judgement.judge import NOTHING, Kind, Side, coverage_of, decide, ours, published, recomputed
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
@@ -111,7 +111,7 @@ def _spread(pair: Pair | None) -> str:
     """
     if not pair or pair[0].column != pair[1].column:
         return ""
-    parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
+    parts = [VariancePart(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
     if len(parts) < len(pair) or not any(part.variance for part in parts):
         return ""
     low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
@@ -348,7 +348,7 @@ def print_claims(
 
 
 def check_claims(
-    job: Job, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
+    job: RunningJob, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
 ) -> None:
     """Judge the claims of a paper and write them as Markdown and HTML."""
     study = open_study(read_config(config))

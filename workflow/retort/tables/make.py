@@ -12,7 +12,7 @@ from typing import Any
 
 from retort.atomic import write_text
 from retort.formatters import DASH, number
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.results.collect import value_of
 from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
@@ -26,7 +26,7 @@ from retort.tables.render import rendered
 
 
 def make_table(
-    job: Job,
+    job: RunningJob,
     config: dict[str, Any],
     paper: str,
     table: str,

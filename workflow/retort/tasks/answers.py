@@ -17,14 +17,14 @@ from retort.specs.task import ALL
 
 
 @dataclass(frozen=True)
-class Answers:
+class ModelAnswers:
     """The answers of a model on an encoded split, and the true answers; these are None if the rows have no labels."""
 
     answers: list[Any]
     truth: list[Any] | None
 
 
-def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
+def metrics_of(task: TaskSettings, split: str, answers: dict[str, ModelAnswers]) -> dict[str, float]:
     """Return metric -> value for the stored answers on a split; splits and subsets without labels have no metrics.
 
     Args:
@@ -37,7 +37,7 @@ def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> d
     by_subset = {name.removeprefix(split).removeprefix("-"): stored for name, stored in answers.items()}
     if list(by_subset) != [""]:
         truths = [stored.truth for stored in answers.values() if stored.truth is not None]
-        by_subset[ALL] = Answers(
+        by_subset[ALL] = ModelAnswers(
             answers=list(itertools.chain(*(stored.answers for stored in answers.values()))),
             truth=list(itertools.chain(*truths)) if len(truths) == len(answers) else None,
         )

@@ -15,7 +15,7 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.tasks import metrics as qa
-from retort.tasks.windows import Question, stored_questions, windows
+from retort.tasks.windows import SpanQuestion, stored_questions, windows
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
@@ -35,7 +35,7 @@ class _Spans:
     def outputs(self, task: TaskSettings) -> int:
         return 2  # logits of start and end
 
-    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Question:
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> SpanQuestion:
         label = row["label"] if labelled else {"text": [], "answer_start": []}
         answers = tuple(zip(label["text"], label["answer_start"], strict=True))
         for text, start in answers:
@@ -51,12 +51,12 @@ class _Spans:
         if labelled and row.get("impossible", not answers) == bool(answers):
             raise RetortError(f"is_impossible is {str(row['impossible']).lower()}, and it has {len(answers)} answers")
         normalisation = f"mlqa-{row['subset']}" if "subset" in row else "squad"
-        return Question(row["id"], row["question"], row["context"], answers, normalisation)
+        return SpanQuestion(row["id"], row["question"], row["context"], answers, normalisation)
 
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": 10**9}  # no truncation: long contexts are cut into windows
 
-    def encode(self, task: TaskSettings, records: list[Question], tokenise: Tokeniser) -> dict[str, pa.Table]:
+    def encode(self, task: TaskSettings, records: list[SpanQuestion], tokenise: Tokeniser) -> dict[str, pa.Table]:
         assert task.windows is not None  # retort check: a task of this type has windows
         return windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
 

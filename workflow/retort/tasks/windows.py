@@ -19,7 +19,7 @@ from retort.errors import RetortError
 
 
 @dataclass(frozen=True)
-class Question:
+class SpanQuestion:
     """A question, its context and its answers.
 
     Args:
@@ -126,7 +126,7 @@ class _WindowColumns:
 
 
 def windows(
-    questions: list[Question], tokenise: Tokeniser, length: int, overlap: int, longest: int
+    questions: list[SpanQuestion], tokenise: Tokeniser, length: int, overlap: int, longest: int
 ) -> dict[str, pa.Table]:
     """Return the table of the windows of all questions, and the tables `questions` and `contexts` for scoring.
 
@@ -161,8 +161,8 @@ def windows(
 
 
 def _tokenise_questions(
-    questions: list[Question], tokenise: Tokeniser, longest: int
-) -> Iterator[tuple[Question, np.ndarray, _Tokens]]:
+    questions: list[SpanQuestion], tokenise: Tokeniser, longest: int
+) -> Iterator[tuple[SpanQuestion, np.ndarray, _Tokens]]:
     """Yield (question, its first `longest` input ids, tokens of its context); each context is tokenised only once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     known = dict(zip(contexts, map(_tokens_of, tokenise(contexts)), strict=True))
@@ -191,7 +191,7 @@ def _answer_tokens(context: _Tokens, answers: tuple[tuple[str, int], ...]) -> tu
     return (int(held[0]), int(held[-1])) if len(held) else (0, -1)
 
 
-def _question_tables(questions: list[Question]) -> dict[str, pa.Table]:
+def _question_tables(questions: list[SpanQuestion]) -> dict[str, pa.Table]:
     """Return the tables of the questions and of their contexts; each context is stored once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     rows = {context: row for row, context in enumerate(contexts)}

@@ -17,8 +17,8 @@ from retort.batch import Batch, Shape
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.blocks import Blocks
 from retort.data.encoded import Encoded
-from retort.errors import Diverged
-from retort.job.context import Job
+from retort.errors import Diverged, NotWhole
+from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
@@ -30,12 +30,13 @@ from retort.settings.trainings import (
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.specs.catalogue import is_joint
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
-from retort.training.how.micro_batches import Comparison, no_teacher
+from retort.training.how.micro_batches import TrainingLoss, no_teacher
 from retort.training.loop import train
-from retort.training.setup import begin, head_of, training_of
+from retort.training.setup import begin, division_of, head_of, training_of
 from retort.training.training_run import Progress, TrainingRun
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
@@ -65,7 +66,7 @@ class TeacherAndData:
 
 
 @dataclass
-class Student:
+class StudentInTraining:
     """A student that is distilled, alone or with companions.
 
     Args:
@@ -80,7 +81,7 @@ class Student:
         diverged: the error with which the student diverged; None if it did not. Steps count over all stages.
     """
 
-    job: Job
+    job: RunningJob
     network: nn.Module
     settings: DistillationSettings
     seed: int
@@ -107,7 +108,7 @@ class Student:
         return loss_of(stage.terms, own, teacher_and_data.shape, rows).to(self.job.device)
 
 
-def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) -> None:
+def run_stages(students: Sequence[StudentInTraining], teacher_and_data: TeacherAndData) -> None:
     """Train every stage of students that see the same batches; resume from their checkpoints.
 
     The teacher makes one pass over a batch for all students. A student that diverges is not trained any further.
@@ -115,14 +116,29 @@ def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) ->
     Args:
         students: the students; their stages have the same data, batch sizes and seed.
         teacher_and_data: the teacher and the data.
+
+    Raises:
+        NotWhole: a stage has a joint objective, and its batches would be computed in parts.
     """
+    for student in students:
+        _check_whole(student)
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
         left = [student for student in students if student.trains(number)]
         if left:
             _train_stage(number, left, teacher_and_data)
 
 
-def _train_stage(number: int, students: Sequence[Student], teacher_and_data: TeacherAndData) -> None:
+def _check_whole(student: StudentInTraining) -> None:
+    """Check that no stage with a joint objective computes its batches in parts."""
+    division = division_of(student.job)
+    for stage in student.settings.stages:
+        rows = stage.schedule.batch_size
+        joint = [term.objective for term in stage.terms if is_joint(term.objective, term.options)]
+        if joint and division.at_once(rows) < rows:
+            raise NotWhole(student.job.name, joint[0], rows, division.at_once(rows))
+
+
+def _train_stage(number: int, students: Sequence[StudentInTraining], teacher_and_data: TeacherAndData) -> None:
     """Train the stage with this number, from 1, of companions."""
     job, stage = students[0].job, students[0].settings.stages[number - 1]
     losses = [student.loss(number, teacher_and_data) for student in students]
@@ -151,7 +167,7 @@ def _teacher_of(losses: list[WeightedSum], teacher_and_data: TeacherAndData, dro
 
 
 def _training_run(
-    student: Student, number: int, loss: WeightedSum, teacher: Activations, teacher_and_data: TeacherAndData
+    student: StudentInTraining, number: int, loss: WeightedSum, teacher: Activations, teacher_and_data: TeacherAndData
 ) -> TrainingRun:
     """Return the training run of the stage with this number, from 1."""
     recorder = Recorder(student.network, loss.reads("student"))
@@ -162,7 +178,7 @@ def _training_run(
         schedule=stages[number - 1].schedule,
         steps=steps,
         batches=teacher_and_data.batches(number, stages[number - 1]),
-        loss=Comparison(loss, recorder, teacher),
+        loss=TrainingLoss(loss, recorder, teacher),
         number=number,
         steps_before=sum(before),
         close=recorder.close,
@@ -187,7 +203,7 @@ def online(folder: Path | str, head: str, num_labels: int, device: str, pooler_r
 
 
 def task_specific(
-    job: Job,
+    job: RunningJob,
     settings: TaskDistillationSettings,
     encoded_folder: str,
     rows: Encoded,

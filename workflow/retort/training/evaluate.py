@@ -16,7 +16,7 @@ from retort.checksums import sealed, sha256
 from retort.data.batches import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.machine import float32_products
 from retort.models.recorder import Recorder
 from retort.provenance import environment, memory
@@ -24,7 +24,7 @@ from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import PointSettings, ScoreSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
-from retort.tasks.answers import Answers, metrics_of
+from retort.tasks.answers import ModelAnswers, metrics_of
 from retort.training.setup import LOGITS, RELATIONS, forms, parts_of
 
 
@@ -59,7 +59,7 @@ class Measured:
 
     split: str
     metrics: dict[str, float]
-    answers: dict[str, Answers]
+    answers: dict[str, ModelAnswers]
     sample: dict[str, tuple[int, int]]
     unlabelled: list[str]
 
@@ -69,12 +69,12 @@ def measure(
 ) -> Measured:
     """Measure every metric of the task type on one split; with subsets, for each subset and for all rows together."""
     task_type, counts = task_type_of(task), RowCounts.read(encoded_folder)
-    answers: dict[str, Answers] = {}
+    answers: dict[str, ModelAnswers] = {}
     for name in task.encoded_splits(split):
         encoded = Encoded.load(encoded_folder, name)
         logits = predict(model, encoded, task_type.width(task, encoded), precision, device)
         truth = task_type.truth(encoded) if encoded.labelled else None
-        answers[name] = Answers(task_type.answers(logits, encoded), truth)
+        answers[name] = ModelAnswers(task_type.answers(logits, encoded), truth)
     used = {*answers, task.train_split, *task.encoded_splits(task.validation_split)}
     return Measured(
         split=split,
@@ -92,7 +92,7 @@ def dev_score(
     return measure(model, encoded_folder, task.validation_split, task, precision, device).metrics[metric]
 
 
-def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
+def evaluate(job: RunningJob, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
     """Measure every metric on the task's evaluation split, for the reported score."""
     task = settings.task
     return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
@@ -123,7 +123,7 @@ class ScoreToWrite:
 
 
 def write_score(
-    job: Job,
+    job: RunningJob,
     to_write: ScoreToWrite,
     settings: ScoreSettings,
     result: Measured | Diverged,

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from retort.batch import Batch
 from retort.data.batches import MaskedBatches, TaskBatches
 from retort.data.encoded import Encoded
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
@@ -29,7 +29,7 @@ from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
-from retort.training.how.micro_batches import Comparison
+from retort.training.how.micro_batches import TrainingLoss
 from retort.training.setup import LOGITS, head_of, set_seed, train_in
 from retort.training.training_run import Progress, TrainingRun
 
@@ -106,13 +106,13 @@ def _on_logits(
 ) -> TrainingRun:
     """Return a training run of a model whose loss compares its logits with the labels of a batch."""
     recorder = Recorder(model, {LOGITS})
-    loss = Comparison(single_loss(objective, build.shape_of(model, outputs)), recorder)
+    loss = TrainingLoss(single_loss(objective, build.shape_of(model, outputs)), recorder)
     steps = schedule.steps_on(rows)
     return TrainingRun([model], schedule, steps, batches, loss, close=recorder.close)
 
 
 def fine_tuning(
-    job: Job,
+    job: RunningJob,
     model: nn.Module,
     encoded_folder: str,
     settings: TeacherSettings | GridSettings,
@@ -141,7 +141,7 @@ def fine_tuning(
 
 
 def finetune_at(
-    job: Job,
+    job: RunningJob,
     settings: GridSettings,
     point: PointSettings,
     student_folder: str,

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from retort.job.context import Job, this_code
+from retort.job.context import RunningJob, this_code
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name
-from retort.settings.inputs import Settings, TaskSettings
+from retort.settings.inputs import JobSettings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
@@ -27,7 +27,7 @@ LOGITS = ("logits", None)
 RELATIONS = "relations"  # the key of the form that computed the relations, with the reason for it
 
 
-def set_seed(job: Job, seed: int) -> None:
+def set_seed(job: RunningJob, seed: int) -> None:
     """Set torch's number of threads to the job's, and the seed of initial weights."""
     torch.set_num_threads(job.threads)
     torch.manual_seed(seed)
@@ -39,7 +39,7 @@ def head_of(task: TaskSettings) -> tuple[str, int]:
     return task_type.head, task_type.outputs(task)
 
 
-def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Checkpoint:
+def checkpoint_of(job: RunningJob, settings: JobSettings, seed: int, *inputs: Any) -> Checkpoint:
     """Return the job's checkpoint; a state is ignored if it was written with other arguments or other input files.
 
     Args:
@@ -57,19 +57,28 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
     return checkpoint
 
 
+def division_of(job: RunningJob) -> Division:
+    """Return how a job divides its batches."""
+    return Division(job.micro_batch, job.rank, job.processes)
+
+
 def training_of(
-    job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress
+    job: RunningJob, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress
 ) -> Training:
     """Return a training run in progress on the device of a job, with its batches divided as the job asks."""
-    division = Division(job.micro_batch, job.rank, job.processes)
-    training = Training(run, seed, checkpoint, progress, precision, job.device, division)
+    training = Training(run, seed, checkpoint, progress, precision, job.device, division_of(job))
     if 0 < training.step < run.steps:
         job.say(f"resumed at step {training.step} of {run.steps}")
     return training
 
 
 def train_in(
-    job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress | None = None
+    job: RunningJob,
+    run: TrainingRun,
+    seed: int,
+    precision: str,
+    checkpoint: Checkpoint,
+    progress: Progress | None = None,
 ) -> None:
     """Train the modules of a training run in place, with the device, workers, division of batches and time of a job.
 
@@ -91,7 +100,7 @@ def train_in(
         raise training.diverged
 
 
-def parts_of(job: Job) -> dict[str, int]:
+def parts_of(job: RunningJob) -> dict[str, int]:
     """Return the most rows at once and the number of GPUs of a job that divides its batches; else an empty dict."""
     return {
         **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
@@ -104,7 +113,7 @@ def forms(conditions: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(each[RELATIONS] for each in conditions if RELATIONS in each))
 
 
-def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
+def begin(job: RunningJob, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
     """Choose and log the form of the relations in a loss, and record in the checkpoint how the next steps are taken.
 
     All processes of a training take the same form.

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from retort.settings.trainings import ProfileSettings
-from retort.specs.printed import Timing
 
 
 def wait(device: str) -> None:
@@ -60,6 +59,5 @@ def further_latencies(network: Any, settings: ProfileSettings, device: str) -> d
     for more in settings.further or []:
         measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
         runs = pass_times(network, measured, more.device or device)
-        timing = Timing(more.batch, more.length, more.device or "", more.values or "runs")
-        found[timing.name] = latency(runs) if timing.values == "runs" else list(itertools.chain(*runs))
+        found[more.name] = latency(runs) if more.values == "runs" else list(itertools.chain(*runs))
     return found

@@ -16,7 +16,7 @@ from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, RandomState, pack, unpack
-from retort.training.how.micro_batches import Comparison, Division, Values
+from retort.training.how.micro_batches import Division, TrainingLoss, Values
 
 LOGGED = 10  # steps between two lines in the log
 
@@ -77,7 +77,7 @@ class TrainingRun:
     schedule: Schedule
     steps: int
     batches: Dataset[Batch]
-    loss: Comparison
+    loss: TrainingLoss
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None

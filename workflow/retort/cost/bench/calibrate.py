@@ -14,7 +14,7 @@ import torch
 
 from retort.atomic import write_json
 from retort.cost import losses, work
-from retort.cost.bench.steps import Models, Shape, Steps, seconds
+from retort.cost.bench.steps import Models, Steps, StepShape, seconds
 from retort.cost.speed import Speed
 from retort.cost.training_work import LABELS
 from retort.errors import RetortError
@@ -95,7 +95,7 @@ def calibrate(precision: str, gpu: bool, output: Path, lasting: float = SECONDS)
     architecture, batch, length = SHAPES[device]
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
-    shape = Shape("", architecture, None, VOCABULARY, batch, length, precision)
+    shape = StepShape("", architecture, None, VOCABULARY, batch, length, precision)
     step = seconds(Steps(Models(shape, device), [LABELS]).step, device, lasting)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
     a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))  # two are read, one is written

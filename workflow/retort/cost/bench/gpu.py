@@ -22,15 +22,15 @@ from safetensors.torch import load_file, save_file
 from retort.atomic import write_json
 from retort.cost import work
 from retort.cost.bench.calibrate import calibrate
-from retort.cost.bench.steps import NUM_LABELS, SCHEDULE, Models, Shape, Steps, peak, seconds
+from retort.cost.bench.steps import NUM_LABELS, SCHEDULE, Models, Steps, StepShape, peak, seconds
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
-from retort.cost.training_work import LABELS, Training
+from retort.cost.training_work import LABELS, TrainingCost
 from retort.cost.volume import Rows
 from retort.data.batches import MaskedBatches
 from retort.data.blocks import CorpusInfo, write_blocks
 from retort.errors import RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import TOLERANCE, Problem, choose_ahead, form_on
 from retort.objectives.relation_forms.in_pytorch import plain
@@ -66,18 +66,18 @@ MOST_APART = 2.0  # a prediction that is further from the measurement is told in
 # MiniLMv2's relations of one layer (Wang et al., 2021), and a fine-tuning
 SHAPES = [
     *(
-        Shape(f"6x{width} under {name}", STUDENTS[width], teacher, BERT, 64, 512)
+        StepShape(f"6x{width} under {name}", STUDENTS[width], teacher, BERT, 64, 512)
         for width in STUDENTS
         for name, teacher in (("base", BASE), ("large", LARGE))
     ),
-    Shape("6x384 under XLM-R base", STUDENTS[384], BASE, XLM_R, 64, 256),
-    Shape("fine-tuning of 6x384 at 128", STUDENTS[384], None, BERT, 32, 128),
+    StepShape("6x384 under XLM-R base", STUDENTS[384], BASE, XLM_R, 64, 256),
+    StepShape("fine-tuning of 6x384 at 128", STUDENTS[384], None, BERT, 32, 128),
 ]
 PRECISIONS = ("tf32", "float32")
 COMPANIONS = (2, 4, 8)
 
 
-def shapes_on(device: str) -> list[Shape]:
+def shapes_on(device: str) -> list[StepShape]:
     """Return the steps that are measured on a device; on a CPU small ones of the same kinds."""
     shapes = SHAPES
     if device == "cpu":
@@ -89,7 +89,7 @@ def shapes_on(device: str) -> list[Shape]:
     return [*shapes, *others, *(first._replace(companions=number) for number in COMPANIONS)]
 
 
-def terms_of(shape: Shape) -> list[TermSettings]:
+def terms_of(shape: StepShape) -> list[TermSettings]:
     """Return the loss of a step: three relations of the last layers, or labels."""
     if shape.teacher is None:
         return [LABELS]
@@ -99,18 +99,18 @@ def terms_of(shape: Shape) -> list[TermSettings]:
     return [TermSettings(objective="relations", version=1, pairs=layers, weight=1.0, options=options)]
 
 
-def predicted(shape: Shape, speed: Speed) -> tuple[float, float, float]:
+def predicted(shape: StepShape, speed: Speed) -> tuple[float, float, float]:
     """Return what the cost model predicts of a step: seconds, bytes, and FLOPs of matrix products."""
     schedule, rows = SCHEDULE.model_copy(update={"batch_size": shape.rows}), Rows(shape.rows, shape.length)
     sizes = (shape.vocabulary, shape.student, shape.teacher)
-    step = Training(
+    step = TrainingCost(
         terms_of(shape), schedule, rows, shape.length, lambda _: work.classifier(NUM_LABELS), shape.precision, *sizes
     )
     total = step.own.times(shape.companions) + step.taught
     return 3600 * speed.hours(total), step.step.bytes(shape.rows), total.flops
 
 
-def measure(shape: Shape, device: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a step takes beside its predictions, which leave out companions' memory.
 
     Args:
@@ -188,7 +188,7 @@ def loaded(device: str) -> float:
 
 
 @on_every_gpu
-def gradients(job: Job, shape: Shape, file: str) -> None:
+def gradients(job: RunningJob, shape: StepShape, file: str) -> None:
     """Write the gradients of a step without dropout, of which each process of the job computes its rows."""
     models, rows = Models(shape, job.device), shape.rows // job.processes
     models.students[0].eval()
@@ -205,7 +205,7 @@ def apart(device: str) -> float:
     shape = shapes_on(device)[0]._replace(rows=4, precision="float32")
     with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w", encoding="utf-8") as log:
         for count in (1, 2):
-            gradients(Job("bench gpu", log, gpu=device == "cuda", gpus=count), shape, f"{folder}/{count}")
+            gradients(RunningJob("bench gpu", log, gpu=device == "cuda", gpus=count), shape, f"{folder}/{count}")
         one, two = (load_file(f"{folder}/{count}")["gradients"] for count in (1, 2))
     return float((two - one).norm() / one.norm())
 
@@ -249,7 +249,7 @@ def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[
     yield f"{found['verdict']} Send {output} if you like."
 
 
-class Part(NamedTuple):
+class Measurement(NamedTuple):
     """A part of the measurement: its name, its key in the file, what measures it, and how it is told."""
 
     name: str
@@ -258,22 +258,22 @@ class Part(NamedTuple):
     said: str
 
 
-def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[Part]:
+def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[Measurement]:
     """Yield what is measured; what is found before a part is there when it is measured."""
     gpu = device == "cuda"
     for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE):
         name = f"heads of {sizes} in {dtype}"
-        yield Part(name, "kernels", partial(kernel, device, sizes, dtype), KERNEL)
+        yield Measurement(name, "kernels", partial(kernel, device, sizes, dtype), KERNEL)
     speed = ("bfloat16", True, STORED, 20.0) if gpu else ("float32", False, output.with_name("calibration.json"), 0.1)
-    yield Part("the speed", "flops", partial(calibrate, *speed), "{:.2g} FLOP/s in training, for `retort cost`")
-    yield Part("resuming", "resumed", partial(resumed, device), "a resumed step differs by {:.1g}")
+    yield Measurement("the speed", "flops", partial(calibrate, *speed), "{:.2g} FLOP/s in training, for `retort cost`")
+    yield Measurement("resuming", "resumed", partial(resumed, device), "a resumed step differs by {:.1g}")
     if not gpu or torch.cuda.device_count() > 1:
         told = "gradients of two processes differ from those of one by {:.1g}"
-        yield Part("two processes", "two processes", partial(apart, device), told)
-    yield Part("loading", "loaded", partial(loaded, device), "{:.2g} tokens a second from one process")
+        yield Measurement("two processes", "two processes", partial(apart, device), told)
+    yield Measurement("loading", "loaded", partial(loaded, device), "{:.2g} tokens a second from one process")
     for shape in shapes_on(device):
         name = f"{shape.name} ({shape.precision}, {shape.companions})"
-        yield Part(name, "steps", partial(measure, shape, device, found), STEP)
+        yield Measurement(name, "steps", partial(measure, shape, device, found), STEP)
 
 
 def verdict(found: dict[str, Any]) -> str:

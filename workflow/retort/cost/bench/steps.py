@@ -31,7 +31,7 @@ SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and 
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
 
 
-class Shape(NamedTuple):
+class StepShape(NamedTuple):
     """A training step: its models, rows and tokens, and how many students share a pass of the teacher."""
 
     name: str
@@ -52,7 +52,7 @@ class Models:
         device: 'cpu' or 'cuda'.
     """
 
-    def __init__(self, shape: Shape, device: str) -> None:
+    def __init__(self, shape: StepShape, device: str) -> None:
         torch.manual_seed(1)
         self.shape, self.device = shape, device
         sizes = (shape.teacher or shape.student, *[shape.student] * shape.companions)

@@ -22,7 +22,7 @@ RUNS = 3  # timed runs, after a first one that compiles
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenForm:
     """The form for a device, and the reason.
 
     Args:
@@ -39,7 +39,7 @@ class Choice:
         return f"{self.name}: {self.reason}"
 
 
-CHOICES: dict[torch.device, Choice] = {}  # the choices of this process so far, by GPU
+CHOICES: dict[torch.device, ChosenForm] = {}  # the choices of this process so far, by GPU
 
 
 def relation_divergence(
@@ -96,25 +96,25 @@ def agree(device: torch.device, own: str, forms: Iterable[str]) -> str:
     return form
 
 
-def _choose_once(device: torch.device, before: str = "") -> Choice:
+def _choose_once(device: torch.device, before: str = "") -> ChosenForm:
     """Return the choice for a GPU; choose at the first call only."""
     if device not in CHOICES:
         CHOICES[device] = choose(device, before)
     return CHOICES[device]
 
 
-def choose(device: torch.device, before: str = "") -> Choice:
+def choose(device: torch.device, before: str = "") -> ChosenForm:
     """Choose the form for a GPU: `fused`, if it agrees with `plain` there and is not slower.
 
     A resumed training keeps its form, even if it is slower; but `fused` must agree with `plain` on this GPU, too.
     """
     name, _, kept = before.partition(": ")
     if name == "plain":
-        return Choice(plain, "plain", kept)
+        return ChosenForm(plain, "plain", kept)
     try:
         from retort.objectives.relation_forms.fused import fused
     except ImportError:
-        return Choice(plain, "plain", "triton is not installed")
+        return ChosenForm(plain, "plain", "triton is not installed")
     try:
         with float32_products("float32"):
             reason = disagreement(fused, device)
@@ -122,8 +122,8 @@ def choose(device: torch.device, before: str = "") -> Choice:
     except Exception as error:  # a kernel that cannot be compiled or started raises errors of many types
         reason = f"the kernels fail: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if reason:
-        return Choice(plain, "plain", reason)
-    return Choice(fused, "fused", kept or "the kernels agree with the plain form and are no slower")
+        return ChosenForm(plain, "plain", reason)
+    return ChosenForm(fused, "fused", kept or "the kernels agree with the plain form and are no slower")
 
 
 def disagreement(form: Form, device: torch.device) -> str:

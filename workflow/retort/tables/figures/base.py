@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.results.tidy import Line, read, withhold_verdicts, write
 from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
@@ -70,7 +70,7 @@ def figure_of(study: Study, paper: str, name: str) -> Figure:
 
 
 def plot_figure(
-    job: Job,
+    job: RunningJob,
     config: dict[str, Any],
     paper: str,
     figure: str,

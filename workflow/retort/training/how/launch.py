@@ -28,7 +28,7 @@ from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 from retort import machine
 from retort.errors import RetortError
 from retort.job.attempts import reason_of
-from retort.job.context import Job
+from retort.job.context import RunningJob
 
 START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
@@ -46,7 +46,7 @@ def on_every_gpu(stage: Stage) -> Stage:
     """
 
     @functools.wraps(stage)
-    def run(job: Job, *arguments: Any, **options: Any) -> None:
+    def run(job: RunningJob, *arguments: Any, **options: Any) -> None:
         if job.gpu:
             machine.check_gpus(max(1, job.gpus))
         if job.processes == max(1, job.gpus):
@@ -57,7 +57,7 @@ def on_every_gpu(stage: Stage) -> Stage:
     return cast(Stage, run)
 
 
-def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+def _launch(job: RunningJob, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Run a stage in a process for each GPU.
 
     Args:
@@ -152,7 +152,7 @@ def _process(
         outcome: the queue of what process 0 sends.
     """
     with open(os.devnull if rank else log, "a", encoding="utf-8", buffering=1) as stream:
-        job, error = Job(**known, log=stream, rank=rank), None
+        job, error = RunningJob(**known, log=stream, rank=rank), None
         if job.device == "cuda":
             torch.cuda.set_device(rank)
         try:

@@ -1,4 +1,4 @@
-"""What the processes that train one model together exchange: gradients, activations, and when they end."""
+"""What the processes that train one model together exchange: gradients, and when they end."""
 
 from __future__ import annotations
 
@@ -48,14 +48,6 @@ def buckets(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
         lists[-1].append(tensor)
         count += tensor.numel()
     return lists
-
-
-def joined(rows: Tensor, first: int, total: int) -> Tensor:
-    """Return the rows (total, ...) of all processes; `rows` are this one's, from index `first` on."""
-    whole = rows.new_zeros((total, *rows.shape[1:]))
-    whole[first : first + len(rows)] = rows
-    distributed.all_reduce(whole)  # each row is 0 in all processes but its own
-    return whole
 
 
 def seed_dropout(seed: int, step: int, rank: int) -> None:

@@ -14,7 +14,7 @@ from retort.checksums import TIMESTAMP
 from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
@@ -24,7 +24,7 @@ from retort.settings.trainings import CorpusDistillationSettings, TaskDistillati
 from retort.settings.trials import best_of
 from retort.training.distillation import (
     Activations,
-    Student,
+    StudentInTraining,
     TeacherAndData,
     online,
     run_stages,
@@ -59,7 +59,7 @@ class TaskFolders:
 
 @on_every_gpu
 def distill_on_task(
-    job: Job,
+    job: RunningJob,
     settings: TaskDistillationSettings,
     score: ScoreToWrite,
     folders: TaskFolders,
@@ -92,8 +92,12 @@ def distill_on_task(
 
 
 def distil(
-    job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders, diverged: Diverged | None = None
-) -> Student:
+    job: RunningJob,
+    settings: TaskDistillationSettings,
+    seed: int,
+    folders: TaskFolders,
+    diverged: Diverged | None = None,
+) -> StudentInTraining:
     """Distil a student on a task with one seed, and return it with its divergence, if it or its parent diverged.
 
     Args:
@@ -115,7 +119,7 @@ def distil(
     if settings.pooler_relu:
         build.add_pooler_relu(network)
     teacher_and_data = _teacher_and_data(job, settings, seed, folders)
-    student = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    student = StudentInTraining(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
     try:
         weights.check_not_diverged(start.parent)
         student.diverged = diverged
@@ -125,7 +129,9 @@ def distil(
     return student
 
 
-def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, folders: TaskFolders) -> TeacherAndData:
+def _teacher_and_data(
+    job: RunningJob, settings: TaskDistillationSettings, seed: int, folders: TaskFolders
+) -> TeacherAndData:
     """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
     rows = Encoded.load(folders.encoded, settings.task.train_split)
 
@@ -146,7 +152,7 @@ def _teacher_and_data(job: Job, settings: TaskDistillationSettings, seed: int, f
 
 @on_every_gpu
 def distill_students(
-    job: Job,
+    job: RunningJob,
     settings: dict[str, CorpusDistillationSettings],
     corpus_folders: list[str],
     folders: StartFolders,
@@ -169,7 +175,7 @@ def distill_students(
             differs from the one that encoded the corpora.
     """
     with ExitStack() as logs:
-        students: dict[str, Student] = {}
+        students: dict[str, StudentInTraining] = {}
         for name, own in settings.items():
             students[name] = corpus_student(logs.enter_context(part_of(job, name, len(settings))), own, folders)
         trained = list(students.values())
@@ -189,7 +195,7 @@ def distill_students(
 
 
 @contextmanager
-def part_of(job: Job, student: str, students: int) -> Iterator[Job]:
+def part_of(job: RunningJob, student: str, students: int) -> Iterator[RunningJob]:
     """Yield the part of a job that distils one of some students, with its own checkpoints and log.
 
     The checkpoints are known by the student, and not by its group, which may be another when a run goes on.
@@ -205,7 +211,7 @@ def part_of(job: Job, student: str, students: int) -> Iterator[Job]:
 
 
 def _save(
-    student: Student, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
+    student: StudentInTraining, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
 ) -> None:
     """Save a distilled student, and a note if it has diverged."""
     random_seed = settings.seed if settings.initialisation.random else None
@@ -218,7 +224,7 @@ def _save(
         )
 
 
-def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+def corpus_student(job: RunningJob, settings: CorpusDistillationSettings, folders: StartFolders) -> StudentInTraining:
     """Return a task-agnostic student with its initial weights.
 
     Args:
@@ -236,11 +242,13 @@ def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: Star
     if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
     network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
-    return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
+    return StudentInTraining(
+        job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed)
+    )
 
 
 def _corpus_teacher_and_data(
-    job: Job, student: Student, corpus_folders: list[str], folders: StartFolders
+    job: RunningJob, student: StudentInTraining, corpus_folders: list[str], folders: StartFolders
 ) -> TeacherAndData:
     """Return the teacher of task-agnostic students, with batches from their corpora."""
     settings = student.settings
@@ -259,7 +267,7 @@ def _teacher_folder(folders: StartFolders) -> str:
     return folders.teacher
 
 
-def save_student(job: Job, student: str, group: str, output: str) -> None:
+def save_student(job: RunningJob, student: str, group: str, output: str) -> None:
     """Link the files of a student from the folder of its group, with the checksums that were taken of them."""
     ignored = shutil.ignore_patterns(TIMESTAMP)
     shutil.copytree(Path(group) / student, output, copy_function=_link, ignore=ignored, dirs_exist_ok=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from retort.errors import Diverged
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.weights import save_with_card
-from retort.settings.trainings import FinetuneSettings, PointSettings
+from retort.settings.trainings import GridSettings, PointSettings
 from retort.settings.trials import choose, read_lines
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, write_score
 from retort.training.finetuning import finetune_at
@@ -16,8 +16,8 @@ from retort.training.setup import checkpoint_of, head_of
 
 @on_every_gpu
 def finetune_student(
-    job: Job,
-    settings: FinetuneSettings,
+    job: RunningJob,
+    settings: GridSettings,
     score: ScoreToWrite,
     student_folder: str,
     encoded_folder: str,

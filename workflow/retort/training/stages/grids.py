@@ -11,7 +11,7 @@ from torch import nn
 
 from retort.atomic import write_text
 from retort.errors import Diverged
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.settings.trainings import (
     GridSettings,
     PointSettings,
@@ -61,7 +61,7 @@ class Part:
 
 @on_every_gpu
 def run_grid(
-    job: Job,
+    job: RunningJob,
     settings: GridSettings,
     student_folder: str,
     encoded_folder: str,
@@ -87,7 +87,7 @@ def run_grid(
 
 @on_every_gpu
 def run_grid_on_task(
-    job: Job,
+    job: RunningJob,
     settings: TaskDistillationSettings,
     folders: TaskFolders,
     part: Part,
@@ -113,7 +113,7 @@ def run_grid_on_task(
 
 @on_every_gpu
 def run_grid_of_teacher(
-    job: Job,
+    job: RunningJob,
     settings: TeacherSettings,
     encoded_folder: str,
     model_folder: str,
@@ -144,7 +144,7 @@ def _grid_of(settings: TaskDistillationSettings | TeacherSettings) -> SearchSett
 
 
 def _try(
-    job: Job,
+    job: RunningJob,
     settings: GridSettings | TaskDistillationSettings | TeacherSettings,
     search: GridSettings | SearchSettings,
     part: Part,

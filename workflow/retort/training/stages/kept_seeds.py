@@ -20,14 +20,14 @@ from retort import machine
 from retort.atomic import write_json, write_text
 from retort.checksums import Maker, digest_of, is_sealed, sha256
 from retort.job.attempts import KEPT, checkpoints_of
-from retort.job.context import Job, this_code
+from retort.job.context import RunningJob, this_code
 from retort.study.addresses import answers_address, seed_address, seeds_in
 from retort.training.evaluate import ScoreToWrite
 
 KEY, SCORE = "key.json", "score.json"
 
 
-def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite, str | None]]:
+def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob, ScoreToWrite, str | None]]:
     """Yield what each seed that is still to be trained needs, and write the scores of all when they are done.
 
     Args:
@@ -60,7 +60,7 @@ def each_seed(running: Job, snakemake: Any) -> Iterator[tuple[Job, ScoreToWrite,
 
 
 @contextmanager
-def one_score(running: Job, student: str, task: str, seed: int, output: Any) -> Iterator[ScoreToWrite]:
+def one_score(running: RunningJob, student: str, task: str, seed: int, output: Any) -> Iterator[ScoreToWrite]:
     """Yield a score to write, and write it as the only one of a job's file of scores at the end."""
     folder = running.checkpoints / "score"
     yield score_in(folder, student, task, seed)
@@ -90,7 +90,7 @@ def is_kept(folder: Path, key: str) -> bool:
     return bool(own == key and is_sealed(record) and record.get("answers_sha256") == answers)
 
 
-def gather(running: Job, folders: list[Path], output: Any) -> None:
+def gather(running: RunningJob, folders: list[Path], output: Any) -> None:
     """Write the scores of some seeds as one file and their answers as another; add the code behind them to the job.
 
     Args:

@@ -11,13 +11,13 @@ from retort.data.corpus_texts import CorpusTexts
 from retort.data.sources import fetch
 from retort.data.sources.synthetic_files import write_rows, write_texts
 from retort.data.tokenizers import tokenizer_file
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.settings.inputs import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.specs.model import Made
 from retort.tasks import task_type_of
 
 
-def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
+def fetch_source(job: RunningJob, settings: FetchSettings, output: str) -> None:
     """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
 
     With the file, later runs need no hub even if the user deletes the folder to save space.
@@ -28,7 +28,7 @@ def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
 
 
 def encode_task(
-    job: Job, settings: TokenizedTaskSettings, source_folders: list[str], tokenizer_folder: str, output: str
+    job: RunningJob, settings: TokenizedTaskSettings, source_folders: list[str], tokenizer_folder: str, output: str
 ) -> None:
     """Encode the splits of a task with a tokenizer and write them to the folder `output`.
 
@@ -43,7 +43,7 @@ def encode_task(
 
 
 def tokenize_corpus(
-    job: Job,
+    job: RunningJob,
     settings: TokenizedCorpusSettings,
     source_folders: list[str],
     tokenizer_folder: str,
@@ -65,7 +65,7 @@ def tokenize_corpus(
 
 
 def build_corpus(
-    job: Job,
+    job: RunningJob,
     settings: TokenizedCorpusSettings,
     source_folders: list[str],
     tokenizer_folder: str,
@@ -89,7 +89,7 @@ def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], 
     return CorpusTexts.open(settings.corpus, folders, tokenizer_file(Path(tokenizer_folder)).parent)
 
 
-def make_source(job: Job, settings: Made, output: str) -> None:
+def make_source(job: RunningJob, settings: Made, output: str) -> None:
     """Make the files of a source in the folder `output`, and write the settings to a file beside it."""
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import torch
 
 from retort.atomic import write_json
 from retort.checksums import sealed
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.encoders import embeddings_of, heads_on
 from retort.provenance import environment, memory
@@ -17,7 +17,9 @@ from retort.settings.trainings import ProfileSettings
 from retort.training.timing import further_latencies, latency, pass_times
 
 
-def profile_student(job: Job, settings: ProfileSettings, student: str, model_folder: str, profile_file: str) -> None:
+def profile_student(
+    job: RunningJob, settings: ProfileSettings, student: str, model_folder: str, profile_file: str
+) -> None:
     """Write a student's profile: numbers of parameters (all, without embeddings, without pooler) and latency in ms.
 
     The latency is measured in several runs, which give its standard deviation, as in Udagawa et al. (2023), Table 1.

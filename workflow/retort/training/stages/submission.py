@@ -7,14 +7,14 @@ from pathlib import Path
 
 from retort.atomic import write_json
 from retort.data.encoded import Encoded
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.settings.trainings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
 from retort.tasks.answers import submission_text, write_zip
 
 
 def predict_test(
-    job: Job,
+    job: RunningJob,
     settings: PredictionSettings,
     encoded_folder: str,
     weights_folder: str,
@@ -51,7 +51,7 @@ def weights_of_seed(folder: str, seed: str) -> str:
     return str(own) if own.is_dir() else folder
 
 
-def write_submission(job: Job, settings: SubmissionSettings, answers_files: list[str], output: str) -> None:
+def write_submission(job: RunningJob, settings: SubmissionSettings, answers_files: list[str], output: str) -> None:
     """Write a zip with one file for each test set whose answers exist, and report the files that are missing.
 
     Args:

@@ -11,7 +11,7 @@ from torch import nn
 from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_ids, check_same_tokenizer, tokenizer_file
 from retort.errors import Diverged, RetortError
-from retort.job.context import Job
+from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
@@ -26,7 +26,7 @@ from retort.training.setup import checkpoint_of, head_of, set_seed, train_in
 
 @on_every_gpu
 def finetune_teacher(
-    job: Job,
+    job: RunningJob,
     settings: TeacherSettings,
     score: ScoreToWrite,
     encoded_folder: str,
@@ -62,7 +62,7 @@ def finetune_teacher(
 
 
 def finetune(
-    job: Job, settings: TeacherSettings, seed: int, encoded_folder: str, model_folder: str, tokenizer_folder: str
+    job: RunningJob, settings: TeacherSettings, seed: int, encoded_folder: str, model_folder: str, tokenizer_folder: str
 ) -> nn.Module:
     """Fine-tune a published model on a task with one seed, and return it.
 
@@ -96,7 +96,7 @@ def _divergence_is_an_error(diverged: str) -> Iterator[None]:
 
 @on_every_gpu
 def fit_teacher_head(
-    job: Job,
+    job: RunningJob,
     settings: TeacherHeadSettings,
     teacher: str,
     corpus: str,
@@ -137,7 +137,7 @@ def fit_teacher_head(
 
 
 def record_activations(
-    job: Job, settings: ActivationSettings, encoded_folder: str, teacher_folder: str, output: str
+    job: RunningJob, settings: ActivationSettings, encoded_folder: str, teacher_folder: str, output: str
 ) -> None:
     """Store the teacher's activations on a task's training rows that its students read, in the folder `output`."""
     Path(output).mkdir(parents=True, exist_ok=True)
