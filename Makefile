@@ -55,8 +55,8 @@ endef
 export cause
 
 # what pip says is kept in a variable: a full disk takes no log
-installs = said=$$($(pip) install $(1) 2>&1) || { printf '%s\n' "$$said" >"$(VENV)/pip.log"; \
-	$(pip) config list 2>/dev/null | grep -qiE "no-index='(1|t|true|y|yes|on)'" && offline=1; \
+installs = said=$$($(pip) install $(1) 2>&1); status=$$?; printf '%s\n' "$$said" >>"$(VENV)/pip.log"; \
+	[ $$status = 0 ] || { $(pip) config list 2>/dev/null | grep -qiE "no-index='(1|t|true|y|yes|on)'" && offline=1; \
 	echo "make: pip could not install $(2): $$(echo "$$said" | awk -v offline=$$offline "$$cause"); pip says more in $(VENV)/pip.log" >&2; \
 	exit 1; }
 
@@ -65,6 +65,7 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	$(call lacks,$(PYTHON) is missing or older than $(oldest): install a newer Python$(comma) or name one: make install PYTHON=python3.13)
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null $(call lacks,$(PYTHON) has no venv: install it$(comma) on Debian and Ubuntu with: apt install python3-venv)
 	@"$(PYTHON)" -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV))
+	@rm -f "$(VENV)/pip.log"
 	@$(call installs,-r requirements.lock,requirements.lock)
 	@$(call installs,--no-deps --no-build-isolation -e .,retort itself)
 	@touch $@
