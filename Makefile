@@ -34,7 +34,7 @@ define cause
 /Looking in indexes: .*,/ {several = 1}
 /Retrying/ {dead = 1}
 /(Downloading|Using cached) |from versions: [0-9]/ {answered = 1}
-/error: .*(gcc|cc|compiler|Python\.h)/ {building = 1}
+/error: .*(gcc|clang|Python\.h)/ {building = 1}
 match($$0, /No matching distribution found for /) {missing = substr($$0, RSTART + RLENGTH)}
 !package && match($$0, /(Failed building wheel for|Failed to build) [^ ]+$$/) {package = $$NF}
 /^ *(ERROR|error): / {last = $$0; sub(/^ *(ERROR|error): /, "", last)}

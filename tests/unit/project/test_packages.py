@@ -102,3 +102,9 @@ def test_the_lock_has_all_that_is_asked_for_and_nothing_else(python: str) -> Non
     if python == OLDEST:
         build = {"setuptools"}  # `pip install --no-build-isolation` builds retort with it
         assert set(PINS) - build - {"pip"} == {canonicalize_name(what.name) for _, what in asked} - build
+
+
+def test_what_is_packed_says_that_it_is_run_from_a_clone_and_on_what() -> None:
+    assert "run from a clone" in PROJECT["description"]
+    assert "Operating System :: POSIX :: Linux" in PROJECT["classifiers"]
+    assert f"Python {OLDEST} or newer" in (ROOT / "README.md").read_text()
