@@ -55,7 +55,7 @@ endef
 export cause
 
 # what pip says is kept in a variable: a full disk takes no log
-installs = said=$$($(pip) install $(1) 2>&1); status=$$?; printf '%s\n' "$$said" >>"$(VENV)/pip.log"; \
+installs = said=$$($(pip) install $(1) 2>&1); status=$$?; printf '%s\n' "$$said" 2>/dev/null >>"$(VENV)/pip.log"; \
 	[ $$status = 0 ] || { $(pip) config list 2>/dev/null | grep -qiE "no-index='(1|t|true|y|yes|on)'" && offline=1; \
 	echo "make: pip could not install $(2): $$(echo "$$said" | awk -v offline=$$offline "$$cause"); pip says more in $(VENV)/pip.log" >&2; \
 	exit 1; }
@@ -64,7 +64,7 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' $(oldest) 2>/dev/null \
 	$(call lacks,$(PYTHON) is missing or older than $(oldest): install a newer Python$(comma) or name one: make install PYTHON=python3.13)
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null $(call lacks,$(PYTHON) has no venv: install it$(comma) on Debian and Ubuntu with: apt install python3-venv)
-	@"$(PYTHON)" -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV))
+	@"$(PYTHON)" -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV): may you write there$(comma) and has the disk room?)
 	@rm -f "$(VENV)/pip.log"
 	@$(call installs,-r requirements.lock,requirements.lock)
 	@$(call installs,--no-deps --no-build-isolation -e .,retort itself)
