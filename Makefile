@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine with Linux and the Python that pyproject.toml names: make run, make test.
 VENV ?= .venv
 PYTHON ?= python3
-BIN = $(abspath $(VENV)/bin)
+BIN = $$(readlink -f "$(VENV)")/bin# in the shell
 quiet = --quiet rules progress reason host # `all` would leave out errors
 oldest = $$(sed -n 's/^requires-python = ">=\([0-9.]*\)".*/\1/p' pyproject.toml)
 pip = PIP_USER=0 "$(BIN)/python" -m pip --disable-pip-version-check
@@ -60,11 +60,17 @@ installs = said=$$($(pip) install $(1) 2>&1); status=$$?; printf '%s\n' "$$said"
 	echo "make: pip could not install $(2): $$(echo "$$said" | awk -v offline=$$offline "$$cause"); pip says more in $(VENV)/pip.log" >&2; \
 	exit 1; }
 
+# Snakemake does not quote the path of Python: where that has a space, the environment stands in the cache folder
+place = case "$$(readlink -f "$(VENV)")" in *' '*) cache=$${XDG_CACHE_HOME:-$$HOME/.cache}/retort; \
+	there=$$cache/environment-$$(pwd | cksum | cut -d ' ' -f 1); case "$$there" in *' '*) false ;; \
+	*) rm -rf "$$there" "$(VENV)" && mkdir -p "$$there" && ln -s "$$there" "$(VENV)" ;; esac ;; esac
+
 $(VENV)/.done: requirements.lock pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' $(oldest) 2>/dev/null \
 	$(call lacks,$(PYTHON) is missing or older than $(oldest): install a newer Python$(comma) or name one: make install PYTHON=python3.13)
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null $(call lacks,$(PYTHON) has no venv: install it$(comma) on Debian and Ubuntu with: apt install python3-venv)
-	@"$(PYTHON)" -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV): may you write there$(comma) and has the disk room?)
+	@$(place) $(call lacks,Snakemake cannot call a Python whose path has a space: name another folder: make install VENV=/var/tmp/retort)
+	@"$(PYTHON)" -m venv "$$(readlink -f "$(VENV)")" $(call lacks,no virtual environment could be made in $(VENV): may you write there$(comma) and has the disk room?)
 	@rm -f "$(VENV)/pip.log"
 	@$(call installs,-r requirements.lock,requirements.lock)
 	@$(call installs,--no-deps --no-build-isolation -e .,retort itself)

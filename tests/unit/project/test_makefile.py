@@ -90,6 +90,7 @@ def make(folder: Path, *arguments: str, **variables: str) -> subprocess.Complete
     environment = {
         name: value for name, value in os.environ.items() if not re.match("MAKE|MFLAGS|PIP_|CORES|VENV", name)
     }
+    variables = {"XDG_CACHE_HOME": str(folder.parent / "cache")} | variables
     command = ["make", "PYTHON=./any python", *arguments]
     return subprocess.run(command, cwd=folder, env=environment | variables, capture_output=True, text=True, check=False)
 
@@ -104,6 +105,22 @@ def test_it_installs_the_lock_and_then_the_project_into_a_path_with_a_space(clon
     ]
     assert all(line.startswith("0: ") for line in asked)  # a user's own setting would install elsewhere
     assert make(clone, "--question", "install").returncode == 0
+
+
+def test_the_environment_stands_where_snakemake_can_call_its_python(clone: Path) -> None:
+    assert make(clone, "install").returncode == 0
+    environment = (clone / ".venv").resolve()
+    assert environment.parent == clone.parent / "cache/retort"
+    assert 'PATH="$(readlink -f ".venv")/bin:$PATH" snakemake' in make(clone, "-n", "run").stdout
+    done = make(clone, "-B", "install", XDG_CACHE_HOME=str(clone / "a cache"))
+    assert done.returncode == 0  # it is there already
+    (clone / ".venv").unlink()
+    done = make(clone, "install", XDG_CACHE_HOME=str(clone / "a cache"))
+    assert done.stderr.splitlines()[0] == (
+        "make: Snakemake cannot call a Python whose path has a space: name another folder: "
+        "make install VENV=/var/tmp/retort"
+    )
+    assert make(clone, "install", f"VENV={clone.parent}/elsewhere").returncode == 0
 
 
 @pytest.mark.parametrize("name", CAUSES)
