@@ -7,7 +7,7 @@ oldest = $$(sed -n 's/^requires-python = ">=\([0-9.]*\)".*/\1/p' pyproject.toml)
 pip = PIP_USER=0 "$(BIN)/python" -m pip --disable-pip-version-check
 
 # jobs at once: as many as there are cores, and one for each 2 GB of memory, of this machine or of a container
-CORES ?= $(or $(shell cat /proc/meminfo /sys/fs/cgroup/memory.max 2>/dev/null | awk -v cores="$$(nproc)" ' \
+CORES ?= $(or $(shell cat /proc/meminfo $(addprefix /sys/fs/cgroup/memory,.max /memory.limit_in_bytes) 2>/dev/null | awk -v cores="$$(nproc)" ' \
 	/^MemTotal/ {bytes = $$2 * 1024} \
 	/^[0-9]+$$/ && $$1 < bytes {bytes = $$1} \
 	END {jobs = int(bytes / 1.9e9); if (bytes && jobs < cores) print jobs ? jobs : 1}'),all)

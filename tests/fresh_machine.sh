@@ -64,5 +64,7 @@ for command in "$@"; do
     grep -E '^make(\[[0-9]+\])?: |^(FAILED|ERROR) ' "$log" || true # what was missing
     tail -n "${LINES_SHOWN:-15}" "$log"
 done
-echo "--- MB: $(as_reader "du -sm .venv ~/.cache/pip results 2>/dev/null | tr '\n\t' '; '" || true)"
+downloaded=$(as_reader 'grep -hoE "Downloading .*[0-9] [kMG]B" .venv/pip.log' |
+    awk '{sub(/.*\(/, ""); mb += $1 * ($2 == "kB" ? 0.001 : $2 == "GB" ? 1000 : 1)} END {printf "%d", mb}')
+echo "--- MB: $downloaded downloaded; now there are: $(as_reader 'du -smL .venv results' | tr '\n\t' '; ')"
 exit $status
