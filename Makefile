@@ -100,7 +100,7 @@ relock: ## requirements.lock and envs anew, with the newest versions for the old
 	echo 'setuptools>=77' | $(VENV)-new/bin/uv pip compile --quiet --python-version $(oldest) --extra test --no-header --no-annotate \
 	pyproject.toml - >$(VENV)-new/frozen
 	sed -E '/^(cuda|nvidia|triton)[-=]/d; s/[+].*//' $(VENV)-new/frozen >requirements.lock # torch brings what its platform needs
-	sed -E 's,(.*)==(.*),s/^(  - (py|python-)?\1(-minimal)?)=.*/\\1=\2/I,' requirements.lock >$(VENV)-new/versions # conda's names
+	sed -E 's,[-_],[-_],g; s,(.*)==(.*),s/^(  - (py|python-)?\1(-minimal)?)=.*/\\1=\2/I,' requirements.lock >$(VENV)-new/versions # conda's names
 	sed -E -i.old -f $(VENV)-new/versions envs/*.yaml && rm envs/*.yaml.old
 	$(MAKE) test VENV=$(VENV)-new
 
