@@ -13,9 +13,6 @@ from unittest import mock
 
 import pytest
 import torch
-
-os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else "1")  # before kernels are imported
-
 from retort.objectives import objectives
 from retort.objectives.relation_forms import choice
 from retort.objectives.relation_forms.in_pytorch import cached, plain

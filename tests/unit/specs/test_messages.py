@@ -8,6 +8,7 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.errors import RetortError, StudyError, first_line
+from retort.specs import yaml_reader
 from retort.specs.config import Config, read_config
 from retort.study.load import read
 
@@ -90,3 +91,16 @@ def test_the_names_in_a_broken_file_are_not_reported_where_they_are_used(study_f
         assert found[0].startswith(f"study/{path.relative_to(study_folder)}: ")
         assert ["no protocol is called 'shrt'" in line for line in found[1:]] == [True] * (not told)
         path.write_text(before)
+
+
+def test_the_yaml_librarys_own_limit_of_depth_is_told_as_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(text: str, marked: bool) -> None:
+        mark = yaml.Mark("", 0, 0, 7, None, None)
+        raise yaml.scanner.ScannerError("while increasing flow level", None, "exceeded maximum nesting depth", mark)
+
+    monkeypatch.setattr(yaml_reader, "_load", too_deep)
+    (tmp_path / "deep.yaml").write_text("title: " + "[" * 2000)
+    with pytest.raises(
+        RetortError, match="^line 1: lists or mappings are nested too deep; a file of a study has"
+    ):
+        yaml_reader.read_yaml(tmp_path / "deep.yaml")

@@ -205,6 +205,8 @@ def read_yaml(path: Path, marked: bool = False) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        if "maximum nesting depth" in problem:  # PyYAML's own limit, met where it reads ahead
+            raise RetortError(f"{where}{TOO_DEEP[0]}", TOO_DEEP[1]) from error
         raise RetortError(f"{where}not valid YAML ({problem})") from error
     except RecursionError as error:
         raise RetortError(*TOO_DEEP) from error

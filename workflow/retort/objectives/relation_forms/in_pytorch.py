@@ -34,7 +34,7 @@ def form_of(function: type[torch.autograd.Function]) -> Form:
     """Return a form that calls an autograd function, which takes the four tensors one by one."""
 
     def form(student: Vectors, teacher: Vectors, heads: int, keys: Tensor, weights: Tensor, floor: float) -> Tensor:
-        total: Tensor = function.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
+        total: Tensor = function.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call, unused-ignore]
         return total
 
     return form
