@@ -97,4 +97,9 @@ def test_resources_re_run_nothing(copied: Path) -> None:
     measured = {**slow, "device": f"cpu: {processor()}", "precision": precision}
     (copied / "results/calibration.json").write_text(json.dumps(measured))
     assert "Nothing to be done" in snakemake(copied, "-n").stdout
-    assert "Nothing to be done" in snakemake(copied, "-n", "--config", "micro_batch=2").stdout
+    assert "Nothing to be done" in snakemake(copied, "-n", "--config", "micro_batch=64").stdout
+
+
+def test_a_micro_batch_runs_the_trainings_with_larger_batches_again(copied: Path) -> None:
+    said = snakemake(copied, "-n", "--config", "micro_batch=2").stdout
+    assert "finetune_teacher: schedule.micro_batch: None -> 2" in said

@@ -8,6 +8,8 @@ import re
 from typing import Any
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
+# error messages of torch about too little GPU memory
+GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 # control characters, line breaks, and bidirectional controls, which change the order of the text after them
@@ -103,6 +105,9 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         hint = "free some space" if error.errno in FULL else "make the folder writable"
         return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
+    if GPU_TOO_SMALL.search(str(error)):
+        hint = "set micro_batch, below its batch_size, in the configuration or in its schedule"
+        return f"the GPU has too little memory for its batches ({lines_of(error)[0]}); {hint}"
     # safetensors reports a full disk by its own error type, not by OSError
     if "No space left" in str(error):
         return f"cannot write results/: {error}; free some space"

@@ -64,11 +64,29 @@ def asking(student: str, scale: str = "paper", **config: Any) -> tuple[JobResour
 
 
 @pytest.mark.parametrize(("gigabytes", "rows"), [(None, 0), (141, 0), (80, 480), (40, 320), (24, 192)])
-def test_the_papers_largest_step_fits_any_gpu(here: Path, gigabytes: float | None, rows: int) -> None:
-    asked, large = asking(LARGE, cluster=cluster(here, {"gpu_memory_gb": gigabytes}))
-    resources = asked.of_job(large)
-    assert resources["micro_batch"] == rows
-    assert resources["rows"] == 960  # of which a job takes fewer at once after a GPU was too small
+def test_a_step_that_does_not_fit_a_gpu_is_refused_with_the_micro_batch_that_fits(
+    here: Path, gigabytes: float | None, rows: int
+) -> None:
+    ask = JobResources(plan_for(cluster=cluster(here, {"gpu_memory_gb": gigabytes}))).of("distill_students")["gpu"]
+    if not rows:
+        assert ask({"group": LARGE}, 1) == 1
+        return
+    with pytest.raises(RetortError) as caught:
+        ask({"group": LARGE}, 1)
+    assert str(caught.value).startswith(
+        f"{LARGE}: 960 rows at once do not fit the {gigabytes} GB of a GPU; set micro_batch: {rows}, or less,"
+    )
+
+
+def test_a_micro_batch_is_a_setting_of_the_trainings_whose_batches_are_larger() -> None:
+    whole, parts = (Plan(read_config({"papers": ["udagawa2023"], "scale": "paper", "micro_batch": rows}))
+                    for rows in (None, 480))  # fmt: skip
+    for name in (LARGE, "udagawa2023-hs-uniform-6l-mono"):
+        before, after = (plan.settings.students[name].as_json() for plan in (whole, parts))
+        sizes = [stage["schedule"]["batch_size"] for stage in before["stages"]]
+        divided = [stage["schedule"].get("micro_batch") for stage in after["stages"]]
+        assert divided == [480 if size > 480 else None for size in sizes]
+        assert (before == after) == (max(sizes) <= 480)
 
 
 def test_a_job_that_is_tried_again_asks_for_more_ram_and_without_checkpoints_for_more_time(here: Path) -> None:
@@ -115,7 +133,6 @@ def test_each_gpu_has_a_process_with_ram_of_its_own(here: Path) -> None:
     assert asked["mem_mb"] - 500 < ram <= asked["mem_mb"]
     assert alone["mem_mb"] < asked["mem_mb"] / 4
     assert (alone["gpu"], alone["runtime"], asked["gpu"]) == (1, 600, 4)  # as long as the partition allows
-    assert asked["rows"] == alone["rows"] / 4
 
 
 def test_a_training_that_compares_whole_batches_has_one_gpu(here: Path) -> None:
@@ -126,14 +143,12 @@ def test_a_training_that_compares_whole_batches_has_one_gpu(here: Path) -> None:
     assert [asked.of_job(each)["gpu"] for each in (long, joint)] == [4, 1]
 
 
-@pytest.mark.parametrize(
-    ("gigabytes", "micro_batch", "rows"), [(2, None, 1), (None, 8, 8), (2, 32, None), (None, None, None)]
-)
+@pytest.mark.parametrize(("gigabytes", "micro_batch", "rows"), [(2, None, 1), (None, 8, 8), (None, None, None)])
 def test_a_batch_that_is_compared_whole_and_does_not_fit_is_refused(
     here: Path, gigabytes: float | None, micro_batch: int | None, rows: int | None
 ) -> None:
-    path = cluster(here, {"gpu_memory_gb": gigabytes})
-    plan = plan_for(cluster=path, micro_batch=micro_batch)
+    asked = {"cluster": cluster(here, {"gpu_memory_gb": gigabytes}), "micro_batch": micro_batch}
+    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "papers": ["wang2023"], **asked}))
     ask = JobResources(plan).of("distill_on_task")["gpu"]
     of = {"student": CONTRASTED, "task": "mnli", "seeds": "1"}
     if rows is None:
@@ -185,7 +200,7 @@ def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, A
     asks = {name: ask for name, ask in resources.items() if callable(ask)}
     first, second = ({name: ask(wildcards, attempt) for name, ask in asks.items()} for attempt in (1, 2))
     assert second == {**first, "mem_mb": 2 * first["mem_mb"]}
-    assert first == {"gpu": 0, "runtime": 20, "mem_mb": first["mem_mb"], "micro_batch": 0, "rows": 0}
+    assert first == {"gpu": 0, "runtime": 20, "mem_mb": first["mem_mb"]}
     one = Estimates(plan).of_seed("tiny-kd", "mood")
     assert job.estimate == dataclasses.replace(one, work=one.work.times(3))  # of three seeds
 
@@ -196,17 +211,14 @@ def companions(plan: Plan) -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(here: Path) -> None:
+def test_students_that_share_a_gpu_fit_it_together(here: Path) -> None:
     plan, gigabytes = plan_for(cluster=cluster(here, {"gpu_memory_gb": 24})), 24e9
     jobs, estimates = companions(plan), Estimates(plan)
     assert 0 < sum(map(len, jobs)) < sum(map(len, jobs_of(plan, plan.task_agnostic)))
     for job in jobs:
-        alone = [memory.micro_batch(step, gigabytes) or step.rows for step in map(estimates.step_of, job)]
         shared = estimates.step_together(job)
         assert shared.kept > 0
-        rows = memory.micro_batch(shared, gigabytes) or shared.rows
-        assert rows >= max(alone)
-        assert memory.fits(shared, rows, gigabytes)
+        assert memory.fits(shared, shared.at_once, gigabytes)
     everywhere = plan_for()  # without a cluster, nothing sets a limit
     assert companions(everywhere) == jobs_of(everywhere, everywhere.task_agnostic)
 

@@ -1,4 +1,4 @@
-"""Tests of attempts at a job: how often, after what, with how many rows at once, and how near its time limit is."""
+"""Tests of attempts at a job: how often, after what, and how near its time limit is."""
 
 from __future__ import annotations
 
@@ -69,33 +69,11 @@ def test_a_job_has_failed_in_the_run_that_tried_it(monkeypatch: pytest.MonkeyPat
     assert Attempt.read(NOTE) == Attempt("run-2", "no such partition")
 
 
-def rows_at_once(error: str = "no luck", **resources: int) -> int | None:
-    """Return the rows that an attempt of a job takes at once; it fails with this error."""
-    with pytest.raises(OSError, match=error), job(rule_job(output=list(RESULTS), resources=resources)) as running:
-        raise OSError(error)
-    return running.micro_batch
-
-
-@pytest.mark.parametrize(
-    ("resources", "found"),
-    [({"micro_batch": 60, "rows": 90}, [60, 30, 20]), ({"rows": 7}, [None, 4, 3]), ({}, [None, None, None])],
-)
-def test_only_a_gpu_that_was_too_small_makes_the_rows_fewer(resources: dict[str, int], found: list[int | None]) -> None:
-    first, second, third = found
-    ends = [(TOO_SMALL, first), ("no luck", second), (f"process 1: {TOO_SMALL}", second), ("no luck", third)]
-    for error, rows in ends:
-        assert rows_at_once(error, **resources) == rows
-    is_killed()
-    assert rows_at_once(**resources) == third
-
-
-def test_rows_stay_fewer_until_the_job_has_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    fails(TOO_SMALL)
-    monkeypatch.setenv(attempts.RUN, "run-2")
-    assert rows_at_once(rows=8) == 4  # a training that goes on with other parts would draw other dropout
-    with attempt(NOTE):
-        pass
-    assert rows_at_once(rows=8) is None
+def test_a_gpu_that_was_too_small_is_told_with_what_would_be_right(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), job(rule_job(output=list(RESULTS))):
+        raise RuntimeError(TOO_SMALL)
+    assert "the GPU has too little memory for its batches (CUDA out of memory" in (said := capsys.readouterr().err)
+    assert "set micro_batch, below its batch_size, in the configuration or in its schedule" in said
 
 
 def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:

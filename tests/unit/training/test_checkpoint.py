@@ -125,10 +125,10 @@ def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_nothing_is_chosen_without_relations_and_each_way_stands_once(tmp_path: Path, forms: list[str]) -> None:
-    for rows in (8, 4, 8):
-        assert begun(tmp_path, "hidden-cls", micro_batch=rows, gpus=2, processes=2) == ""
+    for gpus in (3, 2, 3):
+        assert begun(tmp_path, "hidden-cls", gpus=gpus, processes=gpus) == ""
     assert choice.CHOICES == {}
-    assert ways(tmp_path) == [{**CPU, "micro_batch": rows, "gpus": 2} for rows in (4, 8)]
+    assert ways(tmp_path) == [{**CPU, "gpus": gpus} for gpus in (2, 3)]
 
 
 def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:

@@ -93,17 +93,13 @@ RUNS = {
 }
 
 
-def division_of(job: RunningJob) -> Division:
-    return Division(job.micro_batch, job.rank, job.processes)
-
-
 def trained(
-    run: TrainingRun, folder: Path, job: RunningJob | None = None, every: float = 1e9
+    run: TrainingRun, folder: Path, job: RunningJob | None = None, micro_batch: int | None = None, every: float = 1e9
 ) -> tuple[dict[str, torch.Tensor], str]:
     """Train a run, alone or in a process of a job; return its weights and buffers, and its log."""
     own = job or RunningJob("job", io.StringIO())
     checkpoint = Checkpoint(folder, {}, every, writes=own.writes)
-    log = train(run, checkpoint, division_of(own), clock=own.clock)
+    log = train(run, checkpoint, Division(micro_batch, own.rank, own.processes), clock=own.clock)
     return state_of(run), log
 
 
@@ -123,9 +119,8 @@ def train_all(job: RunningJob, folder: str, micro_batch: int | None) -> None:
     torch.set_num_threads(1)
     assert processes.gather(["über", job.rank]) == [["über", rank] for rank in range(job.processes)]
     assert not Path("/proc/self/net").exists() or not open_ports()
-    job.micro_batch = micro_batch
     for name, make in RUNS.items():
-        weights, log = trained(make(), Path(folder) / f"state-{name}", job)
+        weights, log = trained(make(), Path(folder) / f"state-{name}", job, micro_batch)
         if job.writes:
             save_file({key: x.clone() for key, x in weights.items()}, f"{folder}/{name}.safetensors")  # some are tied
             job.log.write(log)

@@ -49,6 +49,7 @@ class Step:
         teacher: bytes of the weights of a teacher that runs beside it.
         kept: bytes for each row of the batch that are kept of the teacher's pass, for students that share it.
         joint: the objectives that need all rows of a batch at once, also those of the other steps of the job.
+        micro_batch: the most rows that go through the device at once; 0 for all.
     """
 
     rows: int
@@ -59,6 +60,12 @@ class Step:
     teacher: float = 0.0
     kept: float = 0.0
     joint: tuple[str, ...] = ()
+    micro_batch: int = 0
+
+    @property
+    def at_once(self) -> int:
+        """The rows that go through the device at once."""
+        return min(self.micro_batch or self.rows, self.rows)
 
     def bytes(self, rows: int) -> float:
         """Return the peak of a step in bytes, with `rows` rows of the batch at once."""
@@ -89,8 +96,8 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
 
 
 def largest(steps: list[Step]) -> Step:
-    """Return the step that takes most memory with its whole batch, with the joint objectives of all."""
-    most = max(steps, key=lambda step: step.bytes(step.rows))
+    """Return the step that takes most memory, with the joint objectives of all."""
+    most = max(steps, key=lambda step: step.bytes(step.at_once))
     return replace(most, joint=tuple(sorted({name for step in steps for name in step.joint})))
 
 

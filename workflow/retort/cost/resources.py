@@ -1,23 +1,23 @@
 """The resources of jobs, as Snakemake's rules ask for them, and which work fits one job.
 
-A changed resource re-runs no job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a
-job depend on the study and the configuration alone; measured speeds and encoded data change only minutes and RAM.
+A changed resource re-runs no job, because Snakemake's triggers leave resources out. The GPUs of a job depend on the
+study and the configuration alone; measured speeds and encoded data change only minutes and RAM.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from retort.cost import memory
 from retort.cost.cluster import read_cluster
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.memory import PROCESS, RAM_MARGIN, Step, micro_batch
+from retort.cost.memory import PROCESS, RAM_MARGIN, Step, fits, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
-from retort.errors import NotWhole
+from retort.errors import NotWhole, RetortError
 from retort.plan.plan import Plan
 from retort.plan.sharing import Fits, Hours
 
@@ -27,9 +27,8 @@ MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
 MOST_TIMES = 4  # a job that is tried again asks for twice as much, then thrice, up to this
-# the GPUs and their type, minutes, MB of RAM, the rows of a batch that go through a GPU at once (0 for all), and those
-# that a GPU has of each batch (0 without a GPU or a training)
-ASKED = ("gpu", "gpu_model", "runtime", "mem_mb", "micro_batch", "rows")
+# the GPUs and their type, minutes, MB of RAM
+ASKED = ("gpu", "gpu_model", "runtime", "mem_mb")
 PIECES = {"seeds", "part", "parts"}  # wildcards that tell how work is cut
 PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 # What a dry run without a list of jobs asks for: it need not be computed, and Snakemake's defaults are not either
@@ -52,8 +51,7 @@ def fits_one_job(plan: Plan, estimates: Estimates | None = None) -> Fits:
     `hours_together` at most. The speed is the guess, not a measured one, so that a calibration changes no job.
 
     The weights and moments of all students stay in memory while one takes its step, and so does what they read of the
-    teacher. On a GPU, a batch may not need more parts than for any of the students alone, since each part draws its own
-    masks of dropout. On CPUs, all must fit the RAM of a job. Without a cluster, memory sets no limit.
+    teacher. All must fit a GPU or, on CPUs, the RAM of a job. Without a cluster, memory sets no limit.
 
     Raises:
         RetortError: the file of the cluster cannot be read.
@@ -62,19 +60,14 @@ def fits_one_job(plan: Plan, estimates: Estimates | None = None) -> Fits:
     gpu_bytes, ram_bytes = cluster.gpu_memory, cluster.limits(0, math.inf)[1] * 1e6
     estimates, speed = estimates or Estimates(plan), GUESSED[config.gpus > 0]
 
-    def at_once(step: Step) -> int:
-        """Return the rows of a batch that go through the GPU at once."""
-        return (micro_batch(step, gpu_bytes) if gpu_bytes else None) or step.rows
-
     def fits(names: list[str]) -> bool:
         most = config.hours_together
         if most is not None and speed.hours(estimates.work_together(names)) > most:
             return False
         together = estimates.step_together(names)
         if not config.gpus:
-            return RAM_MARGIN * (PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
-        rows, steps = at_once(together), map(estimates.step_of, names)
-        return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
+            return RAM_MARGIN * (PROCESS[False] + together.bytes(together.at_once)) <= ram_bytes
+        return not gpu_bytes or memory.fits(together, together.at_once, gpu_bytes)
 
     return fits
 
@@ -108,7 +101,7 @@ class JobResources:
             estimate = self.estimates.of(rule, **dict(wildcards))
             resources = self.of_job(estimate, attempt)
             names = [value for name, value in wildcards if name not in PIECES]
-            _check_whole(names, estimate.step, resources["micro_batch"])
+            self._check_memory(", ".join(names), estimate.step, resources["gpu"])
             return resources
 
         def ask(name: str) -> Callable[..., Any]:
@@ -125,8 +118,6 @@ class JobResources:
         """
         times = min(attempt, MOST_TIMES)
         gpus = self._gpus(estimate)
-        step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus)) if gpus and estimate.step else None
-        at_once = micro_batch(step, self.cluster.gpu_memory) if step and self.cluster.gpu_memory else None
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
@@ -137,9 +128,30 @@ class JobResources:
             "gpu_model": self.cluster.gpu_model if gpus else None,
             "runtime": int(min(_round_up(minutes, STEP_MINUTES) * (1 if estimate.step else times), most_minutes)),
             "mem_mb": int(min(mem_mb, most_mb)),
-            "micro_batch": (at_once or 0) if self.config.micro_batch is None else self.config.micro_batch,
-            "rows": step.rows if step else 0,
         }
+
+    def _check_memory(self, job: str, step: Step | None, gpus: int) -> None:
+        """Check that a training fits its GPUs, and that a joint objective gets its batches whole.
+
+        Raises:
+            RetortError: it does not fit; the hint is the largest micro-batch that does.
+            NotWhole: a batch would be computed in parts, and an objective needs all of it.
+        """
+        if step and step.joint and step.at_once < step.rows:
+            raise NotWhole(job, step.joint[0], step.rows, step.at_once)
+        if not (step and gpus and self.cluster.gpu_memory):
+            return
+        own = replace(step, rows=math.ceil(step.rows / gpus))
+        if fits(own, own.at_once, self.cluster.gpu_memory):
+            return
+        most = micro_batch(own, self.cluster.gpu_memory) or own.at_once
+        if step.joint:
+            raise NotWhole(job, step.joint[0], step.rows, most)
+        raise RetortError(
+            f"{job}: {own.at_once} rows at once do not fit the {self.cluster.gpu_memory / 1e9:g} GB of a GPU",
+            f"set micro_batch: {most}, or less, in the configuration or in its schedule; each part of a batch draws "
+            "dropout masks of its own, so that the numbers depend on it",
+        )
 
     def _gpus(self, estimate: Estimate) -> int:
         """Return the GPUs of a job: several if one GPU would take longer than a job may last.
@@ -154,16 +166,6 @@ class JobResources:
             return self.config.gpus
         parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
-
-
-def _check_whole(names: Sequence[str], step: Step | None, micro_batch: int) -> None:
-    """Check that no training with a joint objective computes its batches in parts; `names` are those of the job.
-
-    Raises:
-        NotWhole: one does.
-    """
-    if step and step.joint and 0 < micro_batch < step.rows:
-        raise NotWhole(", ".join(names), step.joint[0], step.rows, micro_batch)
 
 
 def _round_up(value: float, multiple: int) -> int:

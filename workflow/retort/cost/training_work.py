@@ -91,7 +91,8 @@ class TrainingCost:
         held = memory.row_bytes(student, ran, self.longest, self.precision)
         loaded = memory.loaded_bytes(self.teacher, self.vocabulary, self.terms) if self.teacher else 0.0
         joint = tuple(term.objective for term in self.terms if catalogue.is_joint(term.objective, term.options))
-        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded, joint=joint)
+        most = self.schedule.micro_batch or 0
+        return Step(self.schedule.batch_size, state, gradients, held, loss, loaded, joint=joint, micro_batch=most)
 
     @property
     def _models(self) -> tuple[Architecture, Architecture]:

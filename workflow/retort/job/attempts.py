@@ -1,4 +1,4 @@
-"""Note why attempts at a job failed: for cells that need it, and for fewer rows at once where a GPU was too small.
+"""Note why attempts at a job failed, for cells that need its result.
 
 Snakemake attempts a failed job again (`retries` of a profile), and Slurm after the loss of a node or a preemption.
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from retort.atomic import write_text
-from retort.errors import RetortError, first_line, lines_of
+from retort.errors import GPU_TOO_SMALL, RetortError, first_line, lines_of
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LOCKS = Path("results/.locks")  # the folder with the claims of jobs and the notes of their attempts
@@ -28,8 +27,6 @@ LEAD = 120.0  # seconds before the limit of a job in which a small state is writ
 WRITING_SPEED = 100  # MB a second, of a busy file system
 LAST_PART = 5  # the lead is at most the last fifth of the time
 KILLED = "it was killed: for want of memory or of time, or by someone"
-# error messages of torch about too little GPU memory
-GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,10 @@ class Attempt:
     Args:
         run: the name of the run of Snakemake, from the environment variable `RUN`.
         reason: why the attempt failed; empty while it runs, and also if it was killed.
-        gpu_memory: number of earlier attempts that ended for lack of GPU memory, since the job last succeeded.
     """
 
     run: str
     reason: str = ""
-    gpu_memory: int = 0
 
     @classmethod
     def read(cls, path: Path) -> Attempt | None:
@@ -55,11 +50,9 @@ class Attempt:
             return None
 
     @classmethod
-    def after(cls, path: Path) -> Attempt:
-        """Return the attempt of this run that follows the one in a file."""
-        before = cls.read(path) or cls("")
-        lacked = bool(GPU_TOO_SMALL.search(before.reason))
-        return cls(os.environ.get(RUN, ""), gpu_memory=before.gpu_memory + lacked)
+    def of_this_run(cls) -> Attempt:
+        """Return an attempt of this run that begins."""
+        return cls(os.environ.get(RUN, ""))
 
     def write(self, path: Path) -> None:
         """Write the attempt to a file, atomically."""
@@ -84,7 +77,7 @@ def attempt(path: Path) -> Iterator[Attempt]:
     Args:
         path: the file that holds the latest attempt; it is deleted when the job has succeeded, or the user stops it.
     """
-    begun = Attempt.after(path)
+    begun = Attempt.of_this_run()
     begun.write(path)
     try:
         yield begun
@@ -117,7 +110,7 @@ def note_refusal(log: str, reason: str) -> None:
     """
     path, latest = file_of(log), Attempt.read(file_of(log))
     if latest is None or latest.run != os.environ.get(RUN, ""):  # the reasons of another run do not count
-        latest = Attempt.after(path)
+        latest = Attempt.of_this_run()
     if not latest.reason:
         replace(latest, reason=reason).write(path)
 

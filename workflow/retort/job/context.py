@@ -21,7 +21,7 @@ from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.errors import RetortError, explain
 from retort.job import attempts, forkserver, planned_run, slurm
-from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Attempt, Clock, Interrupted, checkpoints_of, slug_of
+from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import AtWork, claimed
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
@@ -39,7 +39,6 @@ class RunningJob:
         gpus: number of GPUs, with a training process for each. Tests set it on a CPU, for several processes.
         processes: number of processes that run the stage: 1 until `training.how.launch` starts one for each GPU.
         rank: the number of this process, from 0; process 0 writes the results.
-        micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         result: the path of what is made; the folder of its checkpoints has its name.
         checkpoint_seconds: least time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches; None for the default: 2 with a GPU, 0 without.
@@ -58,7 +57,6 @@ class RunningJob:
     gpus: int = 0
     processes: int = 1
     rank: int = 0
-    micro_batch: int | None = None
     result: str = "results/job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
@@ -187,7 +185,6 @@ def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
         threads=snakemake.threads,
         gpu=bool(asked.get("gpu", 0)),
         gpus=asked.get("gpu", 0),
-        micro_batch=asked.get("micro_batch", 0) or None,
         result=str(snakemake.output[0]),
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
@@ -203,8 +200,7 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     with claimed(LOCKS / slug_of(snakemake.log[0]), running.name):
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        with attempts.attempt(attempts.file_of(snakemake.log[0])) as begun:
-            running.micro_batch = _fitting(running.micro_batch, snakemake.resources.get("rows", 0), begun)
+        with attempts.attempt(attempts.file_of(snakemake.log[0])):
             running.read_parents(snakemake.input)
             yield
             for output in _results(snakemake.output, RESULTS, REPORTS):
@@ -212,21 +208,6 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
                     running.take_checksums(output)
         for output in outputs:
             shutil.rmtree(checkpoints_of(output), ignore_errors=True)
-
-
-def _fitting(micro_batch: int | None, rows: int, begun: Attempt) -> int | None:
-    """Return the rows that go through a GPU at once: fewer after attempts for which its memory was too small.
-
-    Only these make them fewer: with dropout, each part of a batch draws masks of its own, so that another division is
-    like another seed.
-
-    Args:
-        micro_batch: the rows that the plan allows; None for all.
-        rows: all rows of a batch; 0 if unknown.
-        begun: the attempt that begins.
-    """
-    most = micro_batch or rows
-    return max(1, -(-most // (1 + begun.gpu_memory))) if begun.gpu_memory and most else micro_batch
 
 
 def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:

@@ -93,6 +93,21 @@ def traced_stages(
         yield traced_schedule(protocol, data, point, stage, index, task)
 
 
+def divided(study: Study, schedule: Schedule, axes: SearchGrid | None = None) -> Schedule:
+    """Return a schedule with the micro-batch of the configuration, if it has none and its batches are larger.
+
+    Args:
+        study: the study.
+        schedule: the schedule.
+        axes: the grid over the schedule; the largest batch of its points counts.
+    """
+    most, points = study.config.micro_batch, axes.points() if axes else []
+    sizes = [schedule.batch_size, *(int(point.get("batch_size", 0)) for point in points)]
+    if most is None or schedule.micro_batch or max(sizes) <= most:
+        return schedule
+    return schedule.changed({"micro_batch": most})
+
+
 def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
     """Return the settings of a teacher that is fine-tuned on a task."""
     spec = study.teachers[name]
@@ -102,7 +117,7 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
     return TeacherSettings(
         model=model(study, spec.model),
         task=task(study, task_name),
-        schedule=schedule,
+        schedule=divided(study, schedule, axes),
         seed=spec.seed,
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["teacher"], spec.version, protocol.version],
@@ -131,7 +146,7 @@ def teacher_head(study: Study, name: str, corpus_name: str) -> TeacherHeadSettin
     return TeacherHeadSettings(
         model=model(study, spec.model),
         corpus=corpus(study, corpus_name),
-        schedule=protocol.for_task(corpus_name),
+        schedule=divided(study, protocol.for_task(corpus_name)),
         seed=spec.seed,
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["head"], spec.version, protocol.version],
@@ -213,7 +228,7 @@ def settings_of_stages(
         StageSettings(
             data=stage.data,
             terms=[_term(term, changed, teacher_layers) for term in stage.on(task_name)],
-            schedule=traced.schedule,
+            schedule=divided(study, traced.schedule),
             teacher_dropout=stage.teacher_dropout,
             metric_for_best_model=questions.epoch_chosen_by(study, protocol, traced.schedule, task_name),
         )
@@ -288,7 +303,7 @@ def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSet
     return GridSettings(
         student=student or corpus_distillation(study, name),
         task=task(study, task_name),
-        schedule=protocol.for_task(task_name),
+        schedule=divided(study, protocol.for_task(task_name), axes),
         points=points_of(axes),
         seed=axes.seed if axes else _seed(study, name),
         metric_for_best_model=questions.chosen_by(study, protocol, task_name),

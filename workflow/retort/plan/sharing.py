@@ -134,7 +134,7 @@ def _batch_settings(settings: CorpusDistillationSettings) -> tuple[Any, ...] | N
     """
     if not settings.stages or any(stage.teacher_dropout for stage in settings.stages):
         return None
-    stages = tuple((stage.data, stage.schedule.batch_size) for stage in settings.stages)
+    stages = tuple((stage.data, stage.schedule.batch_size, stage.schedule.micro_batch) for stage in settings.stages)
     corpora = tuple(corpus.model_dump_json() for corpus in settings.corpora.values())
     return stages, corpora, settings.teacher.model_dump_json(), settings.seed, settings.precision
 

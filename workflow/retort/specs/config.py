@@ -94,7 +94,7 @@ class Config(Spec):
         sample: tasks whose data may have fewer rows than they expect, true for all; every score says so.
         budget: what runs of the tables, as `retort budget` writes it; null: everything.
         cluster: a file that says what a job can have, such as slurm/partitions.yaml; null: anything.
-        micro_batch: rows of a batch that go through a device at once; null: all, or what fits a GPU.
+        micro_batch: rows of a batch that go through a device at once, where a schedule does not say it; null: all.
         run_sources: the workflow hands this to its jobs; not for you.
         companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
         seeds_divided: '<student>/<task>' -> the seeds of each of its jobs; the workflow hands it to its jobs; not for

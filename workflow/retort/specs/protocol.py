@@ -51,6 +51,8 @@ class Schedule(Spec):
             compare the examples of a batch with each other; for tasks.
         max_length: tokens of a training row, instead of the task's where it is shorter; for single texts.
         pad_to_max_length: pad every row to the maximum length, and not to the longest row of its batch; for tasks.
+        micro_batch: rows of a batch that go through a device at once, for GPUs that are too small for all. The gradient
+            is that of the whole batch, but each part draws dropout masks of its own, so that the numbers are others.
     """
 
     steps: Steps | None = left_out()
@@ -70,6 +72,7 @@ class Schedule(Spec):
     group_by_length: Flag = True
     max_length: Whole | None = left_out(gt=2, le=512)
     pad_to_max_length: Flag = left_out(False)
+    micro_batch: Whole | None = left_out(ge=1)
 
     def _wrong(self) -> Iterator[str]:
         if (self.steps is None) == (self.epochs is None):

@@ -130,8 +130,8 @@ def run_stages(students: Sequence[StudentInTraining], teacher_and_data: TeacherA
 
 def _check_whole(student: StudentInTraining) -> None:
     """Check that no stage with a joint objective computes its batches in parts."""
-    division = division_of(student.job)
     for stage in student.settings.stages:
+        division = division_of(student.job, stage.schedule)
         rows = stage.schedule.batch_size
         joint = [term.objective for term in stage.terms if is_joint(term.objective, term.options)]
         if joint and division.at_once(rows) < rows:

@@ -16,6 +16,7 @@ from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name
 from retort.settings.inputs import JobSettings, TaskSettings
+from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
@@ -57,16 +58,17 @@ def checkpoint_of(job: RunningJob, settings: JobSettings, seed: int, *inputs: An
     return checkpoint
 
 
-def division_of(job: RunningJob) -> Division:
-    """Return how a job divides its batches."""
-    return Division(job.micro_batch, job.rank, job.processes)
+def division_of(job: RunningJob, schedule: Schedule) -> Division:
+    """Return how the batches of a training are divided: among the processes of its job, and into micro-batches."""
+    return Division(schedule.micro_batch, job.rank, job.processes)
 
 
 def training_of(
     job: RunningJob, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress
 ) -> Training:
-    """Return a training run in progress on the device of a job, with its batches divided as the job asks."""
-    training = Training(run, seed, checkpoint, progress, precision, job.device, division_of(job))
+    """Return a training run in progress on the device of a job, with its batches divided."""
+    division = division_of(job, run.schedule)
+    training = Training(run, seed, checkpoint, progress, precision, job.device, division)
     if 0 < training.step < run.steps:
         job.say(f"resumed at step {training.step} of {run.steps}")
     return training
@@ -101,11 +103,8 @@ def train_in(
 
 
 def parts_of(job: RunningJob) -> dict[str, int]:
-    """Return the most rows at once and the number of GPUs of a job that divides its batches; else an empty dict."""
-    return {
-        **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
-        **({} if job.processes == 1 else {"gpus": job.processes}),
-    }
+    """Return the number of GPUs of a job that divides its batches among several; else an empty dict."""
+    return {} if job.processes == 1 else {"gpus": job.processes}
 
 
 def forms(conditions: Iterable[Mapping[str, Any]]) -> list[str]:
