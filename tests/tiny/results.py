@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from retort.checksums import sealed, sha256
+from retort.checksums import sha256, with_digest
 from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.results.tidy import Line, read
@@ -54,7 +54,7 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
                   "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
         path = Path(f"results/profiles/{student}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(sealed(record)))
+        path.write_text(json.dumps(with_digest(record)))
     return study
 
 
@@ -73,7 +73,7 @@ def write_score(path: Path, record: dict[str, Any], value: float | None) -> None
     beside = Path(answers_address(str(path)))
     beside.write_text(json.dumps(answers))
     split = "test" if answers else None
-    path.write_text(json.dumps(sealed({**record, "split": split, "answers_sha256": sha256(beside)})))
+    path.write_text(json.dumps(with_digest({**record, "split": split, "answers_sha256": sha256(beside)})))
 
 
 def keep(files: dict[Path, str]) -> list[Path]:
@@ -87,7 +87,7 @@ def keep(files: dict[Path, str]) -> list[Path]:
 def change_record(path: Path, **changes: Any) -> None:
     """Change keys of a score or profile, as if it had been made so."""
     record = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}
-    path.write_text(json.dumps(sealed({**record, **changes})))
+    path.write_text(json.dumps(with_digest({**record, **changes})))
 
 
 def paths() -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from retort.plan import sharing
 from retort.plan.plan import Plan
 from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds, grid_parts, is_made, jobs_of, students_by_seeds
-from retort.settings.inputs import section
+from retort.settings.inputs import settings_section
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 
@@ -95,13 +95,13 @@ def test_only_students_that_are_still_to_be_made_have_companions(study_folder: P
     score.unlink()
     folder.mkdir(parents=True)
     assert made()  # it does not tell how it was made
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings)}")
     assert made()
     assert companions_of(plan) == {}
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings.model_copy(update={'seed': 9}))}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings.model_copy(update={'seed': 9}))}")
     assert not made()
     assert companions_of(plan) == {"tiny-teacher.1": [FIRST, SECOND]}
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings)}")
     corpus.mkdir(parents=True)
     (corpus / "data").write_text("old")
     maker = Maker(commit="c", code="d")

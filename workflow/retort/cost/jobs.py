@@ -16,7 +16,7 @@ from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds
-from retort.settings.inputs import difference
+from retort.settings.inputs import first_difference
 
 PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # kinds of rules
 
@@ -85,7 +85,7 @@ class Job:
             made = json.loads(Path(path).read_text(encoding="utf-8"))["settings"]
         except (OSError, ValueError, KeyError, TypeError):
             return False
-        return difference(made, settings) is None
+        return first_difference(made, settings) is None
 
 
 class Jobs:

@@ -26,7 +26,7 @@ from retort.specs.protocol import SearchGrid
 from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
 from retort.study import questions
-from retort.study.questions import lineage, seeds_of
+from retort.study.questions import seeds_of, start_lineage
 from retort.study.study import Study
 
 Wildcards = Any
@@ -74,7 +74,7 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     if plan.config.companions is not None:
         return plan.config.companions
     settings, inputs = plan.settings.students, inputs_of(plan).values()
-    unmade, asked = [], {ancestor for student, _ in plan.pairs for ancestor in lineage(plan.study, student)}
+    unmade, asked = [], {ancestor for student, _ in plan.pairs for ancestor in start_lineage(plan.study, student)}
     for name in (name for name in plan.task_agnostic if name in asked):
         read = [path for give in inputs for path in paths_in(give(SimpleNamespace(student=name)))]
         if not is_made(name, settings[name], read):
@@ -133,7 +133,7 @@ def _exhibits_of(plan: Plan) -> dict[str, frozenset[tuple[str, str]]]:
     """Return student -> the tables and figures that show it, or a student that starts from it."""
     shown = defaultdict[str, set[tuple[str, str]]](set)
     for student, exhibit in {(cell.student, (cell.paper, cell.table)) for cell in plan.cells}:
-        for ancestor in lineage(plan.study, student):
+        for ancestor in start_lineage(plan.study, student):
             shown[ancestor].add(exhibit)
     return {student: frozenset(exhibits) for student, exhibits in shown.items()}
 

@@ -16,7 +16,7 @@ from retort.checksums import REMEDY, Maker, is_sealed, sha256
 from retort.errors import RetortError
 from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
-from retort.specs.printed import limits
+from retort.specs.printed import metric_limits
 from retort.study.cells import answers_address
 from retort.tasks.answers import ModelAnswers, metrics_of
 
@@ -99,7 +99,7 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     """
     check_shape(path, record, Score)
     for name, value in record["metrics"].items():
-        least, greatest = limits(name)
+        least, greatest = metric_limits(name)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
             raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
     answers = _read_answers(path, record)

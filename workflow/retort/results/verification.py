@@ -13,7 +13,7 @@ from pathlib import Path
 
 from retort import checksums
 from retort.atomic import write_json
-from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical, files_of, is_place
+from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical_bytes, files_of, is_place
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.study.cells import answers_address
@@ -176,10 +176,10 @@ class Labels:
         stored = json.loads(Path(answers_address(str(score))).read_text(encoding="utf-8"))
         for folder in (path for path in map(Path, parents) if path.match("results/encoded/*/*") and path.exists()):
             for split, answers in stored.items():
-                if canonical(answers["truth"]) != self._of(folder, split, task):
+                if canonical_bytes(answers["truth"]) != self._of(folder, split, task):
                     raise RetortError(f"{score}: the true answers on '{split}' are not the labels in {folder}", REMEDY)
 
     def _of(self, folder: Path, split: str, task: TaskSettings) -> bytes:
         if (folder, split) not in self.known:
-            self.known[folder, split] = canonical(truth_of(folder, split, task))
+            self.known[folder, split] = canonical_bytes(truth_of(folder, split, task))
         return self.known[folder, split]
