@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from retort.judgement.difference import LEVEL, TESTS, holm, tasks_drawn
+from retort.judgement.difference import LEVEL, TESTS, holm_corrected, tasks_drawn
 from retort.judgement.verdicts import MARGIN, Sample, Spread, difference
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
@@ -113,7 +113,7 @@ def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
             value = ours[:, at, row].mean(axis=1) - np.round(published[:, at, row].mean(axis=1), 1)
             tests.append(difference(value, both, column, HALF))
     agrees = np.array([test.p_equivalence(MARGIN) < LEVEL for test in tests]).T
-    differs = np.array([holm(list(p)) for p in np.array([test.p() for test in tests]).T]) < LEVEL
+    differs = np.array([holm_corrected(list(p)) for p in np.array([test.p() for test in tests]).T]) < LEVEL
     return agrees, differs & ~agrees
 
 

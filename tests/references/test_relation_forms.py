@@ -32,9 +32,9 @@ needs_interpreter = pytest.mark.skipif(torch.cuda.is_available(), reason="the ke
 
 
 def fused_form() -> choice.Form:
-    from retort.objectives.relation_forms.fused import fused
+    from retort.objectives.relation_forms.fused import fused_divergence
 
-    return fused
+    return fused_divergence
 
 
 FORMS: dict[str, Callable[[], choice.Form]] = {"plain": lambda: plain, "fused": fused_form}

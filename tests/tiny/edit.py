@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 from retort.specs.config import Config
-from retort.study.load import read
+from retort.study.load import read_study
 
 # files of the tiny study
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
@@ -58,4 +58,4 @@ def remove(study: Path, *names: str) -> None:
 
 def problems(study: Path) -> list[str]:
     """Return every problem of the tiny study in a folder."""
-    return read(Config(papers=["tiny"], study=str(study)))[1]
+    return read_study(Config(papers=["tiny"], study=str(study)))[1]

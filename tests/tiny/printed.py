@@ -9,7 +9,7 @@ from typing import Any
 from retort.audit import audit
 from retort.audit.base import Finding
 from retort.specs.config import read_config
-from retort.specs.printed import TextRow, header, read_number, row_names
+from retort.specs.printed import TextRow, header_lines, read_number, row_names
 from retort.study.load import open_study
 
 from tests.tiny.edit import write
@@ -28,7 +28,9 @@ COMMON = {"title": "T", "question": "Q?", "split": "dev", "runs": 1}
 def with_block(table: dict[str, Any]) -> dict[str, Any]:
     """Return a table whose rows each give their cells, split by '|', with a block of these cells and their count."""
     rows = [TextRow(label=row["label"], group=row.get("group", "")) for row in table["rows"]]
-    heads = header(table.get("stub", []), [(column.get("heading", ""), column["label"]) for column in table["columns"]])
+    heads = header_lines(
+        table.get("stub", []), [(column.get("heading", ""), column["label"]) for column in table["columns"]]
+    )
     lines = [" | ".join(fields) for fields in heads]
     lines += [f"{name} | {row['cells']}" for name, row in zip(row_names(rows), table["rows"], strict=True)]
     kept = [{key: value for key, value in row.items() if key != "cells"} for row in table["rows"]]

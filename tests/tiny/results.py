@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from retort.checksums import sealed
+from retort.checksums import with_digest
 from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.results.tidy import Line, read
@@ -63,7 +63,7 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
                   "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
         profile = Path(profile_address(student))
         profile.parent.mkdir(parents=True, exist_ok=True)
-        profile.write_text(json.dumps(sealed(record)))
+        profile.write_text(json.dumps(with_digest(record)))
     return study
 
 
@@ -82,7 +82,7 @@ def write_scores(path: Path, scores: list[tuple[dict[str, Any], float | None]]) 
             mixed = [value * a + other * b for a, b in zip(truth, orthogonal, strict=True)]
             answers = {"test": {"answers": mixed, "truth": truth}}
         split = "test" if answers else None
-        records.append(sealed({**record, "split": split, "answers_sha256": digest_of_answers(answers)}))
+        records.append(with_digest({**record, "split": split, "answers_sha256": digest_of_answers(answers)}))
         beside[str(record["seed"])] = answers
     Path(answers_address(str(path))).write_text(json.dumps(beside))
     path.write_text(json.dumps(records))
@@ -113,7 +113,7 @@ def change_score(path: Path, seed: int | None = None, /, **changes: Any) -> None
 
 
 def _changed(record: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    return sealed({**{key: value for key, value in record.items() if key != "sha256"}, **changes})
+    return with_digest({**{key: value for key, value in record.items() if key != "sha256"}, **changes})
 
 
 def change_answers(scores: Path, seed: int, answers: Any) -> None:

@@ -12,7 +12,7 @@ import yaml
 from retort.cli import main
 from retort.cost.jobs import Jobs
 from retort.plan.plan import Plan
-from retort.provenance import processor
+from retort.provenance import processor_name
 from retort.run.workflow import everything
 from retort.specs.config import read_config
 
@@ -94,7 +94,7 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
 def test_resources_re_run_nothing(copied: Path) -> None:
     precision = read_config(json.loads((copied / "config.yaml").read_text())).resolved_precision()
     slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "threads": 1, "at": "y"}
-    measured = {**slow, "device": f"cpu: {processor()}", "precision": precision}
+    measured = {**slow, "device": f"cpu: {processor_name()}", "precision": precision}
     (copied / "results/calibration.json").write_text(json.dumps(measured))
     assert "Nothing to be done" in snakemake(copied, "-n").stdout
     assert "Nothing to be done" in snakemake(copied, "-n", "--config", "micro_batch=64").stdout

@@ -22,10 +22,10 @@ OLD = 3600.0  # seconds without a write after which a temporary file of another 
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file, which replaces `path` when the block ends; an error deletes it.
 
-    A crash of the machine may lose the content. To prevent that, call `flush` at the end of the block.
+    A crash of the machine may lose the content. To prevent that, call `flush_to_disk` at the end of the block.
 
     Raises:
         RetortError: there is a folder at `path`.
@@ -47,7 +47,7 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{machine.name()}.{os.getpid()}{PART}")
 
 
-def flush(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk."""
     number = os.open(path, os.O_RDONLY)
     try:
@@ -60,7 +60,7 @@ def write_text(path: Path | str, text: str) -> None:
     """Write a text to a file as UTF-8, atomically; make its folder."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part:
+    with replacing_file(path) as part:
         part.write_text(text, encoding="utf-8")
 
 

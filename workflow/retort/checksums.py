@@ -37,17 +37,17 @@ KINDS = (
 REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
 
 
-def canonical(record: Any) -> bytes:
+def canonical_bytes(record: Any) -> bytes:
     """Return JSON values as bytes that do not depend on the order of keys or on white space."""
     return json.dumps(json.loads(json.dumps(record)), sort_keys=True, separators=(",", ":")).encode()
 
 
 def digest_of(record: Any) -> str:
     """Return the hexadecimal SHA-256 digest of JSON values."""
-    return hashlib.sha256(canonical(record)).hexdigest()
+    return hashlib.sha256(canonical_bytes(record)).hexdigest()
 
 
-def sealed(record: dict[str, Any]) -> dict[str, Any]:
+def with_digest(record: dict[str, object]) -> dict[str, object]:
     """Return the record with the digest of its content under the key 'sha256'."""
     return {**record, DIGEST: digest_of(record)}
 
@@ -171,7 +171,7 @@ def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents
         parents=parents,
         files={name: FileChecksum.of(file) for name, file in files_of(path)},
     )
-    write_text(place_of(path), json.dumps(sealed(checksums.model_dump(mode="json"))) + "\n")
+    write_text(place_of(path), json.dumps(with_digest(checksums.model_dump(mode="json"))) + "\n")
     return checksums
 
 
@@ -333,7 +333,7 @@ def content_of(name: str, folder: Path) -> str:
     now = {each: as_known.get(each) or FileChecksum.of(path) for each, path in paths.items()}
     if now != known:
         with contextlib.suppress(OSError):  # a folder of results that cannot be written only makes the next start slow
-            write_json(note, sealed({"files": {each: file.model_dump() for each, file in now.items()}}))
+            write_json(note, with_digest({"files": {each: file.model_dump() for each, file in now.items()}}))
     return _digest(now)
 
 

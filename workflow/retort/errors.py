@@ -16,7 +16,7 @@ UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 CONTROL = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 
 
-def printable(text: str, kept: str = "") -> str:
+def escape_controls(text: str, kept: str = "") -> str:
     """Escape the control characters of a text as Python's `repr` does, except those in `kept`."""
     return re.sub(f"[{CONTROL}]", lambda found: found[0] if found[0] in kept else repr(found[0])[1:-1], text)
 
@@ -30,8 +30,8 @@ class RetortError(Exception):
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        self.message = printable(message, kept="\n")  # it quotes names and texts of files
-        self.hint = hint and printable(hint, kept="\n")
+        self.message = escape_controls(message, kept="\n")  # it quotes names and texts of files
+        self.hint = hint and escape_controls(hint, kept="\n")
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Diverged(Exception):
 
 def lines_of(error: BaseException) -> list[str]:
     """Return the lines of an error's message that are not empty."""
-    return [printable(line.strip()) for line in str(error).splitlines() if line.strip()]
+    return [escape_controls(line.strip()) for line in str(error).splitlines() if line.strip()]
 
 
 def first_line(error: BaseException) -> str:
@@ -98,7 +98,7 @@ def first_line(error: BaseException) -> str:
     return next(iter(lines_of(error)), type(error).__name__)
 
 
-def explain(error: BaseException) -> str | None:
+def explain_error(error: BaseException) -> str | None:
     """Return one line about an error that the user can correct; None for a bug, which needs a traceback."""
     if isinstance(error, RetortError):
         return str(error)

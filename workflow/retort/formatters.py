@@ -102,7 +102,7 @@ def with_std(mean: float | None, std: float | None, decimals: int) -> str:
     return number(mean, decimals) + (f" ± {number(std, decimals)}" if mean is not None and std is not None else "")
 
 
-def signed(difference: float, decimals: int) -> str:
+def signed_number(difference: float, decimals: int) -> str:
     """Return a difference with its sign: '+0.3' or '−1.2', but '0.0' if it rounds to zero."""
     text = number(difference, decimals)
     return text if difference < 0 or not text.strip("0.") else f"+{text}"
@@ -123,7 +123,7 @@ def in_words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
-def condition(docstring: str) -> str:
+def condition_text(docstring: str) -> str:
     """Return the condition in 'Check that <condition>', the first line of a docstring, with a capital first letter."""
     first = docstring.partition("\n")[0].removeprefix("Check that ")
     return first[:1].upper() + first[1:]

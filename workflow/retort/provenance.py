@@ -10,7 +10,6 @@ import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from retort import machine
 
@@ -63,7 +62,7 @@ def versions() -> dict[str, str]:
 
 
 @functools.cache
-def processor() -> str:
+def processor_name() -> str:
     """Return the name of this machine's CPU."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -78,10 +77,10 @@ def device_name(device: str) -> str:
         import torch
 
         return f"{device}: {torch.cuda.get_device_name()}"
-    return f"{device}: {processor()}"
+    return f"{device}: {processor_name()}"
 
 
-def environment(device: str, threads: int) -> dict[str, Any]:
+def run_environment(device: str, threads: int) -> dict[str, object]:
     """Return commit, code, versions, device, number of threads and the time now (UTC), to be stored in a result."""
     return {
         "commit": commit(),
@@ -93,7 +92,7 @@ def environment(device: str, threads: int) -> dict[str, Any]:
     }
 
 
-def memory(device: str) -> dict[str, int]:
+def peak_memory(device: str) -> dict[str, int]:
     """Return the peak memory of this process in MB: RAM, and GPU memory if the device is 'cuda'."""
     held = {"max_rss_mb": round(machine.max_rss_mb())}
     if device == "cuda":

@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 MANY = 60  # the most names that a message lists
 
 
-def nearest(name: object, known: Iterable[str]) -> str | None:
+def nearest_name(name: object, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to a name; None if none is similar.
 
     A name that differs only in a digit is no misspelling: 'table4' is never suggested for 'table9'.
@@ -26,10 +26,10 @@ def _without_digits(name: str) -> str:
     return re.sub(r"\d", "#", name)
 
 
-def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
+def unknown_name(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
-    near = nearest(name, names)
+    near = nearest_name(name, names)
     listed = ", ".join([*map(quote_commas, names[:MANY]), *["..."] * (len(names) > MANY)])
     hint = f"did you mean '{near}'?" if near else f"there are: {listed or 'none'}"
     return RetortError(f"no {noun} is called '{name}'", hint)
@@ -72,7 +72,7 @@ class Registry(dict[str, Entry]):
         return add
 
     def __missing__(self, name: str) -> Entry:
-        raise unknown(self.noun, name, self)
+        raise unknown_name(self.noun, name, self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.keys()))

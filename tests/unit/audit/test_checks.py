@@ -15,7 +15,7 @@ from retort.specs.model import Architecture
 from retort.specs.paper import Statement
 from retort.specs.printed import read_number
 from retort.specs.rows import CellSpec, Column
-from retort.study.load import open_study, read
+from retort.study.load import open_study, read_study
 
 from tests.tiny.edit import write
 from tests.tiny.printed import ACC, COMMON, MEAN, found, study_config, table, with_block
@@ -84,7 +84,7 @@ def test_sizes_may_be_rounded_or_cut(tmp_path: Path, printed: str, split: str, e
 
 
 def test_a_task_without_facts(tmp_path: Path) -> None:
-    (problem,) = read(read_config(study_config(tmp_path, table1=counts("coins", "1"))))[1]
+    (problem,) = read_study(read_config(study_config(tmp_path, table1=counts("coins", "1"))))[1]
     assert "table1.yaml: rows: no data set of facts.yaml is called 'coins'; did you mean 'coin'?" in problem
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.formatters import condition
+from retort.formatters import condition_text
 from retort.judgement.comparisons import comparisons
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.study.check_exhibits import GIVEN_BY
-from retort.study.load import read
+from retort.study.load import read_study
 
 from tests.conftest import ROOT
 from tests.tiny.printed import ACC, found, study_config, table
@@ -104,7 +104,7 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
     for name, needs, holds in listed:
         entry = catalogue.comparisons()[name]
         assert re.findall(r"`(\w+)`", needs) == [GIVEN_BY[option] for option in entry.options]
-        assert f"{holds[0].upper()}{holds[1:]}." == condition(entry.summary)
+        assert f"{holds[0].upper()}{holds[1:]}." == condition_text(entry.summary)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,6 @@ def test_the_guide_lists_the_comparisons_of_claims() -> None:
 def test_a_mistake_in_a_statement(tmp_path: Path, change: dict[str, Any], text: str | None) -> None:
     statement = {"says": "s", "where": "w", "compare": "value", "number": "60.0", "cells": A, **change}
     statement = {key: value for key, value in statement.items() if value is not None}
-    problems = read(read_config(study_config(tmp_path, statements={"one": statement}, table1=TWO)))[1]
+    problems = read_study(read_config(study_config(tmp_path, statements={"one": statement}, table1=TWO)))[1]
     assert len(problems) == (text is not None)
     assert not text or (text in problems[0] and "audit.yaml" in problems[0])

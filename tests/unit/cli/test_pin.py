@@ -10,7 +10,7 @@ import pytest
 from retort.cli import main
 from retort.specs.config import Config
 from retort.specs.source import HubSource
-from retort.study.load import read
+from retort.study.load import read_study
 
 from tests.contracts.mistakes.tasks import FILED
 from tests.tiny.hub import TinyHub, serve
@@ -61,7 +61,7 @@ def said(
 
 def commit_of(study_folder: Path, source: str) -> str | None:
     """Return the commit of a source as the study reads it."""
-    found = read(Config(papers=["tiny"], study=str(study_folder)))[0].sources[source]
+    found = read_study(Config(papers=["tiny"], study=str(study_folder)))[0].sources[source]
     assert isinstance(found, HubSource)
     return found.hub.commit
 

@@ -13,7 +13,7 @@ from retort.cli import main
 from retort.cli.checking import lines, student_called
 from retort.errors import RetortError
 from retort.plan.plan import Plan
-from retort.plan.value_lines import values
+from retort.plan.value_lines import setting_values
 from retort.specs.config import Config, read_config
 from retort.study.load import open_whole, open_written
 
@@ -98,7 +98,7 @@ def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> No
     config = read_config({"papers": [name.split("-")[0]], "scale": scale})
     plan = Plan(config)
     job = plan.settings.distillations.get(name, {}).get(task) or plan.settings.students[name]
-    found = values(open_written(config), plan.study, name, task)
+    found = setting_values(open_written(config), plan.study, name, task)
     shown = {json.dumps(value.value) for value in found}
     stages = leaves([stage.model_dump(mode="json") for stage in job.stages])
     assert set(stages) - {"[]"} <= shown  # a term without layers has no pairs

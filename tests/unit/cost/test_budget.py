@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from retort.cost.budget import NONE, Demand, Price, choose, together, weight_of
+from retort.cost.budget import NONE, Demand, Price, choose_runs, joined_runs, weight_of
 from retort.cost.jobs import Jobs
 from retort.plan.plan import Plan
 from retort.run.workflow import everything
@@ -43,7 +43,7 @@ def exact(demands: list[Demand], price: Price, hours: float) -> float:
     """Return the largest weight of claims that fit some hours, of all sets of claims."""
     chosen = itertools.product((False, True), repeat=len(demands))
     sets = ([each for each, taken in zip(demands, of_set, strict=True) if taken] for of_set in chosen)
-    fitting = (one for one in sets if price(functools.reduce(together, (each.runs for each in one), NONE)) <= hours)
+    fitting = (one for one in sets if price(functools.reduce(joined_runs, (each.runs for each in one), NONE)) <= hours)
     return max(sum(each.weight for each in one) for one in fitting)
 
 
@@ -51,8 +51,8 @@ def ratio_of(number: int, share: float) -> float:
     """Return what the greedy choice decides of a case with a share of its hours, relative to the exact choice."""
     demands, distilled, seed = case_of(number)
     price = price_of(distilled, seed)
-    hours = share * price(functools.reduce(together, (each.runs for each in demands), NONE))
-    runs = choose(demands, price, hours)
+    hours = share * price(functools.reduce(joined_runs, (each.runs for each in demands), NONE))
+    runs = choose_runs(demands, price, hours)
     assert price(runs) <= hours
     best = exact(demands, price, hours)
     return weight_of(demands, runs) / best if best else 1.0

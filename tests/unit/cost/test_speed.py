@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from retort.cost import speed
-from retort.cost.speed import GUESSED, Speed, Work, guess, speed_of_device
+from retort.cost.speed import GUESSED, Speed, Work, guessed_speed, speed_of_device
 from retort.errors import RetortError
 from retort.specs.config import ROOT, read_config
 
@@ -23,7 +23,7 @@ FILE = Path("results/calibration.json")
 def on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run in an empty folder on a machine with a known CPU."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(speed, "processor", lambda: "this one")
+    monkeypatch.setattr(speed, "processor_name", lambda: "this one")
     FILE.parent.mkdir()
 
 
@@ -52,7 +52,7 @@ def test_a_calibration_counts_if_it_says_something_of_the_jobs(
     calibrated(device)
     config = read_config({"precision": precision, **keys})
     origin = f"measured on {device}, 1 thread(s), bfloat16, 2026-11-22"
-    guessed = guess(config.gpus > 0, precision)
+    guessed = guessed_speed(config.gpus > 0, precision)
     guessed = guessed if config.cluster else replace(guessed, start=speed.FORK)
     expected = guessed if start is None else Speed(2e9, 3e9, start, origin, 0.5, speed.MEASURED_WITHIN)
     assert speed_of_device(None, config.gpus > 0, config) == expected

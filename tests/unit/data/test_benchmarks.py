@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, needs_data("CoLA")]
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
     """Return the rows of a task from the published files, by split and subset."""
     study = open_study(Config(data_dir=str(DATA), sample=sample))
-    task = resolve_data.task(study, name, splits)
+    task = resolve_data.task_settings(study, name, splits)
     where = {source: DATA / str(getattr(study.sources[source], "local", "")) for source in study.sources}
     return dict(read_task(task, task_type_of(task), where))
 

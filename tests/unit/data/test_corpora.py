@@ -23,9 +23,9 @@ from retort.data import texts as formats
 from retort.data.blocks import Blocks
 from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import read_shard, tokenize_part
-from retort.data.corpus_texts import CorpusTexts, Seen, apportion, clean, divide_blocks, smooth
+from retort.data.corpus_texts import CorpusTexts, Seen, apportion, clean_text, divide_blocks, smooth
 from retort.data.packing import Documents, packers, split_sentences
-from retort.data.texts import Section, sections, texts
+from retort.data.texts import Section, file_sections, texts
 from retort.data.tokenizers import Special, special_tokens
 from retort.errors import RetortError
 from retort.settings.inputs import CorpusSettings
@@ -86,7 +86,7 @@ def test_cleaning_of_lines_with_and_without_rare_characters_is_the_same() -> Non
     for _ in range(500):
         text = "".join(draw.choices([*characters, " ", "\n"], k=60))
         one_by_one = spaces.sub(" ", unwanted.sub("", unicodedata.normalize("NFC", text)))
-        assert clean(text) == "\n".join(line for line in map(str.strip, one_by_one.split("\n")) if line)
+        assert clean_text(text) == "\n".join(line for line in map(str.strip, one_by_one.split("\n")) if line)
 
 
 def test_seen_agrees_with_a_set() -> None:
@@ -104,12 +104,12 @@ def test_sections_of_a_file_hold_its_documents(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(formats, "SECTION", 200)
     draw, path, packed = random.Random("text"), tmp_path / "a", tmp_path / "a.gz"
     path.write_text("".join(f"Line {number}.\n" + "\n" * draw.choice([0, 0, 1, 2]) for number in range(300)))
-    cut = sections(path, "text")
+    cut = file_sections(path, "text")
     assert len(cut) > 8
     assert sum(section.size for section in cut) == path.stat().st_size
     assert [document for section in cut for document in texts["text"](section)] == read(path, "text")
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert sections(packed, "text") == [Section(packed)]
+    assert file_sections(packed, "text") == [Section(packed)]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.corpus_texts import clean
-from retort.data.files import lines, plain_or_gzip
+from retort.data.corpus_texts import clean_text
+from retort.data.files import numbered_lines, plain_or_gzip
 from retort.data.tokenizers import TextTokenizer, check_same_tokenizer, tokenizer_file, words_are_independent
 from retort.errors import RetortError
 from tokenizers import Tokenizer, processors
@@ -27,7 +27,7 @@ def texts_of(count: int) -> list[str]:
     draw = random.Random("texts")
     words = ["".join(draw.choices(CHARACTERS, k=draw.randint(1, 8))) for _ in range(200)]
     odd = ["".join(draw.choices(CHARACTERS, k=draw.randint(1, 60))) for _ in range(count)]
-    return [text for text in map(clean, odd + [" ".join(draw.choices(words, k=12)) for _ in range(count)]) if text]
+    return [text for text in map(clean_text, odd + [" ".join(draw.choices(words, k=12)) for _ in range(count)]) if text]
 
 
 @pytest.fixture(scope="module", params=["bert", "roberta", "xlm-roberta"])
@@ -61,7 +61,7 @@ def test_random_texts(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> 
 def test_texts_of_fifteen_languages(tokenizer: Tokenizer) -> None:
     for language in ("ar", "de", "el", "hi", "ru", "th", "tr", "ur", "vi", "zh"):
         path = plain_or_gzip(DATA / "XNLI" / f"dev-{language}.tsv")
-        rows = [clean(field) for _, line in lines(path) for field in line.split("\t")[:2]][:600]
+        rows = [clean_text(field) for _, line in numbered_lines(path) for field in line.split("\t")[:2]][:600]
         assert_same_both_ways(tokenizer, [row for row in rows if row], 200)
 
 

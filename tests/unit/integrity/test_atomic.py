@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from retort.atomic import flush, part_of, remove_leftovers, replacing, write_json, write_text
+from retort.atomic import flush_to_disk, part_of, remove_leftovers, replacing_file, write_json, write_text
 
 WRITE = """
 import sys
@@ -44,9 +44,9 @@ def test_an_error_leaves_the_file_as_it_was(error: type[BaseException], tmp_path
     path.write_text("old")
 
     def write() -> None:
-        with replacing(path) as part:
+        with replacing_file(path) as part:
             part.write_text("ha")
-            flush(part)
+            flush_to_disk(part)
             raise error
 
     with pytest.raises(error):

@@ -9,7 +9,7 @@ import pytest
 from retort.checksums import REMEDY
 from retort.errors import RetortError
 from retort.settings.trainings import PointSettings
-from retort.settings.trials import Trial, choose
+from retort.settings.trials import Trial, choose_point
 
 POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]
 LINES = [json.dumps(Trial(number, point, dev=number / 10).as_json()) for number, point in enumerate(POINTS, start=1)]
@@ -28,10 +28,10 @@ TRIALS = {
 def test_a_grid_with_other_trials_than_its_points_is_refused(mistake: str, tmp_path: Path) -> None:
     path = tmp_path / "1-of-1.jsonl"
     path.write_text("\n".join(LINES))
-    assert choose([str(path)], POINTS) == POINTS[1]
+    assert choose_point([str(path)], POINTS) == POINTS[1]
     content, said = TRIALS[mistake]
     path.write_text(content)
     with pytest.raises(RetortError) as refused:
-        choose([str(path)], POINTS)
+        choose_point([str(path)], POINTS)
     assert said in str(refused.value)
     assert str(refused.value).endswith(REMEDY)

@@ -54,18 +54,18 @@ def test_a_stop_by_the_user_and_a_success_leave_no_failure() -> None:
 
 
 def test_a_job_has_failed_in_the_run_that_tried_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert attempts.failure(LOG) == ""
+    assert attempts.failure_reason(LOG) == ""
     is_killed()
-    assert attempts.failure(LOG) == KILLED
+    assert attempts.failure_reason(LOG) == KILLED
     attempts.note_refusal(LOG, "out of memory")  # Slurm knows more
-    assert attempts.failure(LOG) == "out of memory"
+    assert attempts.failure_reason(LOG) == "out of memory"
     fails("no luck")
     attempts.note_refusal(LOG, "it ended with status 1")  # and here less
-    assert attempts.failure(LOG) == "no luck"
+    assert attempts.failure_reason(LOG) == "no luck"
     monkeypatch.setenv(attempts.RUN, "run-2")
-    assert attempts.failure(LOG) == ""
+    assert attempts.failure_reason(LOG) == ""
     attempts.note_refusal(LOG, "no such partition")
-    assert attempts.failure(LOG) == "no such partition"
+    assert attempts.failure_reason(LOG) == "no such partition"
     assert Attempt.read(NOTE) == Attempt("run-2", "no such partition")
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from retort.job.locks import AtWork, claimed
+from retort.job.locks import AtWork, hold_claim
 
 HOLD = """
 import sys
 from pathlib import Path
-from retort.job.locks import claimed
-with claimed(Path(sys.argv[1]), "rule(a)"):
+from retort.job.locks import hold_claim
+with hold_claim(Path(sys.argv[1]), "rule(a)"):
     print("held", flush=True)
     sys.stdin.readline()
 print("done", flush=True)
@@ -60,7 +60,7 @@ def test_a_second_process_ends_and_names_the_first(start: Start, path: Path) -> 
     first = start()
     assert holds(first)
     first.send_signal(signal.SIGSTOP)  # a process that hangs has its job
-    with pytest.raises(AtWork) as error, claimed(path, "rule(a)"):
+    with pytest.raises(AtWork) as error, hold_claim(path, "rule(a)"):
         pytest.fail("both are at work")
     said = str(error.value)
     assert said.startswith(f"rule(a) is already at work elsewhere: process {first.pid} on ")
@@ -76,7 +76,7 @@ def test_the_claim_of_a_killed_process_is_free(start: Start, path: Path) -> None
     assert holds(first)
     first.kill()
     os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)  # its exit status stays unread
-    with claimed(path, "rule(a)"):
+    with hold_claim(path, "rule(a)"):
         assert f"process {os.getpid()} on " in json.loads(path.read_text())["who"]
     assert not list(path.parent.iterdir())
 
@@ -93,7 +93,7 @@ def test_a_job_that_slurm_has_queued_again_takes_the_claim_of_its_earlier_start(
     first = start()
     assert holds(first)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
-    with claimed(path, "rule(a)"):
+    with hold_claim(path, "rule(a)"):
         first.communicate("\n")
         assert json.loads(path.read_text())["slurm_job"] == "17"
     assert not path.exists()

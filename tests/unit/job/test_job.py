@@ -103,7 +103,7 @@ def test_a_job_that_another_process_does_has_failed_here(
         assert ended.value.code == 1
         said = f"rule(a) is already at work elsewhere: process {os.getpid()} on"
         assert f"rule(a): {said}" in capsys.readouterr().err
-        assert said in attempts.failure("rule.a.log")
+        assert said in attempts.failure_reason("rule.a.log")
     assert not list(attempts.LOCKS.iterdir())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from retort.judgement import certainty
 from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
-from retort.judgement.judge import Coverage, Kind, Side, ours
+from retort.judgement.judge import Coverage, Kind, Side, our_numbers
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
 from retort.study.load import open_study
@@ -42,7 +42,7 @@ ABOVE, FALLING = claim("above", "a", "b"), claim("falls-at-each-step", "abcde")
 
 def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:
     """Return the outcome of a statement where every column assumes the same deviation."""
-    return certainty.outcome(statement, numbers, lambda _: assumed)
+    return certainty.claim_outcome(statement, numbers, lambda _: assumed)
 
 
 def test_a_claim_some_of_whose_cells_have_no_number_is_open_and_leans() -> None:
@@ -135,9 +135,9 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
         lines, _ = made(config)
         assert next(line.n for line in lines if line.row == "Teacher") == 1
         study = open_study(read_config(config))
-        side = ours({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
+        side = our_numbers({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
         claim = study.claims["tiny"]["a-beats-b"]
-        return certainty.outcome(claim, side, certainty.assumed_by(study, "tiny")).kind
+        return certainty.claim_outcome(claim, side, certainty.assumed_by(study, "tiny")).kind
 
     assert kind() is HOLDS  # 80 of one run, 70 of three
     set_value(folder, "papers/tiny/paper.yaml", "assumed_std", to={"points": 20.0, "because": reason})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.judgement.judge import ours, published, recomputed
+from retort.judgement.judge import our_numbers, printed_numbers, recomputed_averages
 from retort.results.tidy import Line, Status
 from retort.specs.paper import Statement
 from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
@@ -33,7 +33,7 @@ PRINTED = printed({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3
 def on_ours(statement: Statement, **cells: float | Line) -> Judgement:
     """Judge the statement on our numbers: row -> score or line."""
     lines = [replace(value if isinstance(value, Line) else line(value), row=row) for row, value in cells.items()]
-    return judge_runs(statement, ours({"table1": PRINTED}, {"table1": lines}), lambda _: 0.6)
+    return judge_runs(statement, our_numbers({"table1": PRINTED}, {"table1": lines}), lambda _: 0.6)
 
 
 def leans(found: Judgement) -> bool:
@@ -59,7 +59,7 @@ def test_the_closest_pair_decides_and_means_alone_lean(c: float, verdict: str, r
 def test_the_spread_of_a_paper_counts_by_its_runs():
     for runs, std, remark in ((3, "1.0", "within the spread"), (0, "1.0", ""), (3, "0.1", "")):
         exhibit = printed({"A": f"75.0±{std}", "B": f"70.0±{std}", "C": f"69.5±{std}"}, runs=runs)
-        found = judge_printed(ABOVE, published({"table1": exhibit}))
+        found = judge_printed(ABOVE, printed_numbers({"table1": exhibit}))
         assert (found.word, found.remark) == ("borne out", remark)
 
 
@@ -140,13 +140,13 @@ def test_most_columns_decide_before_all_have_numbers(a: tuple[Any, ...], b: tupl
         for row, values in (("A", a), ("B", b))
         for column, value in zip("xyz", values, strict=True)
     ]
-    found = judge_printed(claim("mostly-above", "A", "B", "xyz"), ours({"table1": PRINTED}, {"table1": lines}))
+    found = judge_printed(claim("mostly-above", "A", "B", "xyz"), our_numbers({"table1": PRINTED}, {"table1": lines}))
     assert ", ".join(filter(None, (found.verdict, found.remark.rpartition(", ")[0]))) == verdict
 
 
 def test_a_claim_without_cells_says_what_would_decide_it():
     statement = Statement.model_validate({"says": "x", "where": "y", "undecided": "the hours of both"})
-    sides = (judge_printed(statement, published({})), judge_runs(statement, ours({}, {}), lambda _: 0.6))
+    sides = (judge_printed(statement, printed_numbers({})), judge_runs(statement, our_numbers({}, {}), lambda _: 0.6))
     for found, word in zip(sides, ("not printed", "not run"), strict=True):
         assert (found.word, found.remark, found.numbers) == (word, "", "the hours of both")
 
@@ -155,8 +155,8 @@ def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
     columns = [{**COLUMN[0], "label": x, "subset": x} for x in "xy"]
     columns += [{"label": "c", "mean_of": ["x", "y"]}]
     exhibits = {"table1": printed({"A": "70.0 | 80.0 | 75.0", "B": "70.0 | 78.0 | 76.0"}, columns)}
-    side = published(exhibits)
-    found = judge_published(claim("above", "A", "B"), side, recomputed(side, exhibits))
+    side = printed_numbers(exhibits)
+    found = judge_published(claim("above", "A", "B"), side, recomputed_averages(side, exhibits))
     assert (found.verdict, found.remark) == ("does not hold", "borne out on averages of the printed columns")
     assert found.numbers.endswith("Averages of the printed columns: c: 75.00 (A) against 74.00 (B): difference 1.0")
 

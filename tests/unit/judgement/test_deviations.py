@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.plan.deviations import unknown_names, unstated
+from retort.plan.deviations import unknown_names, unstated_settings
 from retort.specs.config import Config, read_config
 from retort.study.load import open_whole, open_written
 from retort.study.study import Study
@@ -57,7 +57,7 @@ def printed_study(folder: Path, **schedule: object) -> Study:
 
 
 def said_nothing_of(study: Study) -> dict[str, list[str]]:
-    return {setting.key: list(setting.students) for setting in unstated(study, "tiny")}
+    return {setting.key: list(setting.students) for setting in unstated_settings(study, "tiny")}
 
 
 def test_the_defaults_of_printed_rows_are_listed_until_they_are_stated_or_declared(tmp_path: Path) -> None:
@@ -74,7 +74,12 @@ def test_the_defaults_of_printed_rows_are_listed_until_they_are_stated_or_declar
 
 
 def test_the_papers_state_or_declare_every_setting_of_their_printed_rows(study: Study) -> None:
-    assert [unstated(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [[], [], [], []]
+    assert [unstated_settings(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [
+        [],
+        [],
+        [],
+        [],
+    ]
 
 
 def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(
@@ -87,5 +92,5 @@ def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(
     line = "2 students: stages.*.schedule.warmup_ratio is 0.1 by default; the files of the paper do not say: "
     assert f"{line}state it in the protocol, or declare it in deviations.yaml" in capsys.readouterr().out
     assert main(["check", *config]) == 0
-    count = len(unstated(study, "tiny"))
+    count = len(unstated_settings(study, "tiny"))
     assert f"anything of {count} settings of printed rows; see `retort check tiny`" in capsys.readouterr().out

@@ -11,7 +11,7 @@ MOOD, RATING, THIRD = ("", "mood"), ("", "rating"), ("", "third")
 
 def test_pairs_by_hand():
     # differences 1, 2, 3: mean 2, std 1, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees of freedom
-    test = difference.pairs({MOOD: [1.0, 2.0], RATING: [3.0]})
+    test = difference.paired_test({MOOD: [1.0, 2.0], RATING: [3.0]})
     assert (test.mean, test.std, test.n) == (2.0, 1.0, 3)
     # two-sided p for 2 degrees of freedom: 1 - t / sqrt(2 + t^2)
     assert test.p == pytest.approx(1 - 12**0.5 / 14**0.5)
@@ -37,13 +37,13 @@ def test_drawn_tasks_count_once_each():
 
 def test_equal_differences_have_no_p():
     same = {MOOD: [0.3 * 100 - 0.2 * 100, 0.7 * 100 - 0.6 * 100]}
-    for test in (difference.pairs(same), difference.tasks_fixed(same)):
+    for test in (difference.paired_test(same), difference.tasks_fixed(same)):
         assert (test.p, test.status) == (None, Status.NO_VARIANCE)
 
 
 @pytest.mark.parametrize(
     ("test", "differences", "reason"),
-    [(difference.pairs, {MOOD: [1.0]}, "fewer than two pairs"),
+    [(difference.paired_test, {MOOD: [1.0]}, "fewer than two pairs"),
      (difference.tasks_fixed, {MOOD: [1.0, 2.0], RATING: [1.0]}, "fewer than two seeds on a task"),
      (difference.tasks_drawn, {MOOD: [1.0, 2.0]}, "fewer than two tasks"),
      (difference.tasks_fixed, {}, "fewer than two seeds")],
@@ -56,6 +56,6 @@ def test_a_sample_that_is_too_small_says_so(test: difference.Callable, differenc
 
 def test_holm_by_hand():
     # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
-    assert difference.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
-    assert difference.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert difference.holm([]) == []
+    assert difference.holm_corrected([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert difference.holm_corrected([0.9, 0.8]) == [1.0, 1.0]
+    assert difference.holm_corrected([]) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from retort.judgement.verdicts import PAIRED, SAME, differences, judge_lines, judge_repeats, rules
+from retort.judgement.verdicts import PAIRED, SAME, judge_lines, judge_repeats, seed_differences, verdict_rules
 from retort.results.tidy import Line
 
 from tests.tiny.results import line
@@ -77,13 +77,13 @@ def test_equal_differences_under_all_seeds_have_no_test() -> None:
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
     other = pair(RECORDED, by_seed=((1, 70.12345), (2, 70.9), (4, 69.4)))
-    assert differences(other) == []
+    assert seed_differences(other) == []
     assert judged(other)[0].verdict not in ("repeats", "reproduces")
-    assert differences(pair(RECORDED, differs="without augmentation")) == []
+    assert seed_differences(pair(RECORDED, differs="without augmentation")) == []
 
 
 def test_a_table_explains_these_verdicts_only_if_it_has_one() -> None:
-    (text,) = rules(judged(line(70.0, 70.0)))
+    (text,) = verdict_rules(judged(line(70.0, 70.0)))
     assert "recorded run" not in text
-    (text,) = rules(judged(pair(shifted(0.9, -0.5, 0.2))))
+    (text,) = verdict_rules(judged(pair(shifted(0.9, -0.5, 0.2))))
     assert "its mean is within 1 point of the recorded one" in text

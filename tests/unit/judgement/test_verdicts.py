@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import scipy.stats
 from retort.judgement import verdicts
-from retort.judgement.difference import holm
-from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, rules, size_verdict
+from retort.judgement.difference import holm_corrected
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, size_verdict, verdict_rules
 from retort.results.tidy import Line
 from retort.specs.config import Config
 from retort.specs.printed import read_number
@@ -65,7 +65,7 @@ def test_a_table_is_a_family_of_tests():
     assert one(alone).verdict == "differs"
     many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: 0.6)
     assert many[0].verdict == "inconclusive"
-    assert [cell.p_holm for cell in many] == pytest.approx(holm([cell.p or 0.0 for cell in many]))
+    assert [cell.p_holm for cell in many] == pytest.approx(holm_corrected([cell.p or 0.0 for cell in many]))
 
 
 ASSUMED = [
@@ -126,7 +126,7 @@ def test_runs_that_would_decide():
 def test_without_both_numbers_there_is_no_verdict():
     for cell in (line(70.0), line(None, 70.0)):
         assert (one(cell).verdict, one(cell).p) == ("", None)
-    assert rules([one(line(70.0))]) == []
+    assert verdict_rules([one(line(70.0))]) == []
 
 
 @pytest.mark.parametrize(

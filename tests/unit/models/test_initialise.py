@@ -10,7 +10,7 @@ import torch
 from retort.errors import RetortError
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES, embeddings_of, heads_on, layers_of
-from retort.models.initialise import StartFolders, initialise, take_layers, with_pooler
+from retort.models.initialise import StartFolders, initialise_student, take_layers, with_pooler
 from retort.specs.model import Architecture
 
 from tests.job_settings import distillation_settings
@@ -51,7 +51,7 @@ def started(folders: dict[str, Path], family: str, head: str, parent: Path | Non
         tokenizer=str(folders[family]),
         parent=str(parent) if parent else None,
     )
-    return initialise(settings, SIZE[family], start_folders, head, 2)
+    return initialise_student(settings, SIZE[family], start_folders, head, 2)
 
 
 def saved(like: Path, folder: Path, shape: Architecture, head: str = "none", bias: float = 0.0) -> torch.nn.Module:
@@ -166,7 +166,7 @@ def test_random_students_start_with_one_pooler_whether_they_have_a_masked_lm_hea
 ) -> None:
     own = StartFolders(teacher=None, model=str(folders[family]), tokenizer=str(folders[family]), parent=None)
     torch.manual_seed(7)
-    plain: Any = initialise(distillation_settings(SHAPE, random=True), SIZE[family], own, "none", 1)
+    plain: Any = initialise_student(distillation_settings(SHAPE, random=True), SIZE[family], own, "none", 1)
     predicting = started(folders, family, "masked-lm", random=True)
     pooled = with_pooler(predicting, SHAPE, folders[family], random_seed=7)  # of `started`
     assert same(pooled.pooler, plain.pooler)

@@ -20,7 +20,7 @@ from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build, weights
 from retort.models.encoders import ATTENTION, FAMILIES
-from retort.models.recorder import MODULES, Key, Recorder, basis
+from retort.models.recorder import MODULES, Key, Recorder, keys_to_record
 from retort.models.stored_activations import StoredActivations, create, store_activations
 from retort.specs.model import Architecture
 
@@ -229,7 +229,7 @@ def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precis
         live = Recorder(model, keys)(given)
     numbers = 4 if precision == "float32" else 2  # bytes
     expected = (4, 3 * 11 * 24 * numbers + 3 * 2 * 4)  # hidden states, queries, keys; and logits, in float32
-    assert store_activations(model, rows, basis(keys), tmp_path, precision, "cpu") == expected
+    assert store_activations(model, rows, keys_to_record(keys), tmp_path, precision, "cpu") == expected
     stored = StoredActivations(tmp_path, rows, keys, heads=3)
     read = stored(given)
     for number in range(3):  # a part of a batch is padded as the whole

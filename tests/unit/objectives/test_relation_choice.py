@@ -82,7 +82,7 @@ def test_kernels_are_chosen_if_they_agree_and_are_no_slower(
     module = None if form is None else types.ModuleType(KERNELS)
     monkeypatch.setitem(sys.modules, KERNELS, module)  # in the place of the kernels
     if module:
-        module.fused = form
+        module.fused_divergence = form
     chosen = choice.choose(CPU, before)
     assert str(chosen).startswith(said)
     assert chosen.form is (form if said.startswith("fused") else plain)

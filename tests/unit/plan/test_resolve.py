@@ -105,12 +105,12 @@ def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
     change(study_folder, "predicting", architecture=TWO)
     study = opened(study_folder)
-    published = resolve_data.model(study, "small")
+    published = resolve_data.model_settings(study, "small")
     assert resolve.task_distillation(study, "tiny-kd", "mood").parent == published
     assert resolve.corpus_distillation(study, "tiny-predicting").as_json()["parent"]["parent"] == published.as_json()
     assert "parent" not in resolve.task_distillation(study, "tiny-attention", "mood").as_json()
     assert "embedding" not in published.as_json()["architecture"]
-    assert resolve_data.model(study, "narrow").architecture.embedding == 8
+    assert resolve_data.model_settings(study, "narrow").architecture.embedding == 8
 
 
 def test_the_plan_has_the_folder_that_a_student_starts_from(study_folder: Path) -> None:

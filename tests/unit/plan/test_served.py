@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.cost.jobs import Jobs
 from retort.errors import RetortError
-from retort.judgement.judge import ours
+from retort.judgement.judge import our_numbers
 from retort.plan import exhibits
 from retort.plan.plan import Plan
 from retort.plan.reads import Reads
@@ -114,7 +114,7 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
     assert "<br>dev<br>" in page
     assert "only a server has the labels of the test set; it is not judged" in page
     key = ("table1", on_dev.row, on_dev.column)
-    side = ours({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
+    side = our_numbers({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
     assert key not in side.cells  # a claim on test sets alone finds no number
     assert side.dev[key].number.text == "dev 72.0"
 

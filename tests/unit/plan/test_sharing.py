@@ -26,7 +26,7 @@ from retort.plan.sharing import (
     settings_of_group,
     students_in,
 )
-from retort.settings.inputs import section
+from retort.settings.inputs import settings_section
 from retort.specs.config import Config, read_config
 from retort.study.addresses import names_of_seeds, score_file_of_seed
 from retort.study.load import open_study
@@ -109,13 +109,13 @@ def test_only_students_that_are_still_to_be_made_have_companions(study_folder: P
     score.unlink()
     folder.mkdir(parents=True)
     assert made()  # it does not tell how it was made
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings)}")
     assert made()
     assert companions_of(plan) == {}
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings.model_copy(update={'seed': 9}))}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings.model_copy(update={'seed': 9}))}")
     assert not made()
     assert companions_of(plan) == {"tiny-teacher_1": [FIRST, SECOND]}
-    (folder / "README.md").write_text(f"# A model\n\n{section(settings)}")
+    (folder / "README.md").write_text(f"# A model\n\n{settings_section(settings)}")
     corpus.mkdir(parents=True)
     (corpus / "data").write_text("old")
     maker = Maker(commit="c", code="d")

@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 import yaml
 from retort.cli.base import verbs
-from retort.judgement.certainty import assumed_by, outcome
+from retort.judgement.certainty import assumed_by, claim_outcome
 from retort.judgement.recorded import side_of_recording
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
@@ -117,7 +117,7 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
         mean = claim.compare.startswith("mean")
         apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
         told = [cell.strip() for cell in line.split("|")]
-        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", outcome(claim, side, assumed).kind), name
+        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", claim_outcome(claim, side, assumed).kind), name
 
 
 def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from retort.engine.forkserver import PRELOADED
+from retort.job.forkserver import PRELOADED
 
 from tests.conftest import ROOT
 

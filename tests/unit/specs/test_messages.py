@@ -10,7 +10,7 @@ from retort.cli import main
 from retort.errors import RetortError, StudyError, first_line
 from retort.specs import yaml_reader
 from retort.specs.config import Config, read_config
-from retort.study.load import read
+from retort.study.load import read_study
 
 from tests.tiny.edit import CLAIMS, PROTOCOL, STUDENTS, change, problems
 
@@ -23,7 +23,7 @@ def test_a_key_that_stands_elsewhere_is_blamed_on_what_gives_it() -> None:
         "--config:device:", "config.yaml:scal:", "mine.yaml:papers.1:",
     ]  # fmt: skip
     config = read_config({"papers": ["nobody"]}, origins={"papers": "--config"})
-    assert read(config)[1][0].startswith("--config: papers: no paper is called 'nobody'; there are: ")
+    assert read_study(config)[1][0].startswith("--config: papers: no paper is called 'nobody'; there are: ")
 
 
 def test_students_that_start_from_each_other_are_told_with_their_chain(study_folder: Path) -> None:
@@ -65,7 +65,7 @@ def test_all_mistakes_of_all_files_come_at_once(study_folder: Path) -> None:
 
 def test_a_task_in_the_configuration_that_the_study_does_not_have(study_folder: Path) -> None:
     config = Config(study=str(study_folder), papers=["tiny"], sample=["mod"])
-    assert read(config)[1] == ["config.yaml: sample: no task is called 'mod'; did you mean 'mood'?"]
+    assert read_study(config)[1] == ["config.yaml: sample: no task is called 'mod'; did you mean 'mood'?"]
 
 
 @pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import header
+from retort.specs.printed import header_lines
 from retort.tables.kinds.verbatim import SettingsTable
 
 BLOCK = """\
@@ -50,8 +50,8 @@ def test_a_block_need_not_be_aligned_and_may_be_missing() -> None:
 
 
 def test_one_line_of_headings_where_none_spans() -> None:
-    assert header([], [("", "Acc"), ("", "F1")]) == [["-", "Acc", "F1"]]
-    assert header(["Model"], [("", "Acc"), ("MNLI", "m"), ("MNLI", "mm")]) == [
+    assert header_lines([], [("", "Acc"), ("", "F1")]) == [["-", "Acc", "F1"]]
+    assert header_lines(["Model"], [("", "Acc"), ("MNLI", "m"), ("MNLI", "mm")]) == [
         ["Model", "", "MNLI"],
         ["", "Acc", "m", "mm"],
     ]

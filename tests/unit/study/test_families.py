@@ -10,7 +10,7 @@ from retort.errors import RetortError
 from retort.specs.config import Config
 from retort.specs.fields import Names
 from retort.study.families import check_shared, expand
-from retort.study.load import open_study, read
+from retort.study.load import open_study, read_study
 
 from tests.contracts.mistakes.students import FAMILIES
 from tests.tiny.edit import add
@@ -120,7 +120,7 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, deviations: str, said: str) -> None:
-    found = read(with_lines(study_folder, students, deviations))[1]
+    found = read_study(with_lines(study_folder, students, deviations))[1]
     assert any(said in line for line in found), found
     assert len(found) == len(set(found)) <= 2
 

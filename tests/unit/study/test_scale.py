@@ -16,8 +16,8 @@ from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
 from retort.study.cells import expand, gridded
-from retort.study.load import open_study, read
-from retort.study.questions import runs
+from retort.study.load import open_study, read_study
+from retort.study.questions import runs_on
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 from retort.tables.recordings import recording_of
@@ -131,9 +131,9 @@ def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> Non
 
 
 def test_a_scale_gives_a_paper_tasks_and_fields_of_its_own(tmp_path: Path) -> None:
-    assert runs(study(tmp_path / "a", "reduced", tasks_of={}), "tiny-kd", "mood")
+    assert runs_on(study(tmp_path / "a", "reduced", tasks_of={}), "tiny-kd", "mood")
     other = study(tmp_path / "b", "reduced", tasks_of={"tiny": ["rating"]})
-    assert (runs(other, "tiny-kd", "mood"), runs(other, "tiny-kd", "rating")) == (False, True)
+    assert (runs_on(other, "tiny-kd", "mood"), runs_on(other, "tiny-kd", "rating")) == (False, True)
     own = study(tmp_path / "c", "reduced", training_of={"tiny": {"steps": 7}}, training_on={"rating": {"steps": 6}})
     steps = {task: {stage.schedule.steps for stage in score(own, "tiny-kd", task).stages} for task in own.tasks}
     assert (steps["mood"], steps["rating"]) == ({7}, {6})
@@ -169,8 +169,8 @@ def test_what_a_scale_does_not_run_says_why(tmp_path: Path) -> None:
 
 def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
     config = {**study_config(tmp_path, "paper"), "papers": None}
-    assert list(read(read_config(config))[0].papers) == ["tiny"]
-    assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
+    assert list(read_study(read_config(config))[0].papers) == ["tiny"]
+    assert list(read_study(read_config({**config, "scale": "pocket"}))[0].papers) == []
 
 
 def test_results_of_one_scale_are_not_overwritten_at_another(here: Path) -> None:
@@ -194,7 +194,7 @@ def test_results_of_one_scale_are_not_overwritten_at_another(here: Path) -> None
     ],
 )
 def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, replacements: dict[str, Any], line: str) -> None:
-    found = read(read_config(study_config(tmp_path, "reduced", **replacements)))[1]
+    found = read_study(read_config(study_config(tmp_path, "reduced", **replacements)))[1]
     assert [line in problem and "reduced.yaml" in problem for problem in found] == [True], found
 
 

@@ -12,7 +12,7 @@ from retort.plan.plan import Plan
 from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config, RunSources
 from retort.study.cells import of_folder, required
-from retort.study.load import open_study, read
+from retort.study.load import open_study, read_study
 from retort.study.study import Study
 
 from tests.tiny.edit import change, problems, set_value, write
@@ -55,7 +55,7 @@ def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_fo
         "texts": "hub", "others": "local", "encoder": "folder",
     }  # fmt: skip
     pinned = {key: value for key, value in PINNED.items() if key != "found"}
-    assert resolve_data.task(study, "mood").source.model_dump() == {"hub": pinned}
+    assert resolve_data.task_settings(study, "mood").source.model_dump() == {"hub": pinned}
     (tmp_path / "Texts").mkdir()
     assert place(study) == "hub"  # a folder is looked at once, and a job believes its run
     job = open_study(config(study_folder, data_dir=str(tmp_path), run_sources=RunSources(folders=study.config.folders)))
@@ -63,7 +63,7 @@ def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_fo
     later = open_study(config(study_folder, data_dir=str(tmp_path)))
     assert place(later) == "local"
     assert resolve_data.fetched(later, "texts").model_dump() == {"path": str(tmp_path / "Texts")}
-    assert resolve_data.task(later, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
+    assert resolve_data.task_settings(later, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
     assert place(open_study(config(study_folder, models_dir=str(tmp_path)))) == "hub"  # tells nothing about data
 
 
@@ -84,7 +84,7 @@ def test_files_of_splits_may_be_compressed(tmp_path: Path) -> None:
     (tmp_path / "RTE").mkdir()
     for name in ("train.tsv.gz", "dev.tsv"):
         (tmp_path / "RTE" / name).write_text("")
-    study = read(Config(scale="paper", data_dir=str(tmp_path)))[0]
+    study = read_study(Config(scale="paper", data_dir=str(tmp_path)))[0]
     (absence,) = absent_in_folders(study, required(study))
     assert (absence.key, absence.folder) == ("submissions/rte", f"{tmp_path}/RTE")
     assert absence.line(study).startswith(f"workflow/tasks/rte.yaml: {tmp_path}/RTE holds no test.tsv; ")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.judgement.judge import ours
+from retort.judgement.judge import our_numbers
 from retort.plan import exhibits, resolve
 from retort.plan.plan import Plan
 from retort.results.tidy import Line, for_claims
@@ -138,6 +138,6 @@ def test_claims_are_judged_on_what_was_trained_again(grids: dict[str, Any]) -> N
     lines, _ = lines_of(grids)
     study = open_study(read_config(grids))
     judged = for_claims(study, {"table1": list(lines.values())})
-    cells = ours({"table1": study.exhibits["tiny", "table1"]}, judged).cells
+    cells = our_numbers({"table1": study.exhibits["tiny", "table1"]}, judged).cells
     values = {row: cells["table1", row, "Acc"].number.value for row in ("Narrow", "Plain", "Elsewhere")}
     assert values == {"Narrow": pytest.approx(74), "Plain": pytest.approx(72), "Elsewhere": pytest.approx(74)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from retort.audit import checks, condition_of
-from retort.formatters import condition
+from retort.formatters import condition_text
 from retort.judgement.judge import Kind
 from retort.judgement.verdicts import MARGIN
 from retort.results.tidy import Line
@@ -61,6 +61,6 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
 
 
 def test_pages_print_conditions_without_check_that():
-    assert condition("Check that the cells never rise.\n\nMore.") == "The cells never rise."
-    texts = [condition(entry.summary) for entry in catalogue.comparisons().values()] + [*map(condition_of, checks)]
+    assert condition_text("Check that the cells never rise.\n\nMore.") == "The cells never rise."
+    texts = [condition_text(entry.summary) for entry in catalogue.comparisons().values()] + [*map(condition_of, checks)]
     assert [text for text in texts if not text[:1].isupper() or text.startswith("Check ") or text[-1] != "."] == []

@@ -12,7 +12,7 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.printed import read_number
-from retort.study.load import open_study, open_whole, read
+from retort.study.load import open_study, open_whole, read_study
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
@@ -152,7 +152,7 @@ def test_an_average_over_an_incomplete_row_is_not_printed(here: Path) -> None:
 def test_a_column_may_name_a_variant_of_the_row(tmp_path: Path) -> None:
     columns = [{**ACC, "label": "two"}, {**ACC, "label": "four", "variant": "wide"}]
     config = small(tmp_path, printed(["1.0 | 2.0"], columns))
-    problems = read(read_config(config))[1]
+    problems = read_study(read_config(config))[1]
     assert any("no student is called 'tiny-kd-wide'" in line for line in problems)
 
 
@@ -164,7 +164,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("table", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
 def test_a_mistake_in_a_printed_table_gets_one_clear_line(tmp_path: Path, table: dict[str, Any], said: str) -> None:
-    problems = read(read_config(small(tmp_path, table)))[1]
+    problems = read_study(read_config(small(tmp_path, table)))[1]
     assert any(said in line and "table1.yaml" in line for line in problems), problems
     assert all("\n" not in line for line in problems)
 

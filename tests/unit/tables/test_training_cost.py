@@ -12,7 +12,7 @@ from retort.cost.work import TRAINED, forward
 from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
-from retort.study.load import open_study, open_written, read
+from retort.study.load import open_study, open_written, read_study
 from retort.tables.base import Inputs
 from retort.tables.kinds.training_cost import TrainingCostTable
 
@@ -92,5 +92,5 @@ def test_mistakes_beside_the_study(student: str, column: dict[str, Any], message
                "rows": [{"label": "A", "student": student}]}  # fmt: skip
     students = {**STUDENTS, "narrow": NARROW}
     config = write_study(tmp_path / "study", students=students, table5=content)
-    _, problems = read(read_config(config))
+    _, problems = read_study(read_config(config))
     assert [line for line in problems if message in line], problems

@@ -10,7 +10,7 @@ from retort.audit import audit
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
-from retort.study.load import open_study, open_whole, read
+from retort.study.load import open_study, open_whole, read_study
 from retort.study.study import Study
 from retort.tables.render import rendered
 
@@ -89,7 +89,9 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    _, problems = read(read_config(study_config(tmp_path, settings([{"cells": "1", **row}]))), check_settings_cells)
+    _, problems = read_study(
+        read_config(study_config(tmp_path, settings([{"cells": "1", **row}]))), check_settings_cells
+    )
     assert any(said in line for line in problems), problems
 
 

@@ -15,8 +15,8 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.models import build
 from retort.tasks import task_type_of, task_types
-from retort.tasks.windows import SpanQuestion, stored_questions, windows
-from retort.training.evaluate import predict
+from retort.tasks.windows import SpanQuestion, question_windows, stored_questions
+from retort.training.evaluate import predict_logits
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import DATA, needs_data
@@ -51,7 +51,7 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
     """Windows have the input ids, token type ids and characters of `tokenizers` when it cuts the second text."""
     tokenizer = tokenizer_of(family)
     length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
-    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer), length, overlap, 64)[""])
+    rows = Encoded.from_table(question_windows(QUESTIONS, Tokeniser.of(tokenizer), length, overlap, 64)[""])
     tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
     row = 0
     for number, question in enumerate(QUESTIONS):
@@ -73,7 +73,7 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_labels_lead_back_to_the_first_answer(family: str) -> None:
-    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer_of(family)), 64, 15, 64)[""])
+    rows = Encoded.from_table(question_windows(QUESTIONS, Tokeniser.of(tokenizer_of(family)), 64, 15, 64)[""])
     held: dict[int, list[str]] = {}
     for row, (first, last) in enumerate(rows.labels.tolist()):
         number, at = int(rows.more["question"][row]), rows.offsets[row]
@@ -88,11 +88,11 @@ def test_labels_lead_back_to_the_first_answer(family: str) -> None:
 def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
     tokenise = Tokeniser.of(tokenizer_of("bert"))
     long = SpanQuestion("long", "the old ferry " * 30, CONTEXT, (), "squad")
-    rows = Encoded.from_table(windows([long], tokenise, 40, 8, 12)[""])
+    rows = Encoded.from_table(question_windows([long], tokenise, 40, 8, 12)[""])
     first = rows.input_ids[: rows.offsets[1]].tolist()
     assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
     with pytest.raises(RetortError, match="question long: 7 tokens of its context fit .*, and windows overlap by 8"):
-        windows([long], tokenise, 22, 8, 12)
+        question_windows([long], tokenise, 22, 8, 12)
 
 
 # answers
@@ -104,7 +104,7 @@ COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "a
 @pytest.fixture
 def rows(tmp_path: Path) -> Encoded:
     """Return the questions as an encoded split, in windows of at most 40 tokens."""
-    SplitWriter(tmp_path, []).write("dev", windows(QUESTIONS, Tokeniser.of(tokenizer_of("bert")), 40, 12, 64))
+    SplitWriter(tmp_path, []).write("dev", question_windows(QUESTIONS, Tokeniser.of(tokenizer_of("bert")), 40, 12, 64))
     return Encoded.load(tmp_path, "dev")
 
 
@@ -197,7 +197,7 @@ def tiny(encoder: Path, tmp_path: Path) -> Encoded:
 def test_logits_are_starts_and_ends(encoder: Path, tiny: Encoded) -> None:
     torch.manual_seed(0)
     model: Any = build.load(encoder, "span", 2)
-    logits = predict(model, tiny, task_type_of(TASK).width(TASK, tiny), "float32", "cpu")
+    logits = predict_logits(model, tiny, task_type_of(TASK).width(TASK, tiny), "float32", "cpu")
     assert logits.shape == (len(tiny), tiny.lengths.max(), 2)
     row = len(tiny) - 1
     place = slice(tiny.offsets[row], tiny.offsets[row + 1])

@@ -51,7 +51,7 @@ def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[
     task = study.tasks[name]
     where = folders(study, task, location, to)
     write_sample(task, location, where)
-    settings = resolve_data.task(study, name, list(task.splits))
+    settings = resolve_data.task_settings(study, name, list(task.splits))
     return settings, dict(read_task(settings, task_type_of(settings), where))
 
 
@@ -72,7 +72,7 @@ def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
-    spec, task = BOOK.tasks[name], resolve_data.task(BOOK, name)
+    spec, task = BOOK.tasks[name], resolve_data.task_settings(BOOK, name)
     task_type, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
         location = next(iter(spec.read))

@@ -18,7 +18,7 @@ from retort.provenance import device_name
 from retort.specs.model import Architecture
 from retort.training import checkpoint as module
 from retort.training import setup
-from retort.training.checkpoint import Checkpoint, RandomState, are_due, pack, write_interval
+from retort.training.checkpoint import Checkpoint, RandomState, are_due, pack_state, write_interval
 from retort.training.evaluate import ScoreToWrite, write_score
 
 from tests.job_settings import distillation_settings
@@ -68,7 +68,7 @@ def test_a_training_on_the_cpu_leaves_the_gpu_of_the_machine_alone(monkeypatch: 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert RandomState().cuda is None
     module = torch.nn.Linear(1, 1)
-    assert "random.cuda" not in pack(dict(module.named_parameters()), {}, torch.optim.AdamW(module.parameters()))
+    assert "random.cuda" not in pack_state(dict(module.named_parameters()), {}, torch.optim.AdamW(module.parameters()))
 
 
 # how the steps were taken: device, parts, and the form of the relations
@@ -82,7 +82,7 @@ def begun(folder: Path, objective: str = "relations", **parts: int) -> str:
     log, checkpoint = io.StringIO(), Checkpoint(folder, {}, 0.0)
     term = {"objective": objective, "mapping": "last", "options": {"heads": 4} if objective == "relations" else {}}
     loss = compose([term], NARROW, WIDE, 2, 6)
-    setup.begin(RunningJob("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
+    setup.begin_training(RunningJob("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
     checkpoint.write(1, 1, {"weight": torch.ones(1)})
     return log.getvalue()
 
@@ -115,13 +115,13 @@ def test_a_form_is_told_when_it_is_chosen_and_a_resumed_training_keeps_it(tmp_pa
 
 
 def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
-    monkeypatch.setattr(setup, "gather", lambda own: [own, NO_TRITON])
+    monkeypatch.setattr(setup, "gather_values", lambda own: [own, NO_TRITON])
     assert begun(tmp_path) == f"relations computed by {NO_TRITON}\n"
     assert str(choice.CHOICES[torch.device("meta")]) == NO_TRITON
-    monkeypatch.setattr(setup, "gather", lambda own: [FASTER])
-    monkeypatch.setattr(setup, "agree", lambda device, form, forms: FASTER)
+    monkeypatch.setattr(setup, "gather_values", lambda own: [FASTER])
+    monkeypatch.setattr(setup, "agree_on_form", lambda device, form, forms: FASTER)
     assert begun(tmp_path) == f"relations computed by {FASTER}; before, by {NO_TRITON}\n"
-    assert setup.forms(ways(tmp_path)) == [NO_TRITON, FASTER]
+    assert setup.forms_used(ways(tmp_path)) == [NO_TRITON, FASTER]
 
 
 def test_nothing_is_chosen_without_relations_and_each_way_stands_once(tmp_path: Path, forms: list[str]) -> None:

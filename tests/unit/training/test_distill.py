@@ -26,7 +26,7 @@ from retort.settings.trainings import CorpusDistillationSettings
 from retort.specs.config import Config
 from retort.specs.model import Architecture
 from retort.study.load import open_study
-from retort.training.distillation import TeacherOfCompanions, online
+from retort.training.distillation import TeacherOfCompanions, online_teacher
 from retort.training.setup import LOGITS
 from retort.training.stages.distill import distill_students, save_student
 
@@ -64,7 +64,7 @@ def batch() -> Batch:
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_a_teacher_is_a_fixed_function_unless_it_keeps_its_dropout(encoder: Path, dropout: bool) -> None:
-    teach = online(encoder, "none", 1, "cpu")({HIDDEN}, dropout)
+    teach = online_teacher(encoder, "none", 1, "cpu")({HIDDEN}, dropout)
     assert torch.equal(teach(batch())[HIDDEN], teach(batch())[HIDDEN]) is not dropout
 
 
@@ -72,7 +72,7 @@ def test_a_teacher_is_read_through_a_relu_where_its_student_is(encoder: Path) ->
     logits = []
     for relu in (False, False, True):
         torch.manual_seed(0)  # for the classifier, which the folder does not hold
-        logits.append(online(encoder, "classification", 2, "cpu", relu)({LOGITS}, False)(batch())[LOGITS])
+        logits.append(online_teacher(encoder, "classification", 2, "cpu", relu)({LOGITS}, False)(batch())[LOGITS])
     assert torch.equal(logits[0], logits[1])
     assert not torch.allclose(logits[1], logits[2])
 
@@ -99,7 +99,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     study = open_study(Config(papers=["tiny"], study=str(STUDY)))
-    build_blocks(home, texts, encoder, resolve_data.corpus(study, "sentences"))
+    build_blocks(home, texts, encoder, resolve_data.corpus_settings(study, "sentences"))
     return home / "to"
 
 

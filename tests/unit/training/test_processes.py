@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from retort.atomic import replacing
+from retort.atomic import replacing_file
 from retort.batch import Batch
 from retort.errors import Diverged, RetortError
 from retort.job.attempts import NEVER, Attempt, Clock, Interrupted, attempt
@@ -117,7 +117,7 @@ def open_ports() -> list[str]:
 def train_all(job: RunningJob, folder: str, micro_batch: int | None) -> None:
     """Train all runs in this process, one of several; the first writes the weights."""
     torch.set_num_threads(1)
-    assert processes.gather(["über", job.rank]) == [["über", rank] for rank in range(job.processes)]
+    assert processes.gather_values(["über", job.rank]) == [["über", rank] for rank in range(job.processes)]
     assert not Path("/proc/self/net").exists() or not open_ports()
     for name, make in RUNS.items():
         weights, log = trained(make(), Path(folder) / f"state-{name}", job, micro_batch)
@@ -170,7 +170,7 @@ def die(job: RunningJob) -> None:
 @on_every_gpu
 def sleep(job: RunningJob, folder: str) -> None:
     """Sleep; a file holds the number of this process."""
-    with replacing(Path(folder, f"begun-{job.rank}")) as part:
+    with replacing_file(Path(folder, f"begun-{job.rank}")) as part:
         part.write_text(str(os.getpid()))
     time.sleep(60)
 
@@ -266,7 +266,7 @@ def test_processes_ask_each_other_every_few_seconds(
         return [mine, [len(steps) == len(asked), other]]
 
     monkeypatch.setattr(processes, "are_several", lambda: True)
-    monkeypatch.setattr(processes, "gather", gather)
+    monkeypatch.setattr(processes, "gather_values", gather)
     monkeypatch.setattr(processes.time, "monotonic", lambda: now)
     agrees, step = processes.Agreement(NEVER), 0
     for step in range(1, asked[-1] + 1):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from retort.formatters import condition
+from retort.formatters import condition_text
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Architecture
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Group items by a key; keys and items keep their order."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
@@ -157,7 +157,7 @@ class Printed:
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, PrintedNumber]]:
         """Group the entries by (paper, table, row), and in each row by column."""
-        rows = grouped(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
+        rows = group_by(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
         return {key: {entry.cell.column: entry for entry in row} for key, row in rows.items()}
 
     def in_rows(self) -> Iterator[tuple[PrintedNumber, dict[str, PrintedNumber]]]:
@@ -173,15 +173,15 @@ checks: Registry[Callable[[Printed], Looked]] = Registry("check")
 
 def by_table(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str], list[PrintedNumber]]:
     """Group entries by (paper, table)."""
-    return grouped(entries, lambda entry: (entry.paper, entry.table))
+    return group_by(entries, lambda entry: (entry.paper, entry.table))
 
 
 def by_column(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str, str], list[PrintedNumber]]:
     """Group entries by (paper, table, column)."""
-    return grouped(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
+    return group_by(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
 
 
-def span(entries: list[PrintedNumber]) -> str:
+def printed_span(entries: list[PrintedNumber]) -> str:
     """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
     texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
@@ -207,7 +207,7 @@ def _builds(study: Study) -> dict[str, Build]:
 
 def _merge(findings: list[Finding]) -> list[Finding]:
     """Merge findings with the same two numbers and the same reason into one that names all places."""
-    alike = grouped(findings, lambda one: (one.paper, *sorted((one.printed, one.other)), one.why))
+    alike = group_by(findings, lambda one: (one.paper, *sorted((one.printed, one.other)), one.why))
     return [replace(same[0], where="; ".join(dict.fromkeys(one.where for one in same))) for same in alike.values()]
 
 
@@ -253,4 +253,4 @@ def as_text(results: dict[str, CheckResult]) -> str:
 
 def condition_of(name: str) -> str:
     """Return the condition that a check tests, from its docstring."""
-    return condition(checks[name].__doc__ or "")
+    return condition_text(checks[name].__doc__ or "")

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 
-from retort.audit.base import Finding, Looked, Printed, by_column, by_table, checks, grouped, span
+from retort.audit.base import Finding, Looked, Printed, by_column, by_table, checks, group_by, printed_span
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
@@ -28,7 +28,7 @@ def mixed_averages(printed: Printed) -> Looked:
         if len(metrics) > 1:
             other = ", ".join(f"{number} of {metric}" for metric, number in metrics.most_common())
             why = "a point of one metric is not a point of another"
-            yield 0, Finding(paper, f"{label_of(table)}, {column}", span(entries), other, why)
+            yield 0, Finding(paper, f"{label_of(table)}, {column}", printed_span(entries), other, why)
 
 
 @checks.register("test-servers")
@@ -77,8 +77,8 @@ def sources(printed: Printed) -> Looked:
     rows = {(entry.paper, label_of(entry.table), entry.cell.row): entry.cell.quoted for entry in quoted}
     yield len(rows), None
     unnamed = [key for key, source in rows.items() if UNNAMED in source]
-    for paper, keys in grouped(unnamed, lambda key: key[0]).items():
-        tables = grouped(keys, lambda key: key[1]).items()
+    for paper, keys in group_by(unnamed, lambda key: key[0]).items():
+        tables = group_by(keys, lambda key: key[1]).items()
         where = "; ".join(f"{table}, {', '.join(row for *_, row in same)}" for table, same in tables)
         yield 0, Finding(paper, where, f"{len(keys)} rows of other work", "no source", "")
 

@@ -6,7 +6,18 @@ import statistics
 from collections.abc import Iterator
 from itertools import combinations
 
-from retort.audit.base import TINY, Build, Finding, Looked, Printed, PrintedNumber, by_column, checks, grouped, span
+from retort.audit.base import (
+    TINY,
+    Build,
+    Finding,
+    Looked,
+    Printed,
+    PrintedNumber,
+    by_column,
+    checks,
+    group_by,
+    printed_span,
+)
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
@@ -57,7 +68,7 @@ def same_model(printed: Printed) -> Looked:
         (paper, *key) for paper, said in printed.statements.items() for one in said if one.built for key in one.keys
     }
     built = [one for one in scores if one.cell.identity in printed.models and one.key not in differently]
-    for alike in grouped(built, lambda one: printed.models[one.cell.identity]).values():
+    for alike in group_by(built, lambda one: printed.models[one.cell.identity]).values():
         papers: dict[str, dict[tuple[str, ...], PrintedNumber]] = {}
         for entry in alike:
             papers.setdefault(entry.paper, {}).setdefault(entry.measure, entry)
@@ -72,7 +83,7 @@ def same_model(printed: Printed) -> Looked:
 
 def _printed_at(entries: tuple[PrintedNumber, ...]) -> tuple[str, str]:
     """Return where some entries are printed, and the numbers; the columns of one row are named together."""
-    rows = grouped(entries, lambda entry: (label_of(entry.table), entry.cell.row)).items()
+    rows = group_by(entries, lambda entry: (label_of(entry.table), entry.cell.row)).items()
     places = [", ".join([*row, *(entry.cell.column for entry in same)]) for row, same in rows]
     return "; ".join(places), ", ".join(entry.number.text for entry in entries)
 
@@ -80,7 +91,7 @@ def _printed_at(entries: tuple[PrintedNumber, ...]) -> tuple[str, str]:
 @checks.register("speed-ups")
 def speed_ups(printed: Printed) -> Looked:
     """Check that an architecture has the same speed-up over a base model in every paper."""
-    for (layers, hidden), measured in grouped(_factors(printed), lambda item: item[0]).items():
+    for (layers, hidden), measured in group_by(_factors(printed), lambda item: item[0]).items():
         _, first, factor = measured[0]
         others = [(entry, value) for _, entry, value in measured if entry.paper != first.paper]
         differing = [(entry, value) for entry, value in others if abs(value / factor - 1) > FASTER]
@@ -148,7 +159,7 @@ def floors(printed: Printed) -> Looked:
         if below:
             rows = below[0].cell.row if len(below) == 1 else f"{len(below)} of {len(entries)} rows"
             why = f"{cell.metric} of always the commonest answer; {printed.facts[cell.task].source}"
-            yield 0, Finding(paper, f"{label_of(table)}, {column}, {rows}", span(below), f"{least:g}", why)
+            yield 0, Finding(paper, f"{label_of(table)}, {column}, {rows}", printed_span(below), f"{least:g}", why)
 
 
 @checks.register("exact-match")

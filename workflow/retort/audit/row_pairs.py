@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from itertools import combinations
 
-from retort.audit.base import TINY, Finding, Looked, Printed, PrintedNumber, by_table, checks, grouped
+from retort.audit.base import TINY, Finding, Looked, Printed, PrintedNumber, by_table, checks, group_by
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
@@ -22,7 +22,7 @@ def _is_different(first: PrintedNumber, other: PrintedNumber) -> bool:
 def repeats(printed: Printed) -> Looked:
     """Check that one model, measured in one way, has the same number in every table."""
     held = [entry for entry in printed.entries if entry.cell.identity and entry.cell.metric != CHANGE]
-    for first, *others in grouped(held, lambda entry: (entry.cell.identity, *entry.measure)).values():
+    for first, *others in group_by(held, lambda entry: (entry.cell.identity, *entry.measure)).values():
         differing = [entry for entry in others if _is_different(first, entry)]
         numbers = ", ".join(dict.fromkeys(entry.number.text for entry in differing))
         why = f"the same model in {'; '.join(entry.place_beside(first) for entry in differing)}"
@@ -58,7 +58,7 @@ def _shape(entries: dict[str, PrintedNumber]) -> str:
 def names(printed: Printed) -> Looked:
     """Check that a number of one model on one task is not given for two different metrics."""
     held = [entry for entry in printed.entries if entry.cell.identity and entry.is_score]
-    alike = grouped(
+    alike = group_by(
         held, lambda one: (one.cell.identity, one.cell.task, one.cell.subset, one.cell.split, one.number.text)
     )
     for first, *others in alike.values():
@@ -77,7 +77,7 @@ def copies(printed: Printed) -> Looked:
     """
     rows = [[entry for entry in row.values() if entry.is_score] for row in printed.rows().values()]
     long = [row for row in rows if len(row) >= 5]
-    for (paper, table), same in grouped(long, lambda row: (row[0].paper, row[0].table)).items():
+    for (paper, table), same in group_by(long, lambda row: (row[0].paper, row[0].table)).items():
         for one, two in combinations(same, 2):
             texts, others = ([entry.number.text for entry in row] for row in (one, two))
             first, second = one[0].cell, two[0].cell
@@ -93,9 +93,9 @@ def coincidences(printed: Printed) -> Looked:
     """Check that three models or more do not have one number where other rows of the table lie points apart."""
     measured = [entry for entry in printed.entries if entry.cell.scored or entry.cell.tasks]
     for table in by_table(measured).values():
-        alike = grouped(table, lambda one: (one.cell.row, one.cell.spec.heading, *one.measure)).items()
+        alike = group_by(table, lambda one: (one.cell.row, one.cell.spec.heading, *one.measure)).items()
         several = [item for item in alike if len({entry.cell.identity for entry in item[1]}) >= 3]
-        for rows in grouped(several, lambda item: item[0][1:]).values():
+        for rows in group_by(several, lambda item: item[0][1:]).values():
             yield from _equal_numbers([entries for _, entries in rows])
 
 

@@ -6,7 +6,7 @@ from retort.audit.base import Finding, Looked, Printed, PrintedNumber, by_column
 from retort.judgement.comparisons import NumberedCell, Verdict, pairs_of
 from retort.judgement.comparisons import by_column as cells_by_column
 from retort.judgement.groups import gains_by_column
-from retort.judgement.judge import Side, decide, published, recomputed
+from retort.judgement.judge import Side, decide_statement, printed_numbers, recomputed_averages
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
 
@@ -51,13 +51,13 @@ def texts(printed: Printed) -> Looked:
 def sides_of(printed: Printed, paper: str) -> tuple[Side, Side]:
     """Return the numbers of a paper as printed, and with each average computed from the numbers of its row."""
     tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
-    side = published(tables)
-    return side, recomputed(side, tables)
+    side = printed_numbers(tables)
+    return side, recomputed_averages(side, tables)
 
 
 def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
     """Return the verdict on printed numbers, or on recomputed averages if it holds on these alone; None without one."""
-    verdicts = [verdict for side in sides if not isinstance(verdict := decide(statement, side), str)]
+    verdicts = [verdict for side in sides if not isinstance(verdict := decide_statement(statement, side), str)]
     if not verdicts or verdicts[0].holds is None:  # a figure prints no numbers
         return None
     return next((verdict for verdict in verdicts if verdict.holds), verdicts[0])

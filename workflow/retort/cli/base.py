@@ -45,7 +45,7 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
     return add
 
 
-def wrapped(text: str, indent: int = 2) -> str:
+def wrapped_line(text: str, indent: int = 2) -> str:
     """Return a line of text as lines of at most `WIDTH` characters, of which all but the first are indented."""
     return textwrap.fill(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
@@ -66,7 +66,7 @@ def config_of(arguments: argparse.Namespace) -> Config:
     if not path.exists():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
     below = [Path(CONFIG)] if arguments.config and Path(CONFIG).exists() else []
-    keys: dict[str, Any] = {}
+    keys: dict[str, object] = {}
     origins: dict[str, str] = {}
     for file in (*below, path):
         content = content_of(file)

@@ -6,19 +6,18 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from retort.atomic import write_text
-from retort.cli.base import argument, verb, wrapped
+from retort.cli.base import argument, verb, wrapped_line
 from retort.cli.measuring import config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
-from retort.cost.budget import Demand, Prices, Runs, choose, includes, steps_of, together
-from retort.cost.overview import align, rounded
+from retort.cost.budget import Demand, Prices, Runs, choose_runs, includes_runs, joined_runs, steps_of
+from retort.cost.overview import align_columns, rounded_hours
 from retort.errors import RetortError
 from retort.judgement.certainty import FIRST_RUNS
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.config import Config
 from retort.tables.figures.style import SERIES, figure, save
 
@@ -39,7 +38,7 @@ def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
     weights = {}
     for name, _, number in (text.partition("=") for text in given):
         if name not in (known := [*papers, ABSTRACT]):
-            raise unknown("paper", name, known)
+            raise unknown_name("paper", name, known)
         if not number.replace(".", "", 1).isdecimal() or not float(number):
             raise RetortError(f"--weight {name}={number}: no number above 0", f"write {name}=2, for twice")
         weights[name] = float(number)
@@ -80,9 +79,9 @@ def budget(arguments: argparse.Namespace) -> int:
         return 0
     spent = prices.hours(begun, left=False)
     # a student has the same seeds on all of its tasks, also on those that are begun
-    runs = choose(demands, lambda more: prices.hours(together(more, begun)), arguments.hours - spent)
-    chosen = {demand.name for demand in demands if includes(runs, demand.runs)}
-    runs = prices.with_what_is_free(together(runs, begun))
+    runs = choose_runs(demands, lambda more: prices.hours(joined_runs(more, begun)), arguments.hours - spent)
+    chosen = {demand.name for demand in demands if includes_runs(runs, demand.runs)}
+    runs = prices.with_what_is_free(joined_runs(runs, begun))
     # the first two seeds of a student without scores
     now = {name: (tasks, seeds if name in begun else min(seeds, FIRST_RUNS)) for name, (tasks, seeds) in runs.items()}
     heading = HEADING.format(hours=arguments.hours, file=arguments.output)
@@ -91,15 +90,15 @@ def budget(arguments: argparse.Namespace) -> int:
         sort_keys=False, allow_unicode=True, width=118, default_flow_style=None,
     )  # fmt: skip
     write_text(arguments.output, heading + content)
-    print(*align(_rows(claims, chosen)), "", sep="\n")
+    print(*align_columns(_rows(claims, chosen)), "", sep="\n")
     trainings = sum(len(tasks) for tasks, _ in now.values())
     summary = (
         f"{arguments.output}: {trainings} trainings on tasks, of {len(now)} students and teachers; "
-        f"{rounded(prices.hours(now))} hours. All seeds of the choice take {rounded(prices.hours(runs))} of "
-        f"{arguments.hours:g} hours, and finished runs took {rounded(spent)}."
+        f"{rounded_hours(prices.hours(now))} hours. All seeds of the choice take {rounded_hours(prices.hours(runs))} "
+        f"of {arguments.hours:g} hours, and finished runs took {rounded_hours(spent)}."
     )
     first = f"It holds the first {FIRST_RUNS} seeds of what is new; {AGAIN}." if now != runs else ""
-    print(*map(wrapped, filter(None, [summary, first, EXPECTED])), sep="\n")
+    print(*map(wrapped_line, filter(None, [summary, first, EXPECTED])), sep="\n")
     return 0
 
 
@@ -110,7 +109,7 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
         own = [demand for demand in demands if demand.name.startswith(f"{paper}/")]
         known = sum(claim.state == DECIDED for claim in claims if claim.paper == paper)
         curves[paper] = [
-            [round(prices.hours(runs), 1), known + sum(includes(runs, demand.runs) for demand in own)]
+            [round(prices.hours(runs), 1), known + sum(includes_runs(runs, demand.runs) for demand in own)]
             for runs in ({}, *steps_of(own, prices.hours))
         ]
     return curves
@@ -145,7 +144,7 @@ def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[s
         save(drawn, renders)
 
 
-def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, Any]:
+def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, object]:
     """Return the content of a configuration that makes some runs and no others."""
     handed = {"run_sources", "companions", "seeds_divided", "budget"}
     every, left = defaultdict[str, set[str]](set), {}
@@ -154,7 +153,7 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     spent = prices.hours(runs)
     for name, tasks in sorted(every.items()):
         if tasks - runs.get(name, (frozenset(), 0))[0]:
-            left[name] = float(f"{prices.hours(together(runs, prices.whole(name, tasks))) - spent:.2g}")
+            left[name] = float(f"{prices.hours(joined_runs(runs, prices.whole(name, tasks))) - spent:.2g}")
     chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
     kept = config.model_dump(mode="json", exclude_defaults=True, exclude=handed)
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}

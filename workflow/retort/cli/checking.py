@@ -7,20 +7,20 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from retort.cli import inventory
-from retort.cli.base import WIDTH, argument, config_of, verb, wrapped
+from retort.cli.base import WIDTH, argument, config_of, verb, wrapped_line
 from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
-from retort.plan.deviations import Unstated, unstated
+from retort.plan.deviations import Unstated, unstated_settings
 from retort.plan.settings_cells import check_settings_cells
-from retort.plan.value_lines import values
-from retort.registry import unknown
+from retort.plan.value_lines import setting_values
+from retort.registry import unknown_name
 from retort.run.pinning import pin
 from retort.run.run_sources import absent_in_folders
 from retort.specs import catalogue
 from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.study.cells import expand, required
-from retort.study.load import check_files, open_written, read, with_every_paper
+from retort.study.load import check_files, open_written, read_study, with_every_paper
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 
@@ -28,7 +28,7 @@ from retort.study.study import Study
 @verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
 def list_everything(arguments: argparse.Namespace) -> int:
     """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
-    study, problems = read(config_of(arguments))
+    study, problems = read_study(config_of(arguments))
     lists: dict[str, dict[str, str]] = {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
         "mappings": {name: entry.summary for name, entry in catalogue.mappings().items()},
@@ -38,11 +38,11 @@ def list_everything(arguments: argparse.Namespace) -> int:
         "tables": {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())},
     }
     if arguments.what and arguments.what not in lists:
-        raise unknown("list", arguments.what, lists)
+        raise unknown_name("list", arguments.what, lists)
     for title, entries in lists.items():
         if arguments.what in (None, title):
             width = max(map(len, entries), default=0)
-            listed = (wrapped(f"  {name:<{width}}  {what}", width + 4) for name, what in entries.items())
+            listed = (wrapped_line(f"  {name:<{width}}  {what}", width + 4) for name, what in entries.items())
             print(f"{title}:", *listed, "", sep="\n")
     if problems:
         print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
@@ -70,12 +70,12 @@ def check_everything(arguments: argparse.Namespace) -> int:
     found: dict[str, list[Unstated]] = {}
 
     def look_for_unstated(study: Study, problems: Problems) -> None:
-        found.update({paper: unstated(study, paper) for paper, spec in study.papers.items() if not spec.ours})
+        found.update({paper: unstated_settings(study, paper) for paper, spec in study.papers.items() if not spec.ours})
 
     whole, problems, unreached = check_files(config, check_settings_cells, look_for_unstated)
     if problems:
         return _refuse(problems, unreached)
-    study, problems = read(config)
+    study, problems = read_study(config)
     if problems:
         return _refuse(problems)
     needed = required(study)
@@ -99,7 +99,7 @@ def check_everything(arguments: argparse.Namespace) -> int:
     )
     if arguments.paper:
         if arguments.paper not in whole.papers:
-            raise unknown("paper", arguments.paper, whole.papers)
+            raise unknown_name("paper", arguments.paper, whole.papers)
         lines = [_unstated_line(setting) for setting in found.get(arguments.paper, [])]
     else:
         lines = [
@@ -132,7 +132,7 @@ def student_called(study: Study, name: str) -> str:
     short = {full: full.removeprefix(f"{study.paper_of(full)}-") for full in study.students}
     matches = [full for full, own in short.items() if own == name]
     if not matches:
-        raise unknown("student", name, {*short, *short.values()})
+        raise unknown_name("student", name, {*short, *short.values()})
     if len(matches) > 1:
         raise RetortError(f"{len(matches)} papers have a student '{name}'", f"write {' or '.join(matches)}")
     return matches[0]
@@ -153,18 +153,18 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     scale_study(study)
     full = student_called(study, name)
     if task and task not in study.tasks:
-        raise unknown("task", task, study.tasks)
+        raise unknown_name("task", task, study.tasks)
     yield f"{full}{f' on {task}' if task else ''}, scale {config.scale}: {study.students[full].title}"
     if full in study.not_run:
         yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
     yield ""
-    rows = [(value.key, _text(value.value), value.origin) for value in values(written, study, full, task)]
+    rows = [(value.key, _text(value.value), value.origin) for value in setting_values(written, study, full, task)]
     key_width, text_width, origin_width = (max(map(len, column)) for column in zip(*rows, strict=True))
     text_width = min(text_width, max(24, WIDTH - key_width - origin_width - 4))
     for key, text, origin in rows:
         line = f"{key:<{key_width}}  {text:<{text_width}}"
         if len(text) > text_width:
-            line = f"{wrapped(line, key_width + 2)}\n{'':<{key_width + 2 + text_width}}"
+            line = f"{wrapped_line(line, key_width + 2)}\n{'':<{key_width + 2 + text_width}}"
         yield f"{line}  {origin}"
 
 
@@ -192,7 +192,7 @@ def show_student(arguments: argparse.Namespace) -> int:
 )
 def pin_sources(arguments: argparse.Namespace) -> int:
     """Ask the Hugging Face hub for the commit of each source's branch, and write it into the source's file."""
-    study, _ = read(config_of(arguments))
+    study, _ = read_study(config_of(arguments))
     for line in pin(study, arguments.source):
         print(line)
     return 0

@@ -112,7 +112,7 @@ def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -
     for splits in every_split or [None]:  # None: those that are drawn from one file
         used = splits is None or splits[0] in spec.used
         try:
-            task = resolve_data.task(study, name, splits)
+            task = resolve_data.task_settings(study, name, splits)
             folders = {source: folder_of(study, source) for source in (spec.source, *task.further_sources)}
             for split, rows in read_task(task, task_type_of(task), folders):
                 yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", True
@@ -131,7 +131,7 @@ def _check_model(study: Study, name: str) -> Iterator[Found]:
     spec, own = study.models[name], study.models[study.tokenizer_of(name)]
     folder, beside = folder_of(study, spec.source), folder_of(study, own.source)
     checks: list[Callable[[], object]] = [
-        lambda: check_published(folder, resolve_data.model(study, name)),
+        lambda: check_published(folder, resolve_data.model_settings(study, name)),
         lambda: load(folder, "masked-lm" if spec.masked_lm else "none"),
         lambda: check_ids(tokenizer_file(beside), spec.vocabulary),
         lambda: check_same_tokenizer(str(folder), str(beside)),

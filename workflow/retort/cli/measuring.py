@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from retort.cli.base import argument, config_of, verb, wrapped
+from retort.cli.base import argument, config_of, verb, wrapped_line
 from retort.cli.needs import lines_of_claims
 from retort.cost import overview
 from retort.cost.speed import STORED
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Settings
 from retort.specs.config import Config, read_config
 from retort.study.load import with_every_paper
@@ -24,7 +24,7 @@ def config_of_call(arguments: argparse.Namespace) -> Config:
     papers, every = list(dict.fromkeys(name.partition("/")[0] for name in arguments.what)), with_every_paper(config)
     for paper in papers:
         if paper not in (every.papers or []):
-            raise unknown("paper", paper, every.papers or [])
+            raise unknown_name("paper", paper, every.papers or [])
     changed: Settings = {"papers": papers} if papers else {}
     changed |= {"scale": arguments.scale} if arguments.scale else {}
     return read_config({**config.model_dump(), **changed}, config.file, {"scale": "--scale"} if arguments.scale else {})
@@ -47,7 +47,7 @@ def cost(arguments: argparse.Namespace) -> int:
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
     report = lines_of_claims if arguments.claims else overview.lines
     for line in report(config, arguments.what, arguments.flops):
-        print(wrapped(line), flush=True)
+        print(wrapped_line(line), flush=True)
     return 0
 
 
@@ -59,5 +59,5 @@ def bench(arguments: argparse.Namespace) -> int:
     from retort.cost.bench import gpu
 
     for line in gpu.lines("cuda" if torch.cuda.is_available() else "cpu"):
-        print(wrapped(line), flush=True)
+        print(wrapped_line(line), flush=True)
     return 0

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
-from retort.cost.budget import NONE, Prices, Runs, together
-from retort.cost.overview import align, rounded, selected_exhibits
+from retort.cost.budget import NONE, Prices, Runs, joined_runs
+from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
-from retort.judgement.certainty import FIRST, LOOKS, assumed_by, level_of_look, outcome, shares_of
+from retort.judgement.certainty import FIRST, LOOKS, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Key, Kind, Side, decide, ours, published, with_dev
+from retort.judgement.judge import Key, Kind, Side, decide_statement, our_numbers, printed_numbers, with_dev
 from retort.plan.plan import Plan
 from retort.results import tidy
 from retort.specs.config import Config, read_config
@@ -62,7 +62,7 @@ def claims_of(study: Study) -> Iterator[Claim]:
     """Yield the claims of all papers."""
     for paper, statements in study.claims.items():
         exhibits = {name: study.exhibits[paper, name] for name in study.exhibits_of(paper)}
-        printed = published(exhibits)
+        printed = printed_numbers(exhibits)
         for name, claim in statements.items():
             state, runs = _needs(study, paper, claim, {table: exhibits[table] for table in claim.tables}, printed)
             yield Claim(paper, name, state, runs, claim.where.startswith("abstract"), tuple(claim.tables))
@@ -76,8 +76,8 @@ def _needs(
         return CANNOT, {}
     files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
     lines = {name: tidy.read(path) for name, path in files.items() if path.is_file()}
-    own = with_dev(claim, ours(exhibits, tidy.for_claims(study, lines)))
-    if outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
+    own = with_dev(claim, our_numbers(exhibits, tidy.for_claims(study, lines)))
+    if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
         return DECIDED, {}
     trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
     once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}
@@ -91,10 +91,10 @@ def _needs(
     if trained and not any(trained.values()):
         return OPEN, {}
     side = Side(expected, {}, Reached)
-    verdict = decide(claim, side)
+    verdict = decide_statement(claim, side)
     if isinstance(verdict, str) or verdict.holds is None:
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
-    every: Runs = reduce(together, (runs for key, runs in trained.items() if key in expected), NONE)
+    every: Runs = reduce(joined_runs, (runs for key, runs in trained.items() if key in expected), NONE)
 
     def decided(seeds: int) -> bool:
         prior = assumed_by(study, paper)
@@ -129,7 +129,7 @@ def _runs_of(study: Study, exhibit: Exhibit, key: Key) -> Runs | None:
     able = [pair for pair in pairs if runs_at_scale(study, *pair) and not missing_for(study, *pair)]
     if (pairs and not able) or any(cell.student in study.not_run for cell in parts):
         return None
-    runs: Runs = reduce(together, ({student: (frozenset([task]), 1)} for student, task in able), NONE)
+    runs: Runs = reduce(joined_runs, ({student: (frozenset([task]), 1)} for student, task in able), NONE)
     return runs
 
 
@@ -164,11 +164,15 @@ def lines_of_claims(config: Config, names: list[str], flops: float | None) -> It
     shown = set(selected_exhibits(study, names))
     claims = [claim for claim in claims_of(study) if shown & {(claim.paper, table) for table in claim.tables}]
     rows = [["claim", "seeds", f"{'GPU' if config.gpus else 'CPU'} hours", "beside the others", ""]]
-    every = prices.hours(reduce(together, (claim.runs for claim in claims), NONE))
+    every = prices.hours(reduce(joined_runs, (claim.runs for claim in claims), NONE))
     for claim in claims:
-        others = reduce(together, (other.runs for other in claims if other is not claim), NONE)
+        others = reduce(joined_runs, (other.runs for other in claims if other is not claim), NONE)
         hours = prices.hours(claim.runs), every - prices.hours(others)
-        cells = [str(max(seeds for _, seeds in claim.runs.values())), *map(rounded, hours)] if claim.runs else ["-"] * 3
+        cells = (
+            [str(max(seeds for _, seeds in claim.runs.values())), *map(rounded_hours, hours)]
+            if claim.runs
+            else ["-"] * 3
+        )
         rows.append([f"{claim.paper}/{claim.name}", *cells, claim.state])
-    yield from (*align(rows), "")
+    yield from (*align_columns(rows), "")
     yield f"Hours of what is still to run, each student trained alone. {EXPECTED}"

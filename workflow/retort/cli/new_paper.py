@@ -15,9 +15,9 @@ from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
-from retort.specs.printed import METRIC_NAMES, Heading, TextRow, header, read_number, row_names
+from retort.specs.printed import METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
 from retort.specs.task import Task
-from retort.study.load import read
+from retort.study.load import read_study
 from retort.study.schemas import schema_line
 from retort.study.table_cells import PrintedTable, read_table
 
@@ -45,7 +45,7 @@ def new_paper(arguments: argparse.Namespace) -> int:
             f"{relative_to_here(folder)} exists already", "give another name, or write a further table by hand"
         )
     table = read_table(Path(arguments.table))
-    study, _ = read(config)
+    study, _ = read_study(config)
     texts = {"paper": _paper(name), "table1": _table(table, study.tasks)}
     folder.mkdir(parents=True)
     for file, text in texts.items():
@@ -89,7 +89,7 @@ def _table(table: PrintedTable, tasks: Mapping[str, Task]) -> str:
     return "\n".join([*lines, *(f"  {line}" for line in _block(table)), ""])
 
 
-def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, Any], str]]:
+def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, object], str]]:
     """Yield each column, and what the author has to choose about it; empty if all of it could be guessed."""
     scores: list[str] = []  # the columns of scores so far
     for heading, label in table.columns:
@@ -138,7 +138,7 @@ def _flow(value: Any) -> str:
 
 def _block(table: PrintedTable) -> list[str]:
     """Return the lines of the block of printed cells, aligned but for a first line of headings over several columns."""
-    heads = header(table.stub, table.columns)
+    heads = header_lines(table.stub, table.columns)
     names = row_names([TextRow(label=label, group=group) for group, label, _ in table.rows])
     lines = [heads[-1], *([name, *row[2]] for name, row in zip(names, table.rows, strict=True))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from retort.atomic import write_text
 from retort.audit import as_text, audit
-from retort.cli.base import argument, config_of, verb, wrapped
+from retort.cli.base import argument, config_of, verb, wrapped_line
 from retort.errors import RetortError
 from retort.judgement.paired_rows import compare_rows
 from retort.plan.deviations import unknown_names
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.study.load import open_study, open_whole, with_every_paper
 from retort.tables import published
 from retort.tables.recordings import record, record_scale
@@ -37,7 +37,7 @@ def published_numbers(arguments: argparse.Namespace) -> int:
     """
     study = open_whole(config_of(arguments))
     if arguments.what == "audit":
-        print("\n".join(map(wrapped, as_text(audit(study)).splitlines())))
+        print("\n".join(map(wrapped_line, as_text(audit(study)).splitlines())))
         return 0
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
@@ -62,7 +62,7 @@ def compare_two(arguments: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
     study = open_study(with_every_paper(config_of(arguments)))
     rows = arguments.row, arguments.other
-    print("\n".join(map(wrapped, compare_rows(study, arguments.table, rows, arguments.recorded))))
+    print("\n".join(map(wrapped_line, compare_rows(study, arguments.table, rows, arguments.recorded))))
     return 0
 
 
@@ -76,7 +76,7 @@ def record_run(arguments: argparse.Namespace) -> int:
     config = config_of(arguments)
     study, every = open_study(config), with_every_paper(config).papers or []
     if arguments.paper not in every:
-        raise unknown("paper", arguments.paper, every)
+        raise unknown_name("paper", arguments.paper, every)
     if arguments.paper not in study.papers:
         raise RetortError(
             f"{config.file} runs {', '.join(study.papers)} at scale {config.scale}, and not '{arguments.paper}'",

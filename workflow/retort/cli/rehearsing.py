@@ -8,16 +8,15 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Jobs
 from retort.cost.resources import fits_one_job
 from retort.job.attempts import LOCKS, RUN
-from retort.job.locks import claimed
+from retort.job.locks import hold_claim
 from retort.plan.plan import Plan
 from retort.plan.sharing import jobs_of
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
@@ -46,14 +45,14 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
     """
     strange = [paper for paper in papers if paper not in plan.study.papers]
     if strange:
-        raise unknown("paper", strange[0], plan.study.papers)
+        raise unknown_name("paper", strange[0], plan.study.papers)
     if not distinct:
         return [f"reports/{paper}/index.html" for paper in papers] or ["reports/index.html"]
     chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
     return [address for address, paper in chosen.items() if not papers or paper in papers]
 
 
-def _content(plan: Plan) -> dict[str, Any]:
+def _content(plan: Plan) -> dict[str, object]:
     """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
     together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
     companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
@@ -79,11 +78,11 @@ def rehearse(arguments: argparse.Namespace) -> int:
         return 0
     content = _content(plan)
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.chdir(folder), claimed(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
+    with contextlib.chdir(folder), hold_claim(LOCKS / "rehearsal", f"a rehearsal in {folder}"):
         return _rehearse(content, targets, arguments)
 
 
-def _rehearse(content: dict[str, Any], targets: list[str], arguments: argparse.Namespace) -> int:
+def _rehearse(content: dict[str, object], targets: list[str], arguments: argparse.Namespace) -> int:
     """Run the jobs behind some files in the current folder; return the exit status."""
     plan = Plan(read_config(content))
     mark_scale(plan.study)

@@ -26,7 +26,7 @@ NONE: Runs = {}
 FREE = 1e-9  # hours
 
 
-def together(first: Runs, second: Runs) -> Runs:
+def joined_runs(first: Runs, second: Runs) -> Runs:
     """Return runs that include two others; a student has the same seeds on all of its tasks."""
     runs = dict(first)
     for name, (tasks, seeds) in second.items():
@@ -35,7 +35,7 @@ def together(first: Runs, second: Runs) -> Runs:
     return runs
 
 
-def includes(runs: Runs, part: Runs) -> bool:
+def includes_runs(runs: Runs, part: Runs) -> bool:
     """Return whether runs include others."""
     return all(
         name in runs and tasks <= runs[name][0] and seeds <= runs[name][1] for name, (tasks, seeds) in part.items()
@@ -57,7 +57,7 @@ class Demand:
     weight: float = 1.0
 
 
-def choose(demands: Sequence[Demand], price: Price, hours: float) -> Runs:
+def choose_runs(demands: Sequence[Demand], price: Price, hours: float) -> Runs:
     """Return what to run for some hours at most.
 
     Args:
@@ -66,11 +66,11 @@ def choose(demands: Sequence[Demand], price: Price, hours: float) -> Runs:
         hours: what may be spent.
     """
     runs = _add(demands, {}, price, hours)
-    decided = [each for each in demands if each.runs and includes(runs, each.runs)]
+    decided = [each for each in demands if each.runs and includes_runs(runs, each.runs)]
     about = (frozenset(each.name for each in decided if name in each.runs) for name in runs)
     for given_up in dict.fromkeys([*(frozenset([each.name]) for each in decided), *about]):
         others = [each for each in demands if each.name not in given_up]
-        kept = functools.reduce(together, (each.runs for each in others if includes(runs, each.runs)), NONE)
+        kept = functools.reduce(joined_runs, (each.runs for each in others if includes_runs(runs, each.runs)), NONE)
         changed = _add(demands, _add(others, kept, price, hours), price, hours)
         if weight_of(demands, changed) > weight_of(demands, runs):
             runs = changed
@@ -81,8 +81,10 @@ def steps_of(demands: Sequence[Demand], price: Price) -> Iterator[Runs]:
     """Yield the runs of a greedy choice without a limit, one claim of its additions after another, cheap ones first."""
     runs = NONE
     while (more := _better(demands, runs, price, math.inf)) is not runs:
-        while added := [each.runs for each in demands if includes(more, each.runs) and not includes(runs, each.runs)]:
-            yield (runs := min((together(runs, each) for each in added), key=price))
+        while added := [
+            each.runs for each in demands if includes_runs(more, each.runs) and not includes_runs(runs, each.runs)
+        ]:
+            yield (runs := min((joined_runs(runs, each) for each in added), key=price))
 
 
 def _add(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
@@ -94,7 +96,7 @@ def _add(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> R
 
 def _better(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -> Runs:
     """Return some runs with the addition that fits and decides most for each further hour; unchanged without one."""
-    left = [each for each in demands if not includes(runs, each.runs)]
+    left = [each for each in demands if not includes_runs(runs, each.runs)]
     best, rate, spent = runs, 0.0, price(runs)
     for addition in _additions(left, runs):
         taken = price(addition)
@@ -106,14 +108,14 @@ def _better(demands: Sequence[Demand], runs: Runs, price: Price, hours: float) -
 
 def _additions(left: Sequence[Demand], runs: Runs) -> Iterator[Runs]:
     """Yield some runs with each claim's, and with those of all claims about each student."""
-    yield from (together(runs, each.runs) for each in left)
+    yield from (joined_runs(runs, each.runs) for each in left)
     for student in dict.fromkeys(name for each in left for name in each.runs if name not in runs):
-        yield functools.reduce(together, [each.runs for each in left if student in each.runs], runs)
+        yield functools.reduce(joined_runs, [each.runs for each in left if student in each.runs], runs)
 
 
 def weight_of(demands: Iterable[Demand], runs: Runs) -> float:
     """Return what the claims count that some runs decide."""
-    return sum(each.weight for each in demands if includes(runs, each.runs))
+    return sum(each.weight for each in demands if includes_runs(runs, each.runs))
 
 
 class Prices:
@@ -151,14 +153,14 @@ class Prices:
         """Return some runs with the scores of teachers that are trained for them anyway."""
         spent = self.hours(runs)
         for name, task in self.plan.pairs:
-            more = together(runs, self.whole(name, [task])) if name in self.plan.study.teachers else runs
+            more = joined_runs(runs, self.whole(name, [task])) if name in self.plan.study.teachers else runs
             runs = more if self.hours(more) <= spent else runs
         return runs
 
     def begun(self) -> Runs:
         """Return the runs of which there is a score."""
         every = [{name: (frozenset([task]), self._made(name, task))} for name, task in self.plan.pairs]
-        return functools.reduce(together, [each for each in every if next(iter(each.values()))[1]], {})
+        return functools.reduce(joined_runs, [each for each in every if next(iter(each.values()))[1]], {})
 
     def _made(self, student: str, task: str) -> int:
         """Count the seeds of a student on a task that have a score."""

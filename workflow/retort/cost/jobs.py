@@ -17,7 +17,7 @@ from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule, paths_in
 from retort.plan.sharing import companions_of, divided_seeds
-from retort.settings.inputs import difference
+from retort.settings.inputs import first_difference
 
 PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # rules
 STAMPED = {
@@ -87,7 +87,7 @@ class Job:
         try:
             made = json.loads(Path(self.result).read_text(encoding="utf-8"))
             records = made if isinstance(made, list) else [made]
-            return all(difference(record["settings"], settings) is None for record in records)
+            return all(first_difference(record["settings"], settings) is None for record in records)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 

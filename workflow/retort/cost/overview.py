@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guess, speed_of_device
+from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guessed_speed, speed_of_device
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
 from retort.plan.plan import Plan
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.config import Config
 from retort.study.study import Study
 
@@ -70,9 +70,9 @@ def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
     for name in names:
         paper, _, table = name.partition("/")
         if paper not in study.papers:
-            raise unknown("paper", paper, study.papers)
+            raise unknown_name("paper", paper, study.papers)
         if table and (paper, table) not in every:
-            raise unknown(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
+            raise unknown_name(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
     return [key for key in every if not names or key[0] in names or "/".join(key) in names]
 
 
@@ -127,7 +127,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         yield f"Assumed, until it is encoded: {', '.join(f'{name} {what}' for name, what in sorted(assumed.items()))}."
 
 
-def rounded(hours: float) -> str:
+def rounded_hours(hours: float) -> str:
     """Return hours with two significant digits, such as '24,000' or '0.35': no estimate knows more."""
     return f"{float(f'{hours:.2g}'):,.10g}"
 
@@ -135,14 +135,16 @@ def rounded(hours: float) -> str:
 def _between(jobs: list[Job], fast: Speed, slow: Speed) -> str:
     """Return a sentence: between which hours the jobs take."""
     least, most = hours_of(jobs, fast) / fast.within, hours_of(jobs, slow) * slow.within
-    return f"All: between {rounded(least)} and {rounded(most)} hours."
+    return f"All: between {rounded_hours(least)} and {rounded_hours(most)} hours."
 
 
 def _on_cpu(jobs: list[Job], speed: Speed) -> Iterator[str]:
     """Yield the hours; those of a guess in both precisions, as not every CPU has instructions for bfloat16."""
     yield _between(jobs, speed, speed)
     if speed.within == GUESS_WITHIN:
-        both = (rounded(hours_of(jobs, replace(guess(False, each), start=speed.start))) for each in PRECISIONS)
+        both = (
+            rounded_hours(hours_of(jobs, replace(guessed_speed(False, each), start=speed.start))) for each in PRECISIONS
+        )
         yield "In bfloat16 about {} hours, in float32 about {}.".format(*both)
 
 
@@ -152,7 +154,7 @@ def _on_gpus(jobs: list[Job], speed: Speed) -> Iterator[str]:
     yield _between(jobs, fused, plain)
     on = [(speed, "here"), *([(H100, "on an H100")] if speed.within == GUESS_WITHIN else [])]
     hours = [
-        f"{rounded(hours_of(jobs, each.at(fused.relations)))} and {rounded(hours_of(jobs, each.at(1.0)))} {where}"
+        "{} and {} {}".format(*(rounded_hours(hours_of(jobs, each.at(by))) for by in (fused.relations, 1.0)), where)
         for each, where in on
     ]
     yield f"With kernels for relations (see `retort bench gpu`) and in the plain form: {', '.join(hours)} (GPU hours)."
@@ -166,10 +168,10 @@ def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
         own, models = bill.own, with_models(bill.own)
         others = [job for job in own if not job.estimate.runs_model]
         timed = (models, with_models(bill.shared), with_models(bill.left), others)
-        hours = [rounded(hours_of(jobs, speed)) if jobs else "-" for jobs in timed]
+        hours = [rounded_hours(hours_of(jobs, speed)) if jobs else "-" for jobs in timed]
         counts = [f"{len(own):,}", f"{len(own) - len(bill.left):,}"]
         rows.append([bill.name, *counts, *hours, f"{work_of(models).flops:.2g}"])
-    return align(rows)
+    return align_columns(rows)
 
 
 def _largest(jobs: list[Job], speed: Speed) -> list[str]:
@@ -179,11 +181,11 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
     for taken, job in hours:
         step = job.estimate.step
         device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
-        rows.append([f"  {job.name}", f"{rounded(taken)} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
-    return align(rows)
+        rows.append([f"  {job.name}", f"{rounded_hours(taken)} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
+    return align_columns(rows)
 
 
-def align(rows: list[list[str]]) -> list[str]:
+def align_columns(rows: list[list[str]]) -> list[str]:
     """Return rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retort.errors import RetortError
-from retort.provenance import processor
+from retort.provenance import processor_name
 from retort.specs.config import Config
 
 STORED = Path("results/calibration.json")
@@ -100,7 +100,7 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     Raises:
         RetortError: the stated speed is not positive, or a file holds no calibration.
     """
-    speed = _measured(gpu, config) or guess(gpu, config.resolved_precision())
+    speed = _measured(gpu, config) or guessed_speed(gpu, config.resolved_precision())
     speed = speed if config.cluster else replace(speed, start=FORK)
     if flops is None:
         return speed
@@ -109,7 +109,7 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     return replace(speed, flops=flops, origin="given with --flops")
 
 
-def guess(gpu: bool, precision: str) -> Speed:
+def guessed_speed(gpu: bool, precision: str) -> Speed:
     """Return the guess for a device; on a CPU, that for bfloat16 instructions where these are used."""
     return GUESSED[gpu] if gpu or precision == "bfloat16" else GUESSED[gpu].at(1.0, faster=1 / FLOAT32)
 
@@ -134,6 +134,6 @@ def _measured(gpu: bool, config: Config) -> Speed | None:
         raise RetortError(
             f"{STORED} holds no calibration", "measure again with `retort cost --calibrate`, or delete it"
         ) from None
-    known = gpu or config.cluster or device == f"cpu: {processor()}"
+    known = gpu or config.cluster or device == f"cpu: {processor_name()}"
     counts = known and gpu != device.startswith("cpu: ") and precision == config.resolved_precision()
     return Speed(flops, bandwidth, start, origin, relations, MEASURED_WITHIN) if counts else None

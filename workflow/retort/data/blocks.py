@@ -101,7 +101,7 @@ def _batches(arrays: Iterable[np.ndarray], rows: int) -> Iterable[np.ndarray]:
 
 def _write_state(folder: Path, digests: dict[str, str]) -> None:
     """Write the file that lists the data files; `datasets` itself writes it only when it copies a data set."""
-    state: dict[str, Any] = {
+    state: dict[str, object] = {
         "_data_files": [{"filename": name} for name in digests],
         # of the content, so that the same corpus gives the same file
         "_fingerprint": hashlib.sha256("".join(digests.values()).encode()).hexdigest()[:16],

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retort.atomic import flush, replacing
-from retort.data.corpus_texts import CorpusTexts, Seen, clean, digest
+from retort.atomic import flush_to_disk, replacing_file
+from retort.data.corpus_texts import CorpusTexts, Seen, clean_text, text_digest
 from retort.data.packing import Documents, Packer
 from retort.data.texts import Section, texts
 from retort.data.tokenizers import CorpusTokenizer, token_dtype
@@ -189,7 +189,7 @@ def _tokenize(
         tokenizer: the tokenizer.
         packer: splits documents into the texts that are tokenised separately.
     """
-    cleaned = ((number, clean(document)) for number, document in enumerate(chunk, start=consumed + 1))
+    cleaned = ((number, clean_text(document)) for number, document in enumerate(chunk, start=consumed + 1))
     kept = [(number, text) for number, text in cleaned if len(text) >= max(component.cleaning.minimum, 1)]
     split = [packer.texts(text) for _, text in kept]
     input_ids, text_lengths = tokenizer.texts.encode(list(itertools.chain(*split)))
@@ -197,7 +197,7 @@ def _tokenize(
         input_ids=input_ids.astype(token_dtype(tokenizer.vocabulary)),
         text_lengths=text_lengths,
         document_texts=np.array(list(map(len, split)), np.int32),
-        digests=np.array([digest(text) for _, text in kept], np.uint64),
+        digests=np.array([text_digest(text) for _, text in kept], np.uint64),
         characters=np.array([len(text) for _, text in kept], np.int64),
         read=np.array([number for number, _ in kept], np.int64),
         consumed=consumed + len(chunk),
@@ -212,10 +212,10 @@ def _write_shard(path: Path, held: list[TokenShard], is_last: bool) -> TokenShar
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.concatenate([getattr(each, name) for each in held]) for name in ARRAYS}
     consumed = held[-1].consumed
-    with replacing(path) as part:
+    with replacing_file(path) as part:
         save_file(arrays, str(part), {"consumed": str(consumed), "is_last": str(int(is_last))})
         part.chmod(0o644)
-        flush(part)  # so that not even a crash of the machine leaves half of it
+        flush_to_disk(part)  # so that not even a crash of the machine leaves half of it
     return TokenShard(**arrays, consumed=consumed, is_last=is_last)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from retort.checksums import sha256
 from retort.data.packing import Packer, packers
-from retort.data.texts import Section, sections
+from retort.data.texts import Section, file_sections
 from retort.data.tokenizers import CorpusTokenizer
 from retort.errors import RetortError
 from retort.settings.inputs import CorpusSettings
@@ -108,7 +108,7 @@ class CorpusTexts:
             (number, section)
             for number, component in enumerate(self.settings.components)
             for path in self.files[number]
-            for section in sections(path, component.format)
+            for section in file_sections(path, component.format)
         ]
         sizes = np.array([section.size for _, section in every], np.float64)  # (sections,)
         middles = np.cumsum(sizes) - sizes / 2
@@ -167,7 +167,7 @@ def divide_blocks(
 UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+")
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return the text in NFC (Unicode), without control characters or empty lines, with one space between words."""
     lines = unicodedata.normalize("NFC", text).split("\n")
     words = [line.split() if _is_plain(line) else UNWANTED.sub("", line).split() for line in lines]
@@ -208,6 +208,6 @@ class Seen:
             self._runs.append(run)
 
 
-def digest(text: str) -> int:
+def text_digest(text: str) -> int:
     """Return the 64-bit digest of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

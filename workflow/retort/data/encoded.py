@@ -194,7 +194,7 @@ def map_tables(folder: Path) -> list[pa.Table]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RetortError(f"{path} does not exist", REMEDY) from None
     except ValueError:

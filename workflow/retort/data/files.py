@@ -53,7 +53,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None
 
 
-def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (number from 1, text) for each line of a text file, without line ends.
 
     Only a line feed, with or without a carriage return, ends a line; other characters are text.
@@ -69,7 +69,7 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes a character beyond 16 bits as a pair of them
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     """Return an object of these keys and values.
 
     Raises:
@@ -108,7 +108,7 @@ def read_json(text: str) -> Any:
     return value
 
 
-def parquet_rows(path: Path, column: str | None = None) -> Iterator[dict[str, Any]]:
+def parquet_rows(path: Path, column: str | None = None) -> Iterator[dict[str, object]]:
     """Yield the rows of a Parquet file, with the values of one column or of all, by name.
 
     Raises:

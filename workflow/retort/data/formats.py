@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from retort.data.files import lines, parquet_rows, read_json, read_text
+from retort.data.files import numbered_lines, parquet_rows, read_json, read_text
 from retort.errors import RetortError
 from retort.registry import Registry
-from retort.specs.task_files import rating
+from retort.specs.task_files import rating_of
 
 Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
@@ -45,7 +45,7 @@ def _duplicates(names: list[str]) -> Fields:
 def tsv(path: Path, on_broken: OnBroken, *, header: bool = True) -> Iterator[Row]:
     """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
     names: list[str] = []
-    for number, line in lines(path):
+    for number, line in numbered_lines(path):
         values = line.split("\t")
         if number == 1:
             names, width = values if header else [], len(values)
@@ -66,7 +66,7 @@ def jsonl(path: Path, on_broken: OnBroken) -> Iterator[Row]:
 
 
 def _json_lines(path: Path, on_broken: OnBroken, encoding: str) -> Iterator[Row]:
-    for number, line in lines(path, encoding):
+    for number, line in numbered_lines(path, encoding):
         if not line.strip():
             continue
         try:
@@ -263,7 +263,7 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
     if not path.is_file():
         known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
         raise RetortError(f"{path} does not exist", f"the folder holds {known}")
-    for number, line in lines(path, encoding):
+    for number, line in numbered_lines(path, encoding):
         if not line.strip():
             continue
         fields = line.split("\t", 2)
@@ -274,7 +274,7 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
                 f"{path.name}:{number}: not 'id, rating, text' with tabs between: {line[:60]!r}"
             ) from None
         try:
-            mean = rating(rated)
+            mean = rating_of(rated)
         except ValueError as error:
             raise RetortError(f"{path.name}:{number}: the rating {rated[:60]!r} is {error}") from None
         if text:

@@ -56,7 +56,7 @@ class Section:
 texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")  # (section, *, options) -> documents
 
 
-def sections(path: Path, format_name: str) -> list[Section]:
+def file_sections(path: Path, format_name: str) -> list[Section]:
     """Cut a file into sections of about `SECTION` bytes; one section if its format or compression does not allow more.
 
     The sections depend on the file alone, so that the same corpus is built by any number of jobs.
@@ -148,7 +148,7 @@ def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
                 raise RetortError(f"{where}: {error}") from None
 
 
-def _text_of(values: dict[str, Any], name: str) -> str:
+def _text_of(values: dict[str, object], name: str) -> str:
     """Return the text with this name.
 
     Raises:

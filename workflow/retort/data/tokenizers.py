@@ -95,7 +95,7 @@ def check_ids(file: Path, vocabulary: int) -> None:
         raise RetortError(f"{file}: token {last!r} has the id {ids[last]}", hint)
 
 
-def _describe(file: Path) -> dict[str, Any]:
+def _describe(file: Path) -> dict[str, object]:
     """Return what decides the tokens of a text, by name, without padding and truncation, which jobs set.
 
     The library reads the file and writes it again, which makes files of its older versions comparable. The
@@ -235,14 +235,14 @@ def words_are_independent(tokenizer: dict[str, Any]) -> bool:
     )
 
 
-def _steps(node: Any) -> list[dict[str, Any]]:
+def _steps(node: Any) -> list[dict[str, object]]:
     """Return the steps of a normaliser or pre-tokeniser of tokenizer.json: none for None, all of a sequence."""
     if node is None:
         return []
     return list(itertools.chain(*map(_steps, node.get("pretokenizers") or node.get("normalizers") or []))) or [node]
 
 
-def _replaces_runs(step: dict[str, Any]) -> bool:
+def _replaces_runs(step: dict[str, object]) -> bool:
     """Return whether a normaliser only replaces runs of two or more spaces; a cleaned text has none."""
     return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"})
 

@@ -115,7 +115,7 @@ def note_refusal(log: str, reason: str) -> None:
         replace(latest, reason=reason).write(path)
 
 
-def failure(log: str) -> str:
+def failure_reason(log: str) -> str:
     """Return why a job of this run has failed; empty if it has not."""
     noted = Attempt.read(file_of(log))
     return (noted.reason or KILLED) if noted and noted.run == os.environ.get(RUN) else ""

@@ -19,10 +19,10 @@ from typing import Any, TextIO
 from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
-from retort.errors import RetortError, explain
+from retort.errors import RetortError, explain_error
 from retort.job import attempts, forkserver, planned_run, slurm
 from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
-from retort.job.locks import AtWork, claimed
+from retort.job.locks import AtWork, hold_claim
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
 
@@ -98,7 +98,7 @@ class RunningJob:
         """Return the seconds since the job began, rounded to hundredths."""
         return round(time.monotonic() - self.started, 2)
 
-    def lineage(self) -> dict[str, Any]:
+    def lineage(self) -> dict[str, object]:
         """Return the JSON values by which a result names its parents and the code behind it."""
         parents = {path: parent.model_dump() for path, parent in self.parents.items()}
         resumed = {"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {}
@@ -160,7 +160,7 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
             log.write(traceback.format_exc())
             if isinstance(error, AtWork):  # it began no attempt, which would note the failure
                 attempts.note_refusal(path, str(error))
-        line = explain(error) or _damage(snakemake.input)
+        line = explain_error(error) or _damage(snakemake.input)
         if line is None:
             raise
         print(f"{shown(path)}: {line}\n  log: {path}", file=sys.stderr, flush=True)
@@ -197,7 +197,7 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     this_code()  # before the long imports: the files may be edited while the job runs
     outputs = list(map(Path, snakemake.output))
-    with claimed(LOCKS / slug_of(snakemake.log[0]), running.name):
+    with hold_claim(LOCKS / slug_of(snakemake.log[0]), running.name):
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
         with attempts.attempt(attempts.file_of(snakemake.log[0])):

@@ -28,7 +28,7 @@ class AtWork(RetortError):
 
 
 @contextlib.contextmanager
-def claimed(path: Path, work: str) -> Iterator[None]:
+def hold_claim(path: Path, work: str) -> Iterator[None]:
     """Hold the claim of a job for a block.
 
     Args:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from retort.errors import RetortError
 from retort.job.attempts import RUN
@@ -33,7 +32,7 @@ def is_latest() -> bool:
         return True
 
 
-def configuration() -> dict[str, Any]:
+def configuration() -> dict[str, object]:
     """Return the configuration with which the run of this job was planned; empty if no run has started this process.
 
     Raises:
@@ -46,7 +45,7 @@ def configuration() -> dict[str, Any]:
         raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
     path = Path(os.environ[VARIABLE]) / "config.json"
     try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        config: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RetortError(
             f"{path}, with which this job was planned, cannot be read ({error})", "run snakemake again: it plans anew"

@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from retort.judgement.comparisons import NumberedCell
-from retort.judgement.judge import Coverage, Key, Kind, Side, comparison_of, coverage_of, decide, with_dev
+from retort.judgement.judge import Coverage, Key, Kind, Side, comparison_of, coverage_of, decide_statement, with_dev
 from retort.specs.paper import Statement
 from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
 from retort.study.study import Study
@@ -218,7 +218,7 @@ def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
     return {key: side.cells[key] for key in sorted(set(statement.keys)) if key in side.cells}
 
 
-def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = LEVEL) -> Outcome:
+def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: float = LEVEL) -> Outcome:
     """Return what the numbers of a side say of a claim, and how many runs would decide it.
 
     Args:
@@ -227,7 +227,7 @@ def outcome(statement: Statement, side: Side, assumed: Assumed, level: float = L
         assumed: the standard deviation of a score that has none.
         level: the chance of a wrong decision, at most.
     """
-    verdict = decide(statement, side)
+    verdict = decide_statement(statement, side)
     if isinstance(verdict, str):
         return Outcome(Kind.WITHOUT)
     if verdict.holds is None:

@@ -76,7 +76,7 @@ def _t() -> Any:
     return t
 
 
-def welch(value: Numbers, parts: Iterable[VariancePart]) -> MeanDifference:
+def welch_difference(value: Numbers, parts: Iterable[VariancePart]) -> MeanDifference:
     """Return a difference whose variance is the sum of independent parts, with Welch's degrees of freedom.
 
     Args:
@@ -100,7 +100,7 @@ def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Num
     return (2 * _t().cdf(least, freedom) - 1).clip(0)
 
 
-def holm(p: Sequence[float | None]) -> list[float | None]:
+def holm_corrected(p: Sequence[float | None]) -> list[float | None]:
     """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given.
 
     A test without a p-value is no member of the family, and has no corrected one.
@@ -166,10 +166,10 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
     parts = [
         VariancePart(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups
     ]
-    return replace(tested, difference=welch(mean, parts))
+    return replace(tested, difference=welch_difference(mean, parts))
 
 
-def pairs(differences: Differences) -> Comparison:
+def paired_test(differences: Differences) -> Comparison:
     """Return the paired t-test over all pairs of a task and a seed."""
     return mean_is_zero([[value for values in differences.values() for value in values]], "fewer than two pairs")
 
@@ -213,5 +213,5 @@ OF_PAIRS = (
 )
 FIXED = PairedTest("tasks fixed", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
 DRAWN = PairedTest("tasks drawn", OF_TASKS, tasks_drawn, "p-tasks-drawn")
-PAIRS = PairedTest("pairs", OF_PAIRS, pairs, "p")
+PAIRS = PairedTest("pairs", OF_PAIRS, paired_test, "p")
 TESTS = (FIXED, DRAWN, PAIRS)

@@ -103,7 +103,7 @@ def _list_few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
-def published(exhibits: Mapping[str, Exhibit]) -> Side:
+def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
     """Return the numbers that a paper prints in its tables, or that a study of ours recorded.
 
     Args:
@@ -120,7 +120,7 @@ def published(exhibits: Mapping[str, Exhibit]) -> Side:
     return Side(numbers, {})
 
 
-def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
+def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
     """Return the numbers of a paper with each average computed from the printed numbers of its row."""
     cells = dict(side.cells)
     for name, exhibit in exhibits.items():
@@ -134,7 +134,7 @@ def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
     return replace(side, cells=cells)
 
 
-def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
+def our_numbers(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
     """Return the numbers of our runs, from the lines of some tables, and the reason for each cell that has none."""
     numbers: dict[Key, NumberedCell] = {}
     dev: dict[Key, NumberedCell] = {}
@@ -214,7 +214,7 @@ def coverage_of(statement: Statement, side: Side, diverged: int = 0) -> Coverage
     return Coverage(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
 
 
-def decide(statement: Statement, side: Side) -> Verdict | str:
+def decide_statement(statement: Statement, side: Side) -> Verdict | str:
     """Return the verdict on a statement, or a text that says why its cells cannot decide it.
 
     `holds` of the verdict is None if the known numbers do not contradict the statement, but others are missing.

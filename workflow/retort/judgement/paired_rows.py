@@ -7,14 +7,14 @@ from pathlib import Path
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.difference import TESTS, Comparison, Differences, pairs
-from retort.registry import quote_commas, unknown
+from retort.judgement.difference import TESTS, Comparison, Differences, paired_test
+from retort.registry import quote_commas, unknown_name
 from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
 from retort.results.tidy import Status, sentence
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_files
-from retort.study.questions import runs, seeds_of
+from retort.study.questions import runs_on, seeds_of
 from retort.study.study import Study
 
 CHOICES = (
@@ -36,7 +36,7 @@ def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowSco
             sources.setdefault((cell.spec.variant, task), (cell.student, metric))
     found: dict[Key, float | str] = {}
     for (variant, task), (student, metric) in sources.items():
-        for seed in seeds_of(study, student) if runs(study, student, task) else []:
+        for seed in seeds_of(study, student) if runs_on(study, student, task) else []:
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
             found[variant, task, seed] = _why(record) if value is None else value
@@ -121,7 +121,7 @@ def _result(test: Comparison) -> str:
 
 def _lines(address: str, rows: Iterable[str], differences: Differences, without: str) -> list[str]:
     first, second = rows
-    all_pairs = pairs(differences)
+    all_pairs = paired_test(differences)
     spread = "" if all_pairs.std is None else f", standard deviation {number(all_pairs.std, 2)}"
     tasks = ", ".join(dict.fromkeys(task for _, task in differences))
     return [
@@ -148,11 +148,11 @@ def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bo
     """
     tables = {"/".join(key): exhibit for key, exhibit in study.exhibits.items() if exhibit.compared_rows()}
     if address not in tables:
-        raise unknown("table of scores", address, tables)
+        raise unknown_name("table of scores", address, tables)
     table, (first, second) = tables[address], both
     for row in both:
         if row not in table.compared_rows():
-            raise unknown(f"row of {address}", row, table.compared_rows())
+            raise unknown_name(f"row of {address}", row, table.compared_rows())
     found = recorded_scores if recorded else _scores
     scores = {row: found(study, address, table, row) for row in both}
     differences = paired_differences(scores[first], scores[second])

@@ -34,7 +34,7 @@ from retort.judgement.difference import (
     MeanDifference,
     Numbers,
     VariancePart,
-    holm,
+    holm_corrected,
     mean_is_zero,
     power_of_equivalence,
 )
@@ -248,11 +248,11 @@ def judge_lines(lines: Iterable[Line], assumed: AssumedStd) -> list[Line]:
     tested = [_test(line, columns[line.column]) if is_comparable(line) else line for line in lines]
     return [
         replace(line, verdict=size_verdict(line)) if p_holm is None else _decide(line, p_holm, columns[line.column])
-        for line, p_holm in zip(tested, holm([line.p for line in tested]), strict=True)
+        for line, p_holm in zip(tested, holm_corrected([line.p for line in tested]), strict=True)
     ]
 
 
-def rules(lines: list[Line]) -> list[str]:
+def verdict_rules(lines: list[Line]) -> list[str]:
     """Return sentences that explain the verdicts of a table; none if no score of it was judged."""
     tested, found = [line for line in lines if line.p is not None], []
     if any(line.verdict not in (REPEATS, REPRODUCES) for line in tested):
@@ -281,7 +281,7 @@ DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
 SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
 
 
-def differences(line: Line) -> list[float]:
+def seed_differences(line: Line) -> list[float]:
     """Return ours minus recorded under each seed; empty if the two runs do not have the same seeds."""
     ours, recorded = (dict(line.by_seed), dict(line.published_by_seed))
     if not recorded or ours.keys() != recorded.keys() or not is_comparable(line):
@@ -291,9 +291,9 @@ def differences(line: Line) -> list[float]:
 
 def judge_repeats(lines: list[Line]) -> list[Line]:
     """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
-    apart = list(map(differences, lines))
+    apart = list(map(seed_differences, lines))
     tests = [mean_is_zero([values]) for values in apart]
-    shifts = holm([test.p for test in tests])
+    shifts = holm_corrected([test.p for test in tests])
 
     def decide(line: Line, values: list[float], test: Comparison, p: float | None) -> Line:
         if values and max(map(abs, values)) < DIGIT / 2:

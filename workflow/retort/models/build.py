@@ -65,7 +65,7 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    overrides: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
+    overrides: dict[str, object] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with _reading_weights(folder):
         is_distilbert = _read_config(folder).model_type == DISTILBERT
@@ -95,7 +95,7 @@ def add_pooler_relu(model: Any) -> None:
     model.config.pooler_relu = True  # transformers keeps keys that it does not know, in config.json too
 
 
-def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
+def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]) -> torch.nn.Module:
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
     model: torch.nn.Module
     model, loading = HEADS[head].from_pretrained(
@@ -116,7 +116,7 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -
     return model
 
 
-def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
+def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, object]) -> torch.nn.Module:
     """Load a DistilBERT as a BERT with the same weights; initialise its pooler and its head at random."""
     config = _config(folder)
     for key, value in overrides.items():

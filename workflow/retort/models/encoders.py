@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from transformers import AttentionInterface, AttentionMaskInterface, BertConfig
 from transformers.masking_utils import sdpa_mask
 
-from retort.objectives.base import wide
-from retort.registry import unknown
+from retort.objectives.base import in_float32
+from retort.registry import unknown_name
 from retort.specs.model import FIRST_POSITION
 
 
@@ -50,7 +50,7 @@ def family_of(config: Any) -> EncoderFamily:
         RetortError: the family is not supported.
     """
     if config.model_type not in FAMILIES:
-        raise unknown("family of encoders", config.model_type, FAMILIES)
+        raise unknown_name("family of encoders", config.model_type, FAMILIES)
     return FAMILIES[config.model_type]
 
 
@@ -184,7 +184,7 @@ def plain(
     scores = torch.matmul(query * scaling, key.transpose(-1, -2))  # (batch, heads, query, key)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = F.softmax(wide(scores), dim=-1).to(value.dtype)  # each row sums to 1
+    weights = F.softmax(in_float32(scores), dim=-1).to(value.dtype)  # each row sums to 1
     return torch.matmul(F.dropout(weights, dropout), value)
 
 

@@ -110,7 +110,7 @@ def with_pooler(
     if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
     if random_seed is not None:
-        torch.manual_seed(random_seed)  # the seed with which `initialise` drew the student's first weights
+        torch.manual_seed(random_seed)  # the seed with which `initialise_student` drew the student's first weights
     encoder: Any = blank(source_folder, architecture)
     encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
     if random_seed is None:
@@ -118,7 +118,7 @@ def with_pooler(
     return encoder
 
 
-def initialise(
+def initialise_student(
     settings: DistillationSettings, vocabulary: int, folders: StartFolders, head: str, num_labels: int
 ) -> nn.Module:
     """Return a student before its first training step.

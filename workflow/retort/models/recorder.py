@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from retort.batch import Batch
 from retort.models.encoders import context_of, embeddings_of, heads_on, layers_of, masked_lm_logits, words_of
-from retort.objectives.base import heads_of, product
+from retort.objectives.base import heads_of, precise_product
 from retort.specs.catalogue import BASIS, at_all_positions
 
 # (activation, layer); layer 0 is the output of the embeddings; the layer is None for logits, which a model has once
@@ -36,8 +36,8 @@ class _StopForward(Exception):
     """Raised by a hook when all requested activations are recorded, so that the layers above do not run."""
 
 
-def basis(keys: Iterable[Key]) -> set[Key]:
-    """Return the keys to record from which `derive` can compute all `keys`."""
+def keys_to_record(keys: Iterable[Key]) -> set[Key]:
+    """Return the keys to record from which `derive_activations` can compute all `keys`."""
     return {
         (name, 0 if activation == "embeddings" else layer)
         for activation, layer in keys
@@ -48,7 +48,7 @@ def basis(keys: Iterable[Key]) -> set[Key]:
 def _scores(recorded: list[Tensor], heads: int, mask: Tensor) -> Tensor:
     """Return Q K^T / sqrt(d_k), (batch, heads, query, key), not masked: Udagawa et al. (2023), eq. 4."""
     queries, keys = (heads_of(x, heads) for x in recorded)
-    return product(queries, keys.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
+    return precise_product(queries, keys.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
 
 
 def _undropped_context(recorded: list[Tensor], heads: int, mask: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ DERIVED: dict[str, Callable[[list[Tensor], int, Tensor], Tensor]] = {
 }
 
 
-def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Tensor) -> dict[Key, Tensor]:
+def derive_activations(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Tensor) -> dict[Key, Tensor]:
     """Compute the requested activations from the recorded ones.
 
     Args:
@@ -107,7 +107,9 @@ class Recorder:
     def __init__(self, model: nn.Module, keys: Iterable[Key]) -> None:
         self.model: Any = model
         self.keys = set(keys)
-        self.to_record = {(activation, layer) for activation, layer in basis(self.keys) if activation != "logits"}
+        self.to_record = {
+            (activation, layer) for activation, layer in keys_to_record(self.keys) if activation != "logits"
+        }
         self.logits = ("logits", None) in self.keys
         self.caught: dict[Key, Tensor] = {}
         self.running = False  # if others run the model, the hooks do nothing
@@ -175,7 +177,7 @@ class Recorder:
             self._run(self.model.base_model, inputs)
         if ("words", None) in self.keys:
             self.caught["words", None] = words_of(self.model, input_ids)
-        return derive(self.keys, self.caught, config.num_attention_heads, batch.attention_mask)
+        return derive_activations(self.keys, self.caught, config.num_attention_heads, batch.attention_mask)
 
     def close(self) -> None:
         """Remove the hooks from the model."""

@@ -20,7 +20,7 @@ from retort.data.batches import in_order
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.machine import float32_products
-from retort.models.recorder import Key, Recorder, basis, derive
+from retort.models.recorder import Key, Recorder, derive_activations, keys_to_record
 
 
 def file_of(folder: Path, key: Key) -> Path:
@@ -31,7 +31,7 @@ def file_of(folder: Path, key: Key) -> Path:
 
 def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
     """Return whether a folder holds all arrays that are needed for the activations of these keys."""
-    return all(file_of(folder, key).is_file() for key in basis(keys))
+    return all(file_of(folder, key).is_file() for key in keys_to_record(keys))
 
 
 def create(folder: Path, key: Key, length: int, width: int, precision: str) -> np.ndarray:
@@ -94,7 +94,7 @@ class StoredActivations:
     def __init__(self, folder: Path | str, encoded: Encoded, keys: Iterable[Key], heads: int) -> None:
         self.encoded, self.keys, self.heads = encoded, set(keys), heads
         self.tokens = int(encoded.offsets[-1])
-        self.arrays = {key: self._open(Path(folder), key) for key in basis(self.keys)}
+        self.arrays = {key: self._open(Path(folder), key) for key in keys_to_record(self.keys)}
 
     def _open(self, folder: Path, key: Key) -> np.ndarray:
         """Open an array for reading.
@@ -126,4 +126,4 @@ class StoredActivations:
             device = batch.input_ids.device
             # do not wait for a copy to a GPU, which is from pinned memory
             caught[key] = tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
-        return derive(self.keys, caught, self.heads, batch.attention_mask)
+        return derive_activations(self.keys, caught, self.heads, batch.attention_mask)

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel, AutoModelForPreTraining
 
-from retort.data.sources.synthetic_files import known_words, letters
+from retort.data.sources.synthetic_files import known_words, made_letters
 from retort.specs.model import MadeModel
 
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -63,7 +63,9 @@ def _fill_up(tokens: list[str], vocabulary: int) -> list[str]:
 
 def _word_piece(vocabulary: int) -> Tokenizer:
     """Return a WordPiece tokenizer: whole English words, and all letters at the start of and inside a word."""
-    tokens = _fill_up([*BERT, *letters(), *(f"##{letter}" for letter in letters()), *known_words()], vocabulary)
+    tokens = _fill_up(
+        [*BERT, *made_letters(), *(f"##{letter}" for letter in made_letters()), *known_words()], vocabulary
+    )
     numbers = {token: number for number, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
@@ -88,7 +90,7 @@ def _byte_pairs(vocabulary: int) -> Tokenizer:
 
 def _unigram(vocabulary: int) -> Tokenizer:
     """Return a Unigram tokenizer: whole English words, and all letters."""
-    tokens = [*ROBERTA, "▁", *letters(), *(f"▁{word}" for word in known_words())]
+    tokens = [*ROBERTA, "▁", *made_letters(), *(f"▁{word}" for word in known_words())]
     # a word is likelier than its letters together, and an unused token is never chosen
     scored = [(token, WORD if token in tokens else UNUSED) for token in [*_fill_up(tokens, vocabulary - 1), "<mask>"]]
     tokenizer = Tokenizer(models.Unigram(scored, unk_id=ROBERTA.index("<unk>")))

@@ -17,8 +17,8 @@ from torch import nn
 from retort.atomic import write_json
 from retort.errors import Diverged
 from retort.job.context import RunningJob, this_code
-from retort.provenance import environment
-from retort.settings.inputs import JobSettings, section
+from retort.provenance import run_environment
+from retort.settings.inputs import JobSettings, settings_section
 
 NOTE = "diverged.json"
 TOKENIZER_FILES = (
@@ -64,7 +64,7 @@ def save_with_card(
     """
     if not job.writes:
         return
-    origin = environment(job.device, 1)
+    origin = run_environment(job.device, 1)
     words = sorted(maker.words for maker in (job.ancestors | job.resumed_from) - {this_code()})
     about = "other code has made a part of it, or of what it was made from"
     mixed = f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
@@ -83,7 +83,7 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-{training}{section(settings)}"""
+{training}{settings_section(settings)}"""
     save(model, tokenizer_folder, output, card)
 
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import NEVER, Activations, Pair, counted, objectives, token_mean, wide
+from retort.objectives.base import NEVER, Activations, Pair, counted_tokens, in_float32, objectives, token_mean
 
 
 def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.0) -> Tensor:
@@ -22,8 +22,8 @@ def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
     padding = ~keys[:, None, None, :]  # (batch, 1, 1, key)
-    log_p = F.log_softmax(wide(teacher).masked_fill(padding, NEVER), dim=-1)  # (batch, heads, query, key)
-    log_q = F.log_softmax(wide(student).masked_fill(padding, NEVER), dim=-1)
+    log_p = F.log_softmax(in_float32(teacher).masked_fill(padding, NEVER), dim=-1)  # (batch, heads, query, key)
+    log_q = F.log_softmax(in_float32(student).masked_fill(padding, NEVER), dim=-1)
     if floor:
         log_q = log_q.clamp(min=math.log(floor))  # a row of q may then sum to more than one
     return F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(-1)  # sum over keys of p (log p - log q)
@@ -57,9 +57,11 @@ class AttentionMSE:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        tokens = counted(batch, self.count_padding)  # (batch, length)
+        tokens = counted_tokens(batch, self.count_padding)  # (batch, length)
         real = tokens[:, None, :, None] & batch.attention_mask[:, None, None, :]  # (batch, 1, query, key)
-        ours, theirs = (set_to_zero(wide(activations["scores"]), self.zero_below) for activations in (student, teacher))
+        ours, theirs = (
+            set_to_zero(in_float32(activations["scores"]), self.zero_below) for activations in (student, teacher)
+        )
         difference = torch.where(real, ours - theirs, 0)  # (batch, heads, query, key)
         # the mean over heads is the 1/h of L_att; an example with n tokens that count has n * n query-key pairs
         return difference.square().mean(1).sum() / tokens.sum(1).square().sum().clamp(min=1)
@@ -90,4 +92,4 @@ class AttentionKL:
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         kl = divergence(student["scores"], teacher["scores"], batch.attention_mask, self.floor)  # (batch, heads, query)
-        return token_mean(kl.mean(1), counted(batch, self.padded_queries))  # 1/H, then 1/T over the whole batch
+        return token_mean(kl.mean(1), counted_tokens(batch, self.padded_queries))  # 1/H, then 1/T over the whole batch

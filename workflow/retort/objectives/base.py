@@ -60,18 +60,18 @@ class Pair:
     rows: TrainingRows = UNKNOWN
 
 
-def wide(x: Tensor) -> Tensor:
+def in_float32(x: Tensor) -> Tensor:
     """Return the tensor in float32, or unchanged if it is in float64."""
     return x if x.dtype == torch.float64 else x.float()
 
 
-def product(a: Tensor, b: Tensor) -> Tensor:
+def precise_product(a: Tensor, b: Tensor) -> Tensor:
     """Return the matrix product in float32 or float64, even where autocast would round it to 16 bits."""
     with torch.autocast(a.device.type, enabled=False):
-        return wide(a) @ wide(b)
+        return in_float32(a) @ in_float32(b)
 
 
-def counted(batch: Batch, count_padding: bool) -> Tensor:
+def counted_tokens(batch: Batch, count_padding: bool) -> Tensor:
     """Return the (batch, length) mask of tokens that count: all if `count_padding` is True, else real ones."""
     return torch.ones_like(batch.attention_mask) if count_padding else batch.attention_mask
 
@@ -89,7 +89,7 @@ def text_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 def mean_square(student: Tensor, teacher: Tensor, mask: Tensor, mean_over: MeanOver = "tokens") -> Tensor:
     """Return the mean squared difference of (batch, length, width) tensors over unmasked tokens and width."""
-    difference = torch.where(mask[..., None], wide(student) - wide(teacher), 0)  # (batch, length, width)
+    difference = torch.where(mask[..., None], in_float32(student) - in_float32(teacher), 0)  # (batch, length, width)
     if mean_over == "texts":
         return text_mean(difference.square().mean(-1), mask)
     return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])  # tokens x width
@@ -100,7 +100,7 @@ def heads_of(x: Tensor, heads: int) -> Tensor:
     return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(1, 2)
 
 
-def required(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
+def required_values(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
     """Return the values of a batch that an objective needs.
 
     Args:

@@ -18,10 +18,10 @@ from retort.objectives.base import (
     Pair,
     TrainingRows,
     draw_integers,
+    in_float32,
     objectives,
-    product,
-    required,
-    wide,
+    precise_product,
+    required_values,
 )
 from retort.objectives.hidden import MapRule, linear_map
 
@@ -31,8 +31,8 @@ Reading = Literal["meant", "printed", "released"]
 
 def map_and_normalise(linear: nn.Linear, vectors: Tensor) -> Tensor:
     """Concatenate the layers of (layers, batch, width) vectors, map and scale them to length one: (batch, size)."""
-    joined = wide(vectors).transpose(0, 1).flatten(1)  # (batch, layers * width)
-    return F.normalize(wide(linear(joined)), dim=-1)
+    joined = in_float32(vectors).transpose(0, 1).flatten(1)  # (batch, layers * width)
+    return F.normalize(in_float32(linear(joined)), dim=-1)
 
 
 def bank_size(bank: int | None, rows: TrainingRows, name: str) -> int:
@@ -126,12 +126,12 @@ class Contrast(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        rows = required(batch.rows, "contrast", "row numbers").to(self.bank.device, non_blocking=True)
+        rows = required_values(batch.rows, "contrast", "row numbers").to(self.bank.device, non_blocking=True)
         ours = map_and_normalise(self.student_map, student["cls"])  # s: (batch, size)
         theirs = map_and_normalise(self.teacher_map, teacher["cls"])  # t: (batch, size)
-        others = wide(self.bank[self.negatives(rows)])  # n: (batch, negatives, size)
+        others = in_float32(self.bank[self.negatives(rows)])  # n: (batch, negatives, size)
         true = (ours * theirs).sum(-1, keepdim=True)  # s.t: (batch, 1)
-        false = product(others, ours[:, :, None]).squeeze(-1)  # s.n: (batch, negatives)
+        false = precise_product(others, ours[:, :, None]).squeeze(-1)  # s.n: (batch, negatives)
         scores = torch.cat([true, false], dim=-1) / self.temperature  # (batch, 1 + negatives)
         if self.training:
             update_bank(self.bank, rows % len(self.bank), theirs.detach(), self.momentum)
@@ -272,7 +272,9 @@ class NoiseContrast(nn.Module):
             number: the index of the direction in `constants`.
         """
         count = len(bank)
-        scores = product(wide(bank[rows]), vectors[:, :, None]).squeeze(-1) / self.temperature  # (batch, 1 + negatives)
+        scores = (
+            precise_product(in_float32(bank[rows]), vectors[:, :, None]).squeeze(-1) / self.temperature
+        )  # (batch, 1 + negatives)
         fresh = scores.detach().exp().mean() * count
         constant = torch.where(self.constants[number] == 0, fresh, self.constants[number])
         if self.training:
@@ -286,7 +288,7 @@ class NoiseContrast(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        rows = required(batch.rows, "noise-contrast", "row numbers").to(self.calls.device, non_blocking=True)
+        rows = required_values(batch.rows, "noise-contrast", "row numbers").to(self.calls.device, non_blocking=True)
         ours = map_and_normalise(self.student_map, student["cls"])  # (batch, size)
         theirs = map_and_normalise(self.teacher_map, teacher["cls"])  # (batch, size)
         pairs = torch.cat([rows[:, None], self.negatives(rows)], dim=1)  # (batch, 1 + negatives), the true row first
@@ -316,7 +318,8 @@ class SampleSimilarity:
         """Return the scalar loss."""
         # log R of eq. 14-15: (batch, batch)
         ours, theirs = (
-            F.log_softmax(product(x, x.mT) / math.sqrt(x.shape[-1]), dim=-1) for x in (student["cls"], teacher["cls"])
+            F.log_softmax(precise_product(x, x.mT) / math.sqrt(x.shape[-1]), dim=-1)
+            for x in (student["cls"], teacher["cls"])
         )
         return F.kl_div(ours, theirs, reduction="batchmean", log_target=True)  # eq. 13: 1/b sum_i
 
@@ -361,11 +364,13 @@ class SampleContrastive(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])  # H: (2 batch, width)
-        labels = required(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)
+        vectors = torch.cat(
+            [in_float32(self.map(in_float32(student["cls"]))), in_float32(teacher["cls"])]
+        )  # H: (2 batch, width)
+        labels = required_values(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)
         if self.reading != "printed":
             vectors = F.normalize(vectors, dim=-1)
-        scores = product(vectors, vectors.mT)  # h_i . h_a: (2 batch, 2 batch)
+        scores = precise_product(vectors, vectors.mT)  # h_i . h_a: (2 batch, 2 batch)
         if self.reading != "printed":
             scores = scores / self.temperature
         own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)  # A(i) leaves i itself out

@@ -14,13 +14,13 @@ from retort.objectives.base import (
     Activations,
     MeanOver,
     Pair,
-    counted,
+    counted_tokens,
     heads_of,
+    in_float32,
     mean_square,
     objectives,
-    product,
+    precise_product,
     token_mean,
-    wide,
 )
 
 MapRule = Literal["always", "widths-differ", "never"]
@@ -64,7 +64,9 @@ class HiddenCls(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return F.mse_loss(wide(self.map(wide(student["cls"]))), wide(teacher["cls"]))  # (batch, teacher width)
+        return F.mse_loss(
+            in_float32(self.map(in_float32(student["cls"]))), in_float32(teacher["cls"])
+        )  # (batch, teacher width)
 
 
 @objectives.register("hidden-sequence")
@@ -106,7 +108,7 @@ class HiddenSequence(nn.Module):
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, length, student width) -> (batch, length, teacher width)
-        mapped, mask = self.map(wide(student["hidden"])), counted(batch, self.count_padding)
+        mapped, mask = self.map(in_float32(student["hidden"])), counted_tokens(batch, self.count_padding)
         return mean_square(mapped, teacher["hidden"], mask, self.mean_over)
 
 
@@ -139,7 +141,7 @@ class ContextSequence(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        mapped = self.map(wide(student["context"]))  # (batch, length, teacher width)
+        mapped = self.map(in_float32(student["context"]))  # (batch, length, teacher width)
         return mean_square(mapped, teacher["context"], batch.attention_mask, self.mean_over)
 
 
@@ -163,9 +165,9 @@ class HiddenCosine(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        mapped = wide(self.map(wide(student["hidden"])))  # (batch, length, teacher width)
+        mapped = in_float32(self.map(in_float32(student["hidden"])))  # (batch, length, teacher width)
         # 1 - cos(h^S, h^T) of each token: (batch, length)
-        return token_mean(1 - F.cosine_similarity(mapped, wide(teacher["hidden"]), dim=-1), batch.attention_mask)
+        return token_mean(1 - F.cosine_similarity(mapped, in_float32(teacher["hidden"]), dim=-1), batch.attention_mask)
 
 
 @objectives.register("patient-cls")
@@ -191,8 +193,10 @@ class PatientCls(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)  # (batch, teacher width), length one
-        squares = (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square()
+        mapped = F.normalize(
+            in_float32(self.map(in_float32(student["cls"]))), dim=-1
+        )  # (batch, teacher width), length one
+        squares = (mapped - F.normalize(in_float32(teacher["cls"]), dim=-1)).square()
         return self.factor * squares.sum(-1).mean()  # the sum over the width, or its mean
 
 
@@ -220,7 +224,7 @@ class EmbeddingMSE(nn.Module):
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, length, student width) -> (batch, length, teacher width)
-        mapped = self.map(wide(student["embeddings"]))
+        mapped = self.map(in_float32(student["embeddings"]))
         return mean_square(mapped, teacher["embeddings"], batch.attention_mask, self.mean_over)
 
 
@@ -254,7 +258,7 @@ class HeadMaps(nn.Module):
         if not self.orthogonal:
             return self.weight
         upper = self.skew.triu(1)  # (heads, size, size), only the part above the diagonal is used
-        half = wide(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, because solvers need it
+        half = in_float32(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, because solvers need it
         identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
         # (I - A)^-1 (I + A), orthogonal; I - A is never singular, so the check of `solve`, which waits for the device,
         # is not needed
@@ -263,7 +267,7 @@ class HeadMaps(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (batch, heads, length, target) for x (batch, heads, length, source)."""
-        return product(x, self.matrices())
+        return precise_product(x, self.matrices())
 
 
 @objectives.register("direct")
@@ -304,11 +308,11 @@ class Direct(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        mask = counted(batch, self.count_padding)
+        mask = counted_tokens(batch, self.count_padding)
         losses = []
         for activation, maps in zip(self.activations, self.maps, strict=True):
             # (batch, length, width) -> (batch, heads, length, size) -> (batch, length, teacher width)
-            mapped = maps(heads_of(wide(student[activation]), self.heads)).transpose(1, 2).flatten(2)
+            mapped = maps(heads_of(in_float32(student[activation]), self.heads)).transpose(1, 2).flatten(2)
             # the sum over heads of means over a head's width = heads * the mean over the whole width
             losses.append(self.heads * mean_square(mapped, teacher[activation], mask, self.mean_over))
         return torch.stack(losses).sum()

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import NEVER, Activations, Pair, objectives, required, wide
+from retort.objectives.base import NEVER, Activations, Pair, in_float32, objectives, required_values
 
 
 def choices(logits: Tensor, mask: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class Supervised:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        logits, labels = wide(student["logits"]), required(batch.labels, "supervised")
+        logits, labels = in_float32(student["logits"]), required_values(batch.labels, "supervised")
         if self.regression:
             return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))  # (batch, 1) -> (batch,)
         return F.cross_entropy(choices(logits, batch.attention_mask), labels.flatten())  # spans: (batch * 2,) labels
@@ -88,7 +88,7 @@ class SoftLabels:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        predicted, target = wide(student["logits"]), wide(teacher["logits"])
+        predicted, target = in_float32(student["logits"]), in_float32(teacher["logits"])
         if self.regression:
             # (batch, 1): a softmax over one number is always 1
             return F.mse_loss(predicted, target)
@@ -119,6 +119,6 @@ class MaskedLM:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        labels = required(batch.labels, "masked-lm")
-        losses = F.cross_entropy(wide(student["logits"]), labels, ignore_index=-100, reduction="sum")
+        labels = required_values(batch.labels, "masked-lm")
+        losses = F.cross_entropy(in_float32(student["logits"]), labels, ignore_index=-100, reduction="sum")
         return losses / torch.ne(labels, -100).sum().clamp(min=1)  # a batch without a masked token has loss 0, not NaN

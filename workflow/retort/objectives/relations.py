@@ -14,11 +14,11 @@ from retort.objectives.base import (
     Activations,
     MeanOver,
     Pair,
-    counted,
+    counted_tokens,
     hash_integers,
+    in_float32,
     objectives,
-    required,
-    wide,
+    required_values,
 )
 from retort.objectives.relation_forms.choice import relation_divergence
 
@@ -51,7 +51,7 @@ def own_divergence(
         mean_over: the mean over all tokens of the batch, or over texts of each text's mean.
         count_padding: whether padding counts as rows and columns of R.
     """
-    mask = counted(batch, count_padding)
+    mask = counted_tokens(batch, count_padding)
     weights = (text_weights if mean_over == "texts" else token_weights)(mask, heads)
     return relation_divergence((student, student), (teacher, teacher), heads, mask, weights)
 
@@ -84,8 +84,8 @@ class ValueRelation:
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        weights = token_weights(counted(batch, self.padded_queries), self.heads)  # (batch, row)
-        keys = counted(batch, self.padded_keys)  # (batch, column)
+        weights = token_weights(counted_tokens(batch, self.padded_queries), self.heads)  # (batch, row)
+        keys = counted_tokens(batch, self.padded_keys)  # (batch, column)
         ours, theirs = student["values"], teacher["values"]  # V: (batch, length, width)
         return relation_divergence((ours, ours), (theirs, theirs), self.heads, keys, weights, self.floor)
 
@@ -148,7 +148,10 @@ class Relations:
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, row), (batch, column)
-        weights, keys = self.weights_of(counted(batch, self.padded_queries)), counted(batch, self.padded_keys)
+        weights, keys = (
+            self.weights_of(counted_tokens(batch, self.padded_queries)),
+            counted_tokens(batch, self.padded_keys),
+        )
         losses = []
         for (a, b), weight in zip(self.pairs, self.weights, strict=True):
             ours, theirs = (student[a], student[b]), (teacher[a], teacher[b])  # A_i, A_j: (batch, length, width)
@@ -300,7 +303,7 @@ class OutputRelation:
         size = context.shape[-1] // self.teacher_heads
         groups = context.reshape(*context.shape[:-1], self.splits, self.members, size)
         if self.split == "average":
-            return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
+            return in_float32(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
         if self.redraw:
             each = torch.arange(self.splits, device=context.device)
             return groups[..., each, self.draw_heads(batch, each), :].flatten(-2)
@@ -308,7 +311,7 @@ class OutputRelation:
 
     def draw_heads(self, batch: Batch, each: Tensor) -> Tensor:
         """Draw a teacher head for each split; return its number within the split, (splits,)."""
-        rows = required(batch.rows, "mha-output-relation", "row numbers").to(each.device, non_blocking=True)
+        rows = required_values(batch.rows, "mha-output-relation", "row numbers").to(each.device, non_blocking=True)
         first = hash_integers(self.seed + hash_integers(rows).sum())  # scalar, another one for another batch
         return hash_integers(first + each) % self.members
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.base import Activations, Pair, objectives, product, wide
+from retort.objectives.base import Activations, Pair, in_float32, objectives, precise_product
 from retort.objectives.hidden import MapRule, linear_map
 
 
@@ -27,7 +27,7 @@ def layer_costs(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
     a, b = (torch.where(real, x, 0).flatten(1) for x in (ours, theirs))  # (layers, numbers of a layer)
     squares = a.square().sum(1)[:, None] + b.square().sum(1)  # |a|^2 + |b|^2: (student layers, teacher layers)
     # |a - b|^2 = |a|^2 + |b|^2 - 2 a.b, which rounding may bring below 0
-    return (squares - 2 * product(a, b.mT)).clamp(min=0) / count_of(real, theirs[0])
+    return (squares - 2 * precise_product(a, b.mT)).clamp(min=0) / count_of(real, theirs[0])
 
 
 def copy_to_host(*tensors: Tensor) -> list[Tensor]:
@@ -125,14 +125,14 @@ class EarthMovers(nn.Module):
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (layers, batch, length, teacher width)
-        ours = {"hidden": wide(self.map(wide(student["hidden"])))}
+        ours = {"hidden": in_float32(self.map(in_float32(student["hidden"])))}
         compared = {"hidden": batch.attention_mask[..., None]}  # (batch, length, 1)
         if "scores" in self.activations:
-            ours["scores"] = wide(student["scores"])
+            ours["scores"] = in_float32(student["scores"])
             # (batch, 1, query, key)
             compared["scores"] = batch.attention_mask[:, None, :, None] & batch.attention_mask[:, None, None, :]
         each_costs = [  # C: (student layers, teacher layers)
-            layer_costs(ours[activation].detach(), wide(teacher[activation]).detach(), real)
+            layer_costs(ours[activation].detach(), in_float32(teacher[activation]).detach(), real)
             for activation, real in compared.items()
         ]
         copies = copy_to_host(self.student_weights, self.teacher_weights, *each_costs)
@@ -144,7 +144,7 @@ class EarthMovers(nn.Module):
             flow = cheapest_flow(costs, student_weights, teacher_weights)  # F
             # most flows are 0: only the pairs with a flow are compared again, this time with a gradient
             for s, t in flow.nonzero().tolist():
-                pair = ours[activation][s], wide(teacher[activation][t])
+                pair = ours[activation][s], in_float32(teacher[activation][t])
                 distances.append(flow[s, t].item() * layer_cost(*pair, real))  # F_st C_st
             paid.append(flow * costs)
         if self.training and self.update:

@@ -32,7 +32,7 @@ class Unstated:
     students: tuple[str, ...]
 
 
-def unstated(study: Study, paper: str) -> list[Unstated]:
+def unstated_settings(study: Study, paper: str) -> list[Unstated]:
     """Return the defaults of the students in a paper's printed rows that its files neither state nor declare.
 
     A default that is off or empty does not count, nor does the weight of the only term of a stage.

@@ -23,7 +23,7 @@ from retort.settings.trainings import PredictionSettings, SubmissionSettings, Su
 from retort.specs.config import Config, RunSources
 from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.questions import fitted_on, readable, seeds_of, submitted_splits
+from retort.study.questions import fitted_on, has_files, seeds_of, submitted_splits
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")
@@ -67,7 +67,7 @@ class Params:
         ) -> OnDemand[OnDemand[Resolved]]:
             return OnDemand(names, lambda name: OnDemand(names[name], functools.partial(resolve_one, study, name)))
 
-        tasks = [name for name, spec in study.tasks.items() if readable(study, name, spec.used)]
+        tasks = [name for name, spec in study.tasks.items() if has_files(study, name, spec.used)]
         sent = predictions(study)
         tasks_of = defaultdict[str, list[str]](list)
         for name, task in pairs:
@@ -110,12 +110,12 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
     """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
     return {
         name: PredictionSettings(
-            task=resolve_data.task(study, name, submitted_splits(spec)),
+            task=resolve_data.task_settings(study, name, submitted_splits(spec)),
             precision=study.config.resolved_precision(),
             stage=VERSIONS["predict"],
         )
         for name, spec in study.tasks.items()
-        if spec.submission and readable(study, name, submitted_splits(spec))
+        if spec.submission and has_files(study, name, submitted_splits(spec))
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from retort.plan.resolve_data import VERSIONS, corpus, model, taken_over, task
+from retort.plan.resolve_data import VERSIONS, corpus_settings, model_settings, taken_over, task_settings
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     ActivationSettings,
@@ -115,8 +115,8 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
     schedule = protocol.for_task(task_name)
     axes = questions.grid_of(study, name, task_name)
     return TeacherSettings(
-        model=model(study, spec.model),
-        task=task(study, task_name),
+        model=model_settings(study, spec.model),
+        task=task_settings(study, task_name),
         schedule=divided(study, schedule, axes),
         seed=spec.seed,
         precision=study.config.resolved_precision(),
@@ -144,8 +144,8 @@ def teacher_head(study: Study, name: str, corpus_name: str) -> TeacherHeadSettin
     spec = study.teachers[name]
     protocol = study.protocols[spec.protocol]
     return TeacherHeadSettings(
-        model=model(study, spec.model),
-        corpus=corpus(study, corpus_name),
+        model=model_settings(study, spec.model),
+        corpus=corpus_settings(study, corpus_name),
         schedule=divided(study, protocol.for_task(corpus_name)),
         seed=spec.seed,
         precision=study.config.resolved_precision(),
@@ -240,7 +240,7 @@ def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettin
     """Return the settings of the student or published model that a student starts from; None if there is none."""
     start = study.students[name].initialisation
     if start.checkpoint:
-        return model(study, start.checkpoint)
+        return model_settings(study, start.checkpoint)
     return corpus_distillation(study, start.student) if start.student else None
 
 
@@ -263,14 +263,14 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
     """Return the settings of a task-specific distillation: of the student, its teacher, the task and its parent."""
     student, axes = study.students[name], questions.grid_of(study, name, task_name)
     read = reads_teacher(student)
-    published = model(study, study.teachers[student.teacher].model)
+    published = model_settings(study, study.teachers[student.teacher].model)
     stages = [settings_of_stages(study, student, task_name, point) for point in axes.points()] if axes else []
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
         grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
         teacher=teacher(study, student.teacher, task_name)
         if read
-        else PublishedTeacherSettings(model=published, task=task(study, task_name)),
+        else PublishedTeacherSettings(model=published, task=task_settings(study, task_name)),
     )
 
 
@@ -278,11 +278,11 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
     """Return the settings of a task-agnostic distillation: those of the student, its corpora, teacher and parent."""
     student = study.students[name]
     fitted = questions.fitted_on(study, name)
-    published = model(study, study.teachers[student.teacher].model)
+    published = model_settings(study, study.teachers[student.teacher].model)
     return CorpusDistillationSettings(
         **_distillation(study, name, ""),
         seed=_seed(study, name),
-        corpora={stage.data: corpus(study, stage.data) for stage in student.stages},
+        corpora={stage.data: corpus_settings(study, stage.data) for stage in student.stages},
         teacher=teacher_head(study, student.teacher, fitted)
         if fitted
         else PublishedTeacherSettings(
@@ -302,7 +302,7 @@ def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSet
     protocol, axes = questions.protocol_of(study, name), questions.grid_of(study, name, task_name)
     return GridSettings(
         student=student or corpus_distillation(study, name),
-        task=task(study, task_name),
+        task=task_settings(study, task_name),
         schedule=divided(study, protocol.for_task(task_name), axes),
         points=points_of(axes),
         seed=axes.seed if axes else _seed(study, name),

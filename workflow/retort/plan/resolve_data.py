@@ -95,14 +95,14 @@ def fetched(study: Study, name: str) -> FetchSettings:
     return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
 
 
-def model(study: Study, name: str) -> ModelSettings:
+def model_settings(study: Study, name: str) -> ModelSettings:
     """Return the settings of a pre-trained model: the sources of its files and its architecture."""
     spec = study.models[name]
     own = {"source": source(study, spec.source), "tokenizer": tokenizer(study, name) if spec.tokenizer else None}
     return ModelSettings(**{**taken_over(spec, ModelSettings), **own})
 
 
-def split(study: Study, task: Task, name: str) -> SplitSettings:
+def split_settings(study: Study, task: Task, name: str) -> SplitSettings:
     """Return how the files of a split are read.
 
     Raises:
@@ -134,7 +134,7 @@ def split(study: Study, task: Task, name: str) -> SplitSettings:
     )
 
 
-def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettings:
+def task_settings(study: Study, name: str, splits: list[str] | None = None) -> TaskSettings:
     """Return the settings of a task: how its splits are made or read, and the sources of their files.
 
     Args:
@@ -146,7 +146,7 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
         RetortError: the task names no file of one of the splits where its source is.
     """
     spec = study.tasks[name]
-    read = {each: split(study, spec, each) for each in splits or spec.used} if spec.splits else None
+    read = {each: split_settings(study, spec, each) for each in splits or spec.used} if spec.splits else None
     others = sorted({files.source for files in (read or {}).values()} - {spec.source})
     own = {
         "splits": read,
@@ -160,16 +160,16 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
 
 
 def tokenized_task(study: Study, model_name: str, name: str, splits: list[str] | None = None) -> TokenizedTaskSettings:
-    """Return the settings of a task that is encoded with the tokenizer of a model; for `splits` see `task`."""
-    return TokenizedTaskSettings(task=task(study, name, splits), tokenizer=tokenizer(study, model_name))
+    """Return the settings of a task that is encoded with the tokenizer of a model; for `splits` see `task_settings`."""
+    return TokenizedTaskSettings(task=task_settings(study, name, splits), tokenizer=tokenizer(study, model_name))
 
 
 def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:
     """Return the settings of a corpus that is packed with the tokenizer of a model."""
-    return TokenizedCorpusSettings(corpus=corpus(study, name), tokenizer=tokenizer(study, model_name))
+    return TokenizedCorpusSettings(corpus=corpus_settings(study, name), tokenizer=tokenizer(study, model_name))
 
 
-def corpus(study: Study, name: str) -> CorpusSettings:
+def corpus_settings(study: Study, name: str) -> CorpusSettings:
     """Return the settings of a corpus, with those of its sources."""
     sources = {each: source(study, each) for each in corpus_sources(study, name)}
     shared = taken_over(study.corpora[name], CorpusSettings)

@@ -11,7 +11,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.formatters import format_value, formatters
 from retort.plan import resolve
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Settings
 from retort.specs.exhibit import MAPPINGS, SettingsCell
 from retort.specs.loading import Problems
@@ -90,7 +90,7 @@ def value_at(settings: Any, keys: str) -> Any:
             }
             entries = {**named, **{str(number): entry for number, entry in enumerate(value, start=1)}}
         if not isinstance(entries, dict) or key not in entries:
-            raise unknown(f"key of '{keys}'", key, entries if isinstance(entries, dict) else ())
+            raise unknown_name(f"key of '{keys}'", key, entries if isinstance(entries, dict) else ())
         value = entries[key]
     return value
 
@@ -121,10 +121,10 @@ def check_settings_cells(study: Study, problems: Problems) -> None:
         for cell in exhibit.settings_cells():
             where = f"{key}row '{cell.row}', column '{cell.column}'"
             if cell.student and cell.student not in study.students:
-                problems.add(path, f"{where}: {unknown('student', cell.student, study.students)}")
+                problems.add(path, f"{where}: {unknown_name('student', cell.student, study.students)}")
             elif cell.task and cell.task not in study.tasks:
-                problems.add(path, f"{where}: {unknown('task', cell.task, study.tasks)}")
+                problems.add(path, f"{where}: {unknown_name('task', cell.task, study.tasks)}")
             elif cell.formatter and cell.formatter not in formatters:
-                problems.add(path, f"{where}: {unknown('formatter', cell.formatter, formatters)}")
+                problems.add(path, f"{where}: {unknown_name('formatter', cell.formatter, formatters)}")
             else:
                 problems.attempt(path, where, our_text, study, paper, cell)

@@ -26,7 +26,7 @@ from retort.specs.student import Student
 from retort.specs.task_files import UNKNOWN
 from retort.study import questions
 from retort.study.addresses import name_of_seeds, names_in_files
-from retort.study.questions import lineage, seeds_of
+from retort.study.questions import seeds_of, start_lineage
 from retort.study.study import Study
 
 Wildcards = Any
@@ -56,7 +56,7 @@ def companions_of(plan: Plan, fits: Fits = lambda students: True) -> dict[str, l
     """
     if plan.config.companions is not None:
         return plan.config.companions
-    asked = {ancestor for student, _ in plan.pairs for ancestor in lineage(plan.study, student)}
+    asked = {ancestor for student, _ in plan.pairs for ancestor in start_lineage(plan.study, student)}
     unmade = [
         name
         for name in plan.task_agnostic
@@ -153,7 +153,7 @@ def _exhibits_of(plan: Plan) -> dict[str, frozenset[tuple[str, str]]]:
     """Return student -> the tables and figures that show it, or a student that starts from it."""
     shown = defaultdict[str, set[tuple[str, str]]](set)
     for student, exhibit in {(cell.student, (cell.paper, cell.table)) for cell in plan.cells}:
-        for ancestor in lineage(plan.study, student):
+        for ancestor in start_lineage(plan.study, student):
             shown[ancestor].add(exhibit)
     return {student: frozenset(exhibits) for student, exhibits in shown.items()}
 

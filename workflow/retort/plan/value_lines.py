@@ -244,7 +244,7 @@ class Origins:
             yield file.value(steps, value, f"{folder}.{name}.{dotted(*steps)}")
 
 
-def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
+def setting_values(written: Study, study: Study, name: str, task: str) -> list[Value]:
     """Return the values of a student's jobs.
 
     Args:

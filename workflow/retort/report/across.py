@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from retort.formatters import signed
+from retort.formatters import signed_number
 from retort.judgement.certainty import differences_by_seed
 from retort.judgement.comparisons import NumberedCell
-from retort.judgement.judge import Key, ours, published
+from retort.judgement.judge import Key, our_numbers, printed_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, panel_of
@@ -55,7 +55,7 @@ class EffectColumn:
         if (score := self.effects.get(row)) is None:
             return "–"
         ends = score.interval
-        return signed(score.value, 1) + (f" ± {(ends[1] - ends[0]) / 2:.1f}" if ends else "")
+        return signed_number(score.value, 1) + (f" ± {(ends[1] - ends[0]) / 2:.1f}" if ends else "")
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Question:
 def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
     """Yield the numbers of a table on each side: in print, recorded at each scale, and in the current run."""
     exhibits = {one.table: study.exhibits[one.paper, one.table]}
-    yield "record" if study.papers[one.paper].ours else "print", published(exhibits).cells
+    yield "record" if study.papers[one.paper].ours else "print", printed_numbers(exhibits).cells
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
             yield "recorded", side_of_recording(study, one.paper, recording).cells
     if (path := files.tidy(one.paper, one.table)).is_file():
-        side = ours(exhibits, {one.table: read(path)})
+        side = our_numbers(exhibits, {one.table: read(path)})
         yield "ours", {**side.dev, **side.cells}
 
 

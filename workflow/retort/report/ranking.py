@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from retort.formatters import number
-from retort.judgement.difference import VariancePart, welch
+from retort.judgement.difference import VariancePart, welch_difference
 from retort.results.tidy import HAS_VALUE, Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
@@ -50,7 +50,7 @@ class RankedMean:
         """The 95 % interval; None if the spread is not known."""
         if self.parts is None or not sum(part.variance for part in self.parts):
             return None
-        low, high = welch(self.value, self.parts).interval()
+        low, high = welch_difference(self.value, self.parts).interval()
         return float(low), float(high)
 
     @property

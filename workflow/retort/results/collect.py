@@ -15,12 +15,12 @@ from retort.plan import resolve
 from retort.plan.sharing import grid_parts
 from retort.results.score_files import Record, check_score, name_of_score, read_record, read_score_file
 from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, Status, trained_again
-from retort.settings.inputs import difference
+from retort.settings.inputs import first_difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study import questions
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.questions import grid_of, runs, runs_at_scale, seeds_of
+from retort.study.questions import grid_of, runs_at_scale, runs_on, seeds_of
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
@@ -40,7 +40,7 @@ def _check_origin(name: str, record: Record, expected: Any, address: Record) -> 
     for key, value in address.items():
         if record.get(key) != value:
             raise RetortError(f"{name} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
-    if differs := difference(record["settings"], expected):
+    if differs := first_difference(record["settings"], expected):
         where, recorded, required = differs
         raise RetortError(
             f"{name} was made with other settings: {where} is {_short(recorded)} in it "
@@ -155,7 +155,7 @@ def not_run(study: Study, student: str, *tasks: str) -> Line:
 
 def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Line:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
-    if not runs(study, student, task):
+    if not runs_on(study, student, task):
         return not_run(study, student, task)
     if why := questions.missing_for(study, student, task):
         return without_value(Status.MISSING, why)

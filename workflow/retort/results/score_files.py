@@ -17,7 +17,7 @@ from retort.checksums import REMEDY, Maker, is_sealed
 from retort.errors import RetortError
 from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
-from retort.specs.printed import limits
+from retort.specs.printed import metric_limits
 from retort.study.addresses import answers_address
 from retort.tasks.answers import ModelAnswers, metrics_of
 
@@ -127,7 +127,7 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     name = name_of_score(path, record)
     check_shape(name, record, Score)
     for metric, value in record["metrics"].items():
-        least, greatest = limits(metric)
+        least, greatest = metric_limits(metric)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
             raise RetortError(f"{name}: {metric} is {value:g}, and can be {least:g} to {greatest:g}", REMEDY)
     answers = answers_of(path, record)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retort import checksums
-from retort.atomic import replacing
+from retort.atomic import replacing_file
 from retort.errors import RetortError
 from retort.job.context import this_code
 from retort.study.study import Study
@@ -188,7 +188,7 @@ def write(path: Path | str, lines: Iterable[Line]) -> None:
     """Write a tidy CSV atomically, with a checksum beside it; the same lines give the same bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
+    with replacing_file(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(HEADER)
         writer.writerows([_format(getattr(line, name)) for name in HEADER] for line in lines)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from retort import checksums
 from retort.atomic import write_json
-from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical, files_of, is_place
+from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical_bytes, files_of, is_place
 from retort.errors import RetortError
 from retort.results.score_files import answers_of, read_score_file
 from retort.settings.inputs import TaskSettings
@@ -175,11 +175,11 @@ class Labels:
             parents = map(Path, record.get("parents", {}))
             for folder in (path for path in parents if path.match("results/encoded/*/*") and path.exists()):
                 for split, answers in answers_of(scores, record).items():
-                    if canonical(answers["truth"]) != self._of(folder, split, task):
+                    if canonical_bytes(answers["truth"]) != self._of(folder, split, task):
                         line = f"{scores}: the true answers on '{split}' are not the labels in {folder}"
                         raise RetortError(line, REMEDY)
 
     def _of(self, folder: Path, split: str, task: TaskSettings) -> bytes:
         if (folder, split) not in self.known:
-            self.known[folder, split] = canonical(truth_of(folder, split, task))
+            self.known[folder, split] = canonical_bytes(truth_of(folder, split, task))
         return self.known[folder, split]

@@ -11,7 +11,7 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from retort.settings.inputs import differences
+from retort.settings.inputs import setting_differences
 
 LOGGER = "retort"  # the plugin that writes the short form
 WIDTH = 160  # characters of a line, at most
@@ -90,7 +90,7 @@ def _changes(said: str) -> Iterator[str]:
     except (SyntaxError, ValueError):
         return
     for recorded, expected in _alike(old, new):
-        for key, was, is_now in differences(recorded, expected):
+        for key, was, is_now in setting_differences(recorded, expected):
             was, is_now = (shorten(str(value), WIDTH // 3, placeholder="…") for value in (was, is_now))
             yield f"{key or 'a setting'}: {was} -> {is_now}"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.cost.jobs import PRINTING, Job, Jobs
-from retort.errors import printable
-from retort.job.attempts import failure
+from retort.errors import escape_controls
+from retort.job.attempts import failure_reason
 from retort.plan.plan import Plan
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
@@ -31,8 +31,8 @@ def failed_jobs(jobs: Jobs, targets: Iterable[str]) -> dict[str, str]:
     """
     reasons = dict[str, str]()
     for job in jobs.behind(targets):
-        if why := failure(job.key):
-            reasons[job.key] = printable(f"{job.key}: {why}")
+        if why := failure_reason(job.key):
+            reasons[job.key] = escape_controls(f"{job.key}: {why}")
         elif waits := [reasons[need.key] for path in job.inputs if (need := jobs.at(path)) and need.key in reasons]:
             reasons[job.key] = waits[0]
     return reasons

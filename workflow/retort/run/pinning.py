@@ -6,10 +6,10 @@ import datetime
 import re
 from pathlib import Path
 
-from retort.atomic import flush, replacing
+from retort.atomic import flush_to_disk, replacing_file
 from retort.data.sources.hub import commit_of
 from retort.errors import RetortError
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.source import HubSource
 from retort.specs.yaml_reader import read_yaml
 from retort.study.study import Study
@@ -44,13 +44,13 @@ def write(path: Path, commit: str, branch: str) -> None:
     """
     note = f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
     text = _set_key(_set_key(path.read_text(encoding="utf-8"), "found", note), "commit", commit)
-    with replacing(path) as part:
+    with replacing_file(path) as part:
         part.write_text(text, encoding="utf-8")
         content = read_yaml(part)
         hub = content.get("hub") or content["source"]["hub"]  # the source may stand in a task's file
         if (hub.get("commit"), hub.get("found")) != (commit, note):
             raise RetortError(f"{path.name}: could not write the commit", ASK)
-        flush(part)  # the file is the user's
+        flush_to_disk(part)  # the file is the user's
 
 
 def pin(study: Study, names: list[str]) -> list[str]:
@@ -66,7 +66,7 @@ def pin(study: Study, names: list[str]) -> list[str]:
     hubs = {name: source.hub for name, source in study.sources.items() if isinstance(source, HubSource)}
     for name in names:
         if name not in hubs:
-            raise unknown("source of the hub", name, hubs)
+            raise unknown_name("source of the hub", name, hubs)
     lines = []
     for name in names or [name for name, hub in hubs.items() if not hub.commit]:
         commit = commit_of(hubs[name])

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from retort.data.sources import hub
 from retort.errors import NoAnswer, RetortError
-from retort.plan.resolve_data import fetched, split
+from retort.plan.resolve_data import fetched, split_settings
 from retort.run import pinning
 from retort.specs.config import RunSources
 from retort.specs.model import Model, described_in
@@ -239,5 +239,5 @@ def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[
                 yield task.source, [(str(task.reader.options["file"]),)]
             used = task.used if task.splits else []
             for each in used if noun == "tasks" else submitted_splits(task):
-                settings = split(study, task, each)
+                settings = split_settings(study, task, each)
                 yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]

@@ -190,7 +190,7 @@ class TokenizedCorpusSettings(JobSettings):
 BEGIN, END = "## Settings\n\n```json\n", "\n```\n"
 
 
-def section(settings: JobSettings) -> str:
+def settings_section(settings: JobSettings) -> str:
     """Return the section of a model card that shows the settings."""
     return f"{BEGIN}{json.dumps(settings.as_json(), indent=1)}{END}"
 
@@ -203,7 +203,7 @@ def settings_in(card: Path) -> Any:
         return None
 
 
-def differences(recorded: Any, expected: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+def setting_differences(recorded: Any, expected: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield (path, recorded value, expected value) of each difference between settings.
 
     The path has dotted keys, such as 'stages.1.schedule.steps'.
@@ -211,14 +211,14 @@ def differences(recorded: Any, expected: Any, path: str = "") -> Iterator[tuple[
     if isinstance(recorded, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in recorded if key not in expected)]:
             values = (recorded.get(key, "absent"), expected.get(key, "absent"))
-            yield from differences(*values, f"{path}.{key}".lstrip("."))
+            yield from setting_differences(*values, f"{path}.{key}".lstrip("."))
     elif isinstance(recorded, list) and isinstance(expected, list) and len(recorded) == len(expected):
         for i, values in enumerate(zip(recorded, expected, strict=True), start=1):
-            yield from differences(*values, f"{path}.{i}".lstrip("."))
+            yield from setting_differences(*values, f"{path}.{i}".lstrip("."))
     elif recorded != expected:
         yield path, recorded, expected
 
 
-def difference(recorded: Any, expected: Any) -> tuple[str, Any, Any] | None:
-    """Return the first of `differences`; None if the settings are equal."""
-    return next(differences(recorded, expected), None)
+def first_difference(recorded: Any, expected: Any) -> tuple[str, Any, Any] | None:
+    """Return the first of `setting_differences`; None if the settings are equal."""
+    return next(setting_differences(recorded, expected), None)

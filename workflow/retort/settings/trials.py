@@ -29,7 +29,7 @@ class Trial:
     dev: float | None = None
     step: int | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the trial as a line of a trials file: number, point, status, and the metric or the step."""
         outcome = {"status": "ok", "dev": self.dev} if self.step is None else {"status": "diverged", "step": self.step}
         return {"number": self.number, **self.point.as_json(), **outcome}
@@ -57,7 +57,7 @@ def places_of(part: int, parts: int) -> slice:
     return slice(part - 1, None, parts)
 
 
-def choose(trials_files: list[str], points: list[PointSettings]) -> PointSettings:
+def choose_point(trials_files: list[str], points: list[PointSettings]) -> PointSettings:
     """Return the grid point with the best dev metric; on a tie, the first in the grid's order.
 
     Without a grid, return a point that changes nothing.
@@ -93,7 +93,7 @@ def best_of(trials_files: list[str], grid: SearchSettings | None) -> tuple[Point
     """
     points = grid.points if grid else [PointSettings()]
     try:
-        return choose(trials_files, points), None
+        return choose_point(trials_files, points), None
     except Diverged as error:
         return points[0], error
 

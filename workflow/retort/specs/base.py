@@ -23,7 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from retort.errors import CONTROL
-from retort.registry import nearest, unknown
+from retort.registry import nearest_name, unknown_name
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
@@ -74,7 +74,7 @@ OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
-def documented(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
+def documented_fields(model: type[BaseModel]) -> tuple[str, dict[str, str]]:
     """Return what the docstring of a model says before 'Args:', and field -> what 'Args:' says, also of its bases."""
     fields, text = dict[str, str](), ""
     for base in reversed(model.__mro__):
@@ -99,7 +99,7 @@ class Spec(BaseModel):
     ) -> JsonSchemaValue:
         """Return the JSON schema, with the descriptions of the docstring."""
         reference = handler(schema)
-        found, (text, fields) = handler.resolve_ref_schema(reference), documented(cls)
+        found, (text, fields) = handler.resolve_ref_schema(reference), documented_fields(cls)
         found["description"] = text
         for name, field in cls.model_fields.items():
             if name in fields:
@@ -116,8 +116,8 @@ class Spec(BaseModel):
             keys = [field.alias or name for name, field in cls.model_fields.items()]
             items = error.errors(include_url=False)
             extra = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-            misspelt = {("missing", (nearest(item["loc"][0], keys),)) for item in extra}
-            details = [detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
+            misspelt = {("missing", (nearest_name(item["loc"][0], keys),)) for item in extra}
+            details = [error_detail(item, keys) for item in items if (item["type"], item["loc"]) not in misspelt]
             raise ValidationError.from_exception_data(error.title, details) from None
 
     @model_validator(mode="after")
@@ -129,11 +129,13 @@ class Spec(BaseModel):
         return self
 
 
-def detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
+def error_detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
     """Return an error in the form that pydantic raises, below further keys; an unknown key suggests one of `keys`."""
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
-        error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
+        error_type = PydanticCustomError(
+            UNKNOWN_KEY, "{text}", {"text": str(unknown_name("key", item["loc"][0], keys))}
+        )
     elif error_type in CUSTOM:
         error_type = PydanticCustomError(error_type, "{text}", {"text": item["msg"]})
     return InitErrorDetails(type=error_type, loc=(*below, *item["loc"]), input=item["input"], ctx=item.get("ctx", {}))
@@ -160,7 +162,7 @@ def check_names(key: str, noun: str, names: Iterable[str], known: Iterable[str])
     """
     for name in names:
         if name not in known:
-            raise ValueError(f"{key}: {unknown(noun, name, known)}")
+            raise ValueError(f"{key}: {unknown_name(noun, name, known)}")
 
 
 Entry = TypeVar("Entry")

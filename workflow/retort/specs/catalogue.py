@@ -25,10 +25,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Relative, Settings, Spec
-from retort.specs.fields import below
-from retort.specs.loading import readable
+from retort.specs.fields import below_keys
+from retort.specs.loading import readable_mistakes
 
 # Activations that are computed from others -> those that must be recorded in the model for that.
 BASIS = {
@@ -71,7 +71,7 @@ Item = TypeVar("Item")
 Listed = Annotated[list[Item], Field(min_length=1), AfterValidator(_texts_once)]
 
 
-def _types(option: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+def _types(option: str, limits: Mapping[str, Any]) -> dict[str, object]:
     """Return the types that the annotation of an option may name; its limits are those of its numbers or texts."""
     limited = Field(**(SEED if option == "seed" else limits))
     texts = {"encoding": Annotated[str, AfterValidator(_codec)], "file": Relative}
@@ -100,7 +100,7 @@ class Registered:
     options: dict[str, Any]
     required: frozenset[str]
     annotations: dict[str, str]
-    aliases: dict[str, Any]
+    aliases: dict[str, object]
 
     @property
     def version(self) -> int:
@@ -127,7 +127,7 @@ class Registered:
         return tuple(self.facts.get("teacher_activations", self.activations))
 
     @functools.cached_property
-    def types(self) -> dict[str, Any]:
+    def types(self) -> dict[str, object]:
         """Option -> its type, with its limits."""
         limits = self.facts.get("limits", {})
         types = {option: _types(option, limits.get(option, {})) for option in self.options}
@@ -146,7 +146,7 @@ class Registered:
         Raises:
             pydantic.ValidationError: one is unknown or missing, or has a value that is not allowed.
         """
-        with below("options"):
+        with below_keys("options"):
             self.schema.model_validate(options)
 
 
@@ -161,7 +161,7 @@ def wrong_options(entry: Registered, options: Settings, where: str) -> list[str]
     try:
         entry.schema.model_validate(options)
     except ValidationError as error:
-        return readable(error, options, where)
+        return readable_mistakes(error, options, where)
     return []
 
 
@@ -175,7 +175,7 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
             yield ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line.target), line.value
 
 
-def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, Any]:
+def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, object]:
     """Return the values that are literals, by name."""
     values = {}
     for name, value in named:
@@ -185,7 +185,7 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, Any]) -> Registered:
+def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, object]) -> Registered:
     """Return what a class or function declares that the decorator `call` registers."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
@@ -239,7 +239,7 @@ def registered(noun: str, entries: Callable[[], Mapping[str, Registered]]) -> Af
 
     def check(name: str) -> str:
         if name not in entries():
-            raise ValueError(str(unknown(noun, name, entries())))
+            raise ValueError(str(unknown_name(noun, name, entries())))
         return name
 
     return AfterValidator(check)

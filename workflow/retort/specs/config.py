@@ -223,7 +223,9 @@ def cpu_flags() -> set[str]:
     return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
 
 
-def read_config(content: dict[str, Any], file: str = "config.yaml", origins: Mapping[str, str] | None = None) -> Config:
+def read_config(
+    content: dict[str, object], file: str = "config.yaml", origins: Mapping[str, str] | None = None
+) -> Config:
     """Check the content of a configuration and return the configuration.
 
     Args:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
 from pydantic import Field
 
-from retort.registry import Registry, unknown
+from retort.registry import Registry, unknown_name
 from retort.specs.base import Label, Spec, Text
 from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
 from retort.specs.rows import CellSpec, Judging, Row
@@ -230,7 +230,7 @@ def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str
         names: the names.
         known: the names that exist.
     """
-    yield from (f"{key}: {unknown(noun, name, known)}" for name in names if name not in known)
+    yield from (f"{key}: {unknown_name(noun, name, known)}" for name in names if name not in known)
 
 
 # --- kinds

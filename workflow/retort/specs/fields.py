@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field, GetJsonSchemaHandler, ValidationErro
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from retort.registry import unknown
-from retort.specs.base import Name, Spec, detail, documented
+from retort.registry import unknown_name
+from retort.specs.base import Name, Spec, documented_fields, error_detail
 
 
 def left_out(default: Any = None, **limits: Any) -> Any:
@@ -40,7 +40,7 @@ class FieldsOf:
     ) -> JsonSchemaValue:
         """Return the schema of the model without required fields and defaults: fields left out are not changed."""
         whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
-        said = documented(self.model)[1]
+        said = documented_fields(self.model)[1]
         fields = {
             name: {**{key: field[key] for key in field if key != "default"}, "description": said[name]}
             for name, field in whole.items()
@@ -54,12 +54,12 @@ class FieldsOf:
 
 
 @contextmanager
-def below(*keys: str) -> Iterator[None]:
+def below_keys(*keys: str) -> Iterator[None]:
     """Locate what pydantic finds wrong in the block below some keys."""
     try:
         yield
     except ValidationError as error:
-        details = [detail(item, below=keys) for item in error.errors(include_url=False)]
+        details = [error_detail(item, below=keys) for item in error.errors(include_url=False)]
         raise ValidationError.from_exception_data(error.title, details) from None
 
 
@@ -110,7 +110,7 @@ def entry_of(noun: str, *folders: str, also: str = "") -> AfterValidator:
         if name != also and all(folder in entries for folder in folders):
             known = [each for folder in folders for each in entries[folder]]
             if name not in known:
-                raise ValueError(str(unknown(noun, name, known)))
+                raise ValueError(str(unknown_name(noun, name, known)))
         return name
 
     return AfterValidator(check)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from retort.errors import RetortError, printable
-from retort.registry import nearest, unknown
+from retort.errors import RetortError, escape_controls
+from retort.registry import nearest_name, unknown_name
 from retort.specs.base import CUSTOM, NAME, Name
 from retort.specs.fields import Names
 from retort.specs.yaml_reader import read_yaml
@@ -61,7 +61,7 @@ class _Mistake(NamedTuple):
     item: ErrorDetails
 
 
-def readable(error: ValidationError, content: Any = None, where: str = "") -> list[str]:
+def readable_mistakes(error: ValidationError, content: Any = None, where: str = "") -> list[str]:
     """Return one line for each mistake.
 
     Of a union, those of the member that fits best are told; where none has the type of the value, all types are.
@@ -128,10 +128,10 @@ def _text(item: ErrorDetails) -> str:
         return f"{value!r} does not match the pattern {pattern}{words}"
     if kind == "union_tag_invalid":
         known = re.findall(r"'(.*?)'", item["ctx"]["expected_tags"])
-        return str(unknown(item["ctx"]["discriminator"].strip("'"), item["ctx"]["tag"], known))
+        return str(unknown_name(item["ctx"]["discriminator"].strip("'"), item["ctx"]["tag"], known))
     if kind == "union_tag_not_found":
         key, (found,) = item["ctx"]["discriminator"].strip("'"), _key_of(item)
-        return "Field required" if found == key else str(unknown("key", found, [key]))
+        return "Field required" if found == key else str(unknown_name("key", found, [key]))
     if isinstance(value, dict | list) and not kind.endswith("_type"):
         return text  # the value is too long to print, and its type is right
     is_number = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", str(value), re.IGNORECASE)
@@ -148,7 +148,7 @@ def _key_of(item: ErrorDetails) -> Keys:
     if "discriminator" not in item.get("ctx", {}):
         return ()
     key = item["ctx"]["discriminator"].strip("'")
-    return (nearest(key, map(str, item["input"])) or key,) if isinstance(item["input"], dict) else (key,)
+    return (nearest_name(key, map(str, item["input"])) or key,) if isinstance(item["input"], dict) else (key,)
 
 
 Result = TypeVar("Result")
@@ -186,7 +186,7 @@ class Problems:
         name = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
             name = path.relative_to(self.folder.parent)
-        line = printable(f"{name}: {what}")  # keys and names stand in it
+        line = escape_controls(f"{name}: {what}")  # keys and names stand in it
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 
@@ -200,7 +200,7 @@ class Problems:
         try:
             return action(*arguments)
         except ValidationError as error:
-            for line in readable(error, None, where):
+            for line in readable_mistakes(error, None, where):
                 self.add(path, line)
         except RetortError as error:
             self.add(path, f"{where}{': ' if where else ''}{error}")
@@ -221,7 +221,7 @@ class Problems:
         try:
             return _adapter(model).validate_python(content, context=names)
         except ValidationError as error:
-            for line in readable(error, {} if content is None else content, where):
+            for line in readable_mistakes(error, {} if content is None else content, where):
                 self.add(path, line)
         return None
 

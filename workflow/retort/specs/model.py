@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from retort.errors import RetortError, first_line
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
 from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
 from retort.specs.source import InOnePlace
@@ -112,7 +112,7 @@ def with_sizes(given: Any, models: Mapping[str, Model | None]) -> Any:
         return given
     name = str(changes.pop("like"))
     if name not in models:
-        raise ValueError(str(unknown("model", name, models)))
+        raise ValueError(str(unknown_name("model", name, models)))
     if (model := models[name]) is None:
         raise ValueError(f"the file of model '{name}' cannot be read")
     return {**model.architecture.model_dump(), **changes}
@@ -143,7 +143,7 @@ SIZES = {
 FIRST_POSITION = {"roberta": 2, "xlm-roberta": 2}
 
 
-def described(config: Mapping[str, Any]) -> dict[str, Any]:
+def described(config: Mapping[str, Any]) -> dict[str, object]:
     """Return what the content of a config.json says of a model, by the keys of `Model`."""
     found = {size: config[key] for size, keys in SIZES.items() for key in keys if key in config}
     if found.get("embedding") == found.get("hidden"):

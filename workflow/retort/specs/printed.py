@@ -44,7 +44,7 @@ class Timing:
         return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}{each}"
 
 
-def timing(name: str, length: int | None, values: Values = "runs") -> Timing:
+def timing_called(name: str, length: int | None, values: Values = "runs") -> Timing:
     """Return the measurement that a cell with a latency or a speed-up shows.
 
     Args:
@@ -76,7 +76,7 @@ def timing(name: str, length: int | None, values: Values = "runs") -> Timing:
 NO_STUB = "-"  # stands over the names of the rows if a table prints no heading there
 
 
-def header(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list[str]]:
+def header_lines(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return the fields of each header line.
 
     Args:
@@ -152,7 +152,7 @@ _NUMBER = re.compile(
 )
 
 
-def limits(metric: str) -> tuple[float, float]:
+def metric_limits(metric: str) -> tuple[float, float]:
     """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
     name = metric.split("/")[0]
     if name.endswith(UNBOUNDED):
@@ -177,7 +177,7 @@ def check_possible(metric: str, mean: float, std: float | None) -> None:
         if mean <= 0:
             raise ValueError(f"{metric} is above 0, not {mean:g}")
         return
-    least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in limits(metric))
+    least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in metric_limits(metric))
     if not least - ROUNDED <= mean <= greatest + ROUNDED:
         raise ValueError(f"{metric} is from {least:g} to {greatest:g}, not {mean:g}")
     largest = (greatest - least) / math.sqrt(2)  # of two runs, one at each limit; more runs have a smaller one
@@ -292,7 +292,7 @@ class Measure(Spec):
             yield f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'"
         if self.because and not odd:
             yield "'because' explains why 'printed' and 'metric' differ, and here they do not"
-        timing(self.timing, None)  # for its error: there must be such a measurement
+        timing_called(self.timing, None)  # for its error: there must be such a measurement
         if self.timing and self.metric and self.metric not in TIMED:
             yield f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'"
         if self.subset and self.metric in TIMED:

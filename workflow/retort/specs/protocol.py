@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, TaskName, below, entry_of, left_out
+from retort.specs.fields import FieldsOf, TaskName, below_keys, entry_of, left_out
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]
@@ -166,7 +166,7 @@ class SearchGrid(Spec):
     def _wrong(self) -> Iterator[str]:
         for key in self.axes:
             if key not in Schedule.model_fields and not key.startswith(STAGES):
-                yield str(unknown("key", key, Schedule.model_fields))
+                yield str(unknown_name("key", key, Schedule.model_fields))
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -208,7 +208,7 @@ class Protocol(Spec):
 
     def _wrong(self) -> Iterator[str]:
         for task in self.tasks:
-            with below("tasks", task):
+            with below_keys("tasks", task):
                 self.for_task(task)
         for keys, each in ((("grid",), self.grid), *((("grids", task), grid) for task, grid in self.grids.items())):
             for key, values in each.axes.items() if each else ():
@@ -216,7 +216,7 @@ class Protocol(Spec):
                     where = ".".join((*keys, key))
                     yield f"{where}: a protocol has no stages; give it in the 'grid' of a student"
                 for value in values:
-                    with below(*keys):
+                    with below_keys(*keys):
                         self.for_task("", {key: value})
 
     def grid_of(self, task: str) -> tuple[SearchGrid | None, SettingKey]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Spec, Text
 from retort.specs.fields import Names, StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
@@ -79,7 +79,7 @@ def _named(columns: Any, info: ValidationInfo) -> Any:
     if not isinstance(columns, str) or not isinstance(info.context, Names):
         return columns
     if columns not in (lists := info.context.entries["columns"]):
-        raise ValueError(str(unknown("list of columns", columns, lists)))
+        raise ValueError(str(unknown_name("list of columns", columns, lists)))
     return lists[columns]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -46,7 +46,7 @@ class Replacements(Spec):
 
     @field_validator("distillation", "training", "teaching")
     @classmethod
-    def _schedule(cls, fields: dict[str, Any]) -> dict[str, Any]:
+    def _schedule(cls, fields: dict[str, object]) -> dict[str, object]:
         Schedule.model_validate(fields)
         return fields
 

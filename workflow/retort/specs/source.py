@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
-from retort.registry import nearest
+from retort.registry import nearest_name
 from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
 from retort.specs.config import Config
 from retort.specs.fields import left_out
@@ -243,7 +243,7 @@ def _tag(content: Any) -> str | None:
         return None
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
-    found = exact or [near for near in (nearest(key, TAGS) for key in keys) if near]
+    found = exact or [near for near in (nearest_name(key, TAGS) for key in keys) if near]
     return TAGS[found[0]] if found and len(exact) < 2 else None
 
 

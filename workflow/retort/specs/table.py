@@ -24,12 +24,12 @@ from retort.specs.printed import (
     Values,
     check_no_repeats,
     check_possible,
-    header,
+    header_lines,
     read_block,
     read_number,
     recorded_cell,
     row_names,
-    timing,
+    timing_called,
 )
 from retort.specs.rows import CellSpec, Column, Judging, NamedColumns, Row, with_variant
 
@@ -73,7 +73,7 @@ class TextTable(Exhibit):
     def texts(self) -> list[list[str]]:
         """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
         columns = [(column.heading, column.label) for column in self.headings()]
-        return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
+        return read_block(self.printed, header_lines(self.stub, columns), row_names(self.lines()))
 
     def check_cells(self) -> None:
         """Check that each row has one cell per column, names are unique, and no number is missing.
@@ -203,7 +203,7 @@ class MeasuredTable(Judging, TextTable):
             identity=with_variant(row.identity, column.variant) or student,
             task=row.task or column.task,
             subset=row.subset or column.subset,
-            measurement=timing(row.timing or column.timing, self.length, self.spread),
+            measurement=timing_called(row.timing or column.timing, self.length, self.spread),
             metric=derived or row.metric or column.metric,
             split=row.split or column.split or self.split,
             tasks=tasks,

@@ -22,7 +22,7 @@ LARGEST = 1_000_000
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-def rating(value: Any) -> float:
+def rating_of(value: Any) -> float:
     """Return a rating as a float, from a number or from its text in decimal digits.
 
     Python's `float` would also read true as 1, '1_0' as 10, digits of other scripts, and 'nan'.

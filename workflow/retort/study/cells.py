@@ -8,7 +8,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
 from retort.study import questions
 from retort.study.addresses import profile_address, score_files, submission_address
-from retort.study.questions import runs, seeds_of
+from retort.study.questions import runs_on, seeds_of
 from retort.study.study import Study
 
 
@@ -78,13 +78,13 @@ def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table whose best of a grid is held against the published one."""
     cells = [cell for cell in exhibit.cells() if cell.best_of and not without_best(study, cell)]
     pairs = dict.fromkeys((cell.student, task) for cell in cells for task, _ in cell.scored)
-    return [pair for pair in pairs if runs(study, *pair) and not questions.missing_for(study, *pair)]
+    return [pair for pair in pairs if runs_on(study, *pair) and not questions.missing_for(study, *pair)]
 
 
 def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
-    return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair) and not unsent(study, *pair)))
+    return list(dict.fromkeys(pair for pair in pairs if runs_on(study, *pair) and not unsent(study, *pair)))
 
 
 def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
@@ -110,7 +110,7 @@ def profiled(study: Study, exhibit: Exhibit) -> list[str]:
 
 def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     """Return the reasons, each once, why a run leaves cells of a table or figure out; empty if it makes all."""
-    pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
+    pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs_on(study, student, task)]
     reasons = [questions.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
     reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
@@ -127,7 +127,7 @@ def expand(study: Study) -> list[Cell]:
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), exhibit in sorted(study.exhibits.items())
         for row, column, student, task, metric in scored(study, exhibit)
-        if runs(study, student, task) and not questions.missing_for(study, student, task)
+        if runs_on(study, student, task) and not questions.missing_for(study, student, task)
         for seed in seeds_of(study, student)
     ]
 

@@ -15,13 +15,13 @@ from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.exhibit import check_known
-from retort.specs.loading import Found, readable
+from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
 from retort.specs.source import HubSource
 from retort.specs.student import Student, Term
 from retort.study.cells import tasks_scored
-from retort.study.questions import at_point, files_of, layer_pairs, lineage
+from retort.study.questions import at_point, files_of, layer_pairs, start_lineage
 from retort.study.study import Study
 
 
@@ -106,7 +106,7 @@ def wrong_schedule(where: str, protocol: Protocol, task: str, *changes: Mapping[
     try:
         protocol.for_task(task, *map(dict, changes))
     except ValidationError as error:
-        return readable(error, None, where)
+        return readable_mistakes(error, None, where)
     return []
 
 
@@ -234,7 +234,7 @@ def _changed_by_axes(student: Student) -> Iterator[tuple[str, Student | str]]:
             try:
                 yield key, at_point(student, {key: value})
             except ValidationError as error:
-                yield from ((key, line) for line in readable(error))
+                yield from ((key, line) for line in readable_mistakes(error))
             except ValueError as error:
                 yield key, str(error)
 
@@ -293,7 +293,7 @@ def _parent(study: Study, name: str) -> Iterator[str]:
     start = student.initialisation.student
     if start is None:
         return
-    *line, last = lineage(study, name)
+    *line, last = start_lineage(study, name)
     first = study.students[last].initialisation.student
     if first in (*line, last):
         if first == name:  # a circle without this student is reported for the students in it

@@ -31,13 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.specs import loading
 from retort.specs.base import Name
 from retort.specs.student import Student
 from retort.specs.yaml_reader import read_yaml
 
-Entry = dict[str, Any]
+Entry = dict[str, object]
 Entries = dict[str, tuple[str, Any]]  # short name of a student -> (key in the file, entry)
 Axis = dict[Any, Entry]  # the name of a value -> its keys
 Combination = dict[str, tuple[Any, Entry]]  # axis -> the name and the keys of the chosen value
@@ -146,7 +146,7 @@ def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
     where = f"{FOR_EACH}.{name}"
     if name not in shared:
         if values == ALL:
-            raise RetortError(f"{where}: {unknown('axis', name, shared)}")
+            raise RetortError(f"{where}: {unknown_name('axis', name, shared)}")
         return _values(where, values)
     if values == ALL:
         return shared[name]
@@ -174,7 +174,7 @@ def _rule(where: str, rule: Any, axes: Mapping[str, Axis]) -> dict[str, list[Any
     listed = {axis: value if isinstance(value, list) else [value] for axis, value in rule.items()}
     for axis, values in listed.items():
         if axis not in axes:
-            raise RetortError(f"{where}: {unknown('axis', axis, axes)}")
+            raise RetortError(f"{where}: {unknown_name('axis', axis, axes)}")
         _check_values(f"{where}.{axis}", values, axes[axis])
     return listed
 
@@ -183,7 +183,7 @@ def _check_values(where: str, values: list[Any], axis: Axis) -> None:
     """Raise an error at the first value that an axis does not have."""
     for value in values:
         if isinstance(value, list | dict) or value not in axis:
-            raise RetortError(f"{where}: {unknown('value', value, map(str, axis))}")
+            raise RetortError(f"{where}: {unknown_name('value', value, map(str, axis))}")
 
 
 def merge(below: Any, above: Any, key: str = "") -> Any:
@@ -217,7 +217,7 @@ def _look_up(placeholder: re.Match[str], combination: Combination) -> Any:
     """Return the value of a placeholder: the name of the chosen value, or what that value has under the key."""
     axis, key = placeholder.groups()
     if axis not in combination:
-        raise RetortError(f"{placeholder.group()}: {unknown('axis', axis, combination)}")
+        raise RetortError(f"{placeholder.group()}: {unknown_name('axis', axis, combination)}")
     value, keys = combination[axis]
     if key is None:
         return value
@@ -251,5 +251,5 @@ def _check_keys(where: str, axes: Mapping[str, Axis], text: Any, fields: Collect
                 if key not in fields and (axis, key) not in used:
                     raise RetortError(
                         f"{where}.{axis}.{value}.{key}: not a field of a student, nor used as {{{axis}.{key}}}",
-                        unknown("field", key, fields).hint,
+                        unknown_name("field", key, fields).hint,
                     )

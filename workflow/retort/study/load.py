@@ -36,7 +36,7 @@ def read_files(config: Config) -> tuple[Study, Problems]:
     return study, problems
 
 
-def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:
+def read_study(config: Config, *checks: Check) -> tuple[Study, list[str]]:
     """Read the study, apply the scale, and check the sources; return it with every problem found.
 
     If there are problems, the study may lack entries.
@@ -89,12 +89,12 @@ def open_study(config: Config, *checks: Check) -> Study:
 
     Args:
         config: the checked configuration.
-        *checks: further checks, as of `read`.
+        *checks: further checks, as of `read_study`.
 
     Raises:
         StudyError: the files have problems; the error lists every problem of every file.
     """
-    study, problems = read(config, *checks)
+    study, problems = read_study(config, *checks)
     if problems:
         raise StudyError(problems)
     return study

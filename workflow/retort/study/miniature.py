@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from retort.specs.base import Settings
 from retort.specs.corpus import Corpus
@@ -187,7 +186,7 @@ def _shrink_corpus(corpus: Corpus, miniature: Miniature) -> Corpus:
 
 
 def _shrink_task(task: Task, miniature: Miniature) -> Task:
-    changed: dict[str, Any] = {"max_length": _shorten(task.max_length, miniature)}
+    changed: dict[str, object] = {"max_length": _shorten(task.max_length, miniature)}
     if task.windows:
         overlap, question = task.windows.overlap, task.windows.question
         windows = {"overlap": overlap // miniature.shorter, "question": max(4, question // miniature.shorter)}

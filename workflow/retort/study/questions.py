@@ -87,7 +87,7 @@ def stages_of(student: Student) -> list[Stage]:
     return [stage for each in tried(student) for stage in each.stages]
 
 
-def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
+def _place(content: Any, key: str) -> tuple[dict[str, object], str]:
     """Return the mapping in nested mappings and lists that a dotted key leads to, and the last part of the key.
 
     Raises:
@@ -104,7 +104,7 @@ def _place(content: Any, key: str) -> tuple[dict[str, Any], str]:
     return content, last
 
 
-def runs(study: Study, student: str, task: str) -> bool:
+def runs_on(study: Study, student: str, task: str) -> bool:
     """Return whether a student or teacher runs on a task; its list of tasks, the scale or a budget may leave it out."""
     chosen = study.config.budget and study.config.budget.runs.get(student)
     return runs_at_scale(study, student, task) and (not study.config.budget or bool(chosen and task in chosen.tasks))
@@ -169,7 +169,7 @@ def files_of(study: Study, task: Task, split: str) -> SplitFiles:
     return files
 
 
-def readable(study: Study, name: str, splits: list[str]) -> bool:
+def has_files(study: Study, name: str, splits: list[str]) -> bool:
     """Return whether each split has a file where its source is; True if the task draws its splits."""
     task = study.tasks[name]
     try:
@@ -244,7 +244,7 @@ def further_timings(study: Study, student: str) -> list[Timing]:
 # --- what students, teachers and tasks are made from
 
 
-def lineage(study: Study, student: str) -> list[str]:
+def start_lineage(study: Study, student: str) -> list[str]:
     """Return a student, the student that it starts from, and so on; empty for a teacher."""
     names: list[str] = []
     parent: str | None = student
@@ -283,7 +283,7 @@ def of_profile(study: Study, name: str) -> set[str]:
 def of_student(study: Study, name: str) -> set[str]:
     """Return what a student or teacher is made from, whatever the task."""
     needed = of_profile(study, name)
-    for student in (study.students[each] for each in lineage(study, name)):
+    for student in (study.students[each] for each in start_lineage(study, name)):
         needed |= of_model(study, study.teachers[student.teacher].model)
         if student.initialisation.checkpoint:
             needed |= of_model(study, student.initialisation.checkpoint)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from retort.errors import RetortError, printable
+from retort.errors import RetortError, escape_controls
 from retort.specs.printed import NOTHING, read_number
 
 Cells = list[list[str]]
@@ -76,7 +76,7 @@ def plain(text: str) -> str:
     text = text.strip()
     for pattern, new in PLAIN:
         text = re.sub(pattern, new, text)
-    return printable(re.sub(r"\s*±\s*", "±", text).strip())
+    return escape_controls(re.sub(r"\s*±\s*", "±", text).strip())
 
 
 def _csv(text: str) -> Cells:

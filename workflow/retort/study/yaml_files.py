@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
-from retort.registry import nearest, unknown
+from retort.registry import nearest_name, unknown_name
 from retort.specs import loading
 from retort.specs.base import Name
 from retort.specs.config import Config
@@ -29,7 +29,7 @@ from retort.specs.yaml_reader import read_yaml
 from retort.study.families import Entries, student_entries
 from retort.study.study import Study
 
-FOLDERS: dict[str, Any] = {
+FOLDERS: dict[str, object] = {
     "sources": Source,
     "models": Model,
     "tasks": Task,
@@ -78,7 +78,7 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     _read_papers(study, names, problems)
     for task in config.sampled:
         if task not in names.entries["tasks"]:
-            problems.add(config.origin("sample"), f"sample: {unknown('task', task, study.tasks)}")
+            problems.add(config.origin("sample"), f"sample: {unknown_name('task', task, study.tasks)}")
     return study
 
 
@@ -121,7 +121,7 @@ def _read_scales(study: Study, names: Names, problems: Problems) -> None:
     config, found = study.config, Problems(study.folder)
     study.scales = loading.folder(config.scales, Scale, found, names)
     if config.scale not in {file.stem for file in config.scales.glob("*.y*ml")}:
-        problems.add(config.origin("scale"), f"scale: {unknown('scale', config.scale, study.scales)}")
+        problems.add(config.origin("scale"), f"scale: {unknown_name('scale', config.scale, study.scales)}")
     is_own = config.scales.parent == study.folder
     problems.lines += [line for line in found.lines if is_own or f"/{config.scale}.yaml: " in line]
     study.scale = study.scales.get(config.scale, Scale(title=config.scale))
@@ -152,7 +152,7 @@ def _check_file_names(study: Study, papers: Collection[str], problems: Problems)
         if inside.parts[0] == "papers" and len(inside.parts) > 2 and inside.parts[1] not in papers:
             continue
         if not any(len(inside.parts) == pattern.count("/") + 1 and inside.match(pattern) for pattern in patterns):
-            near = nearest(inside.with_suffix(".yaml").as_posix(), patterns)
+            near = nearest_name(inside.with_suffix(".yaml").as_posix(), patterns)
             hint = f"; did you mean {'' if '*' not in near else 'a name such as '}'{near}'?" if near else ""
             problems.add(path, f"nothing reads a file of this name here{hint}")
 
@@ -170,7 +170,7 @@ def _read_papers(study: Study, names: Names, problems: Problems) -> None:
     before, students = len(problems.lines), dict[str, dict[Path, Entries]]()
     for slug in papers:
         if slug not in folders:
-            problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
+            problems.add(config.origin("papers"), f"papers: {unknown_name('paper', slug, folders)}")
         elif problems.validate(folders[slug], "", Name, slug):
             _read_paper(study, folders[slug] / "paper.yaml", names, problems)
             found = sorted(folders[slug].glob("students*.yaml"))
@@ -247,7 +247,7 @@ def _read_deviations(study: Study, path: Path, names: Names, problems: Problems)
     for number, choice in enumerate(choices, start=1) if "students" in names.entries else ():
         for pattern in (*choice.students, *choice.excluded):
             if not any(fnmatchcase(student, pattern) for student in names.own):
-                problems.add(path, f"{number}: {unknown('student', pattern, names.own)}")
+                problems.add(path, f"{number}: {unknown_name('student', pattern, names.own)}")
     for name in names.own:
         if student := study.students.get(f"{names.paper}-{name}"):
             chosen = [text for choice in choices if choice.concerns(name) for text in choice.texts]

@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
-from retort.formatters import condition, number
+from retort.formatters import condition_text, number
 from retort.job.context import RunningJob
-from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, level_of, outcome
+from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
 from retort.judgement.comparisons import Pair, Verdict
-from retort.judgement.difference import VariancePart, welch
-from retort.judgement.judge import NOTHING, Kind, Side, coverage_of, decide, ours, published, recomputed
+from retort.judgement.difference import VariancePart, welch_difference
+from retort.judgement.judge import (
+    NOTHING,
+    Kind,
+    Side,
+    coverage_of,
+    decide_statement,
+    our_numbers,
+    printed_numbers,
+    recomputed_averages,
+)
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
 from retort.results.tidy import Line, for_claims, read
@@ -98,7 +107,7 @@ class Judged:
         if self.claim.undecided:
             return "No comparison"
         columns = list(dict.fromkeys(column for group in self.claim.cells for column in group.columns))
-        summary = condition(catalogue.comparisons()[self.claim.compare].summary).removesuffix(".")
+        summary = condition_text(catalogue.comparisons()[self.claim.compare].summary).removesuffix(".")
         columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
         return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
 
@@ -114,13 +123,13 @@ def _spread(pair: Pair | None) -> str:
     parts = [VariancePart(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
     if len(parts) < len(pair) or not any(part.variance for part in parts):
         return ""
-    low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
+    low, high = welch_difference(pair[0].number.value - pair[1].number.value, parts).interval()
     return WITHIN if low <= 0 <= high else ""
 
 
 def judge_printed(statement: Statement, side: Side) -> Judgement:
     """Judge a claim on printed means; if these cannot decide it, the judgement gives the reason in place of numbers."""
-    verdict = decide(statement, side)
+    verdict = decide_statement(statement, side)
     if isinstance(verdict, str):
         return Judgement(Kind.WITHOUT, "", verdict, PRINT)
     if verdict.holds is None:
@@ -143,7 +152,7 @@ def judge_runs(
         conditions: for smaller models: at which length and on which teacher.
         level: the level at which the claim is decided.
     """
-    verdict, found = decide(statement, side), outcome(statement, side, assumed, level)
+    verdict, found = decide_statement(statement, side), claim_outcome(statement, side, assumed, level)
     words = SMALLER if conditions else OURS
     if isinstance(verdict, str):
         return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
@@ -264,7 +273,7 @@ def smaller_runs(study: Study, paper: str) -> list[Smaller]:
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
-    own, recorded, assumed = ours(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
+    own, recorded, assumed = our_numbers(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
     replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper)
     conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
     return [
@@ -284,10 +293,10 @@ def judge_print(study: Study, paper: str) -> Callable[[Statement], Judgement]:
     """Return a function that judges a claim on published numbers; those of a study of ours are of runs, by seed."""
     names = {name for claim in study.claims.get(paper, {}).values() for name in claim.tables}
     exhibits = {name: study.exhibits[paper, name] for name in names}
-    printed, assumed = published(exhibits), assumed_by(study, paper)
+    printed, assumed = printed_numbers(exhibits), assumed_by(study, paper)
     if study.papers[paper].ours:
         return lambda claim: judge_runs(claim, printed, assumed)
-    with_recomputed = recomputed(printed, exhibits)
+    with_recomputed = recomputed_averages(printed, exhibits)
     return lambda claim: judge_published(claim, printed, with_recomputed)
 
 

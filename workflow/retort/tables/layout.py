@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from retort.formatters import DASH, number, signed, with_std
+from retort.formatters import DASH, number, signed_number, with_std
 from retort.judgement.verdicts import NO_RUNS, VERDICTS
 from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 from retort.specs.exhibit import Exhibit
@@ -212,7 +212,7 @@ def _difference(line: Line, decimals: int) -> str:
     of_another_model = bool(line.differs) or (line.unit == "x100" and not line.verdict and line.low is None)
     if line.mean is None or line.published is None or of_another_model:
         return ""
-    difference = signed(line.mean - line.published, decimals)
+    difference = signed_number(line.mean - line.published, decimals)
     if line.low is None or line.high is None:
         return difference
     return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"

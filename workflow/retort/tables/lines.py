@@ -32,7 +32,7 @@ from retort.study.cells import (
     unsent,
     without_best,
 )
-from retort.study.questions import runs, seeds_of
+from retort.study.questions import runs_on, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
 
@@ -111,7 +111,7 @@ def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Line
     `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
     """
     study = inputs.study
-    if not any(runs(study, cell.student, task) for task in tasks):
+    if not any(runs_on(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student, *tasks)
     if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
         return without_value(Status.MISSING, reasons[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.results.tidy import escape_formula
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import NOTHING, row_names
@@ -61,7 +61,7 @@ def show(study: Study, which: str) -> str:
     """
     names = {f"{paper}/{name}": (paper, name) for paper, name in printed_tables(study)}
     if which not in names:
-        raise unknown("printed table", which, names)
+        raise unknown_name("printed table", which, names)
     table = study.exhibits[names[which]]
     rows = zip(row_names(table.lines()), table.texts, strict=True)
     printed = [PrintedRow(name.removeprefix(": "), [Entry(text) for text in texts]) for name, texts in rows]

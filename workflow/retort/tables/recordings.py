@@ -16,7 +16,7 @@ import yaml
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, differences
+from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, seed_differences
 from retort.results.score_files import read_record
 from retort.results.tidy import HAS_VALUE, Line, read
 from retort.specs.exhibit import Exhibit
@@ -168,7 +168,7 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
             "judged as those of other runs."
         )
     measured = [line for line in lines if line.published_by_seed and line.mean is not None]
-    paired = [line for line in measured if differences(line)]
+    paired = [line for line in measured if seed_differences(line)]
     if not paired:
         return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
     machines = {*devices, record.run.get("machine", "")}

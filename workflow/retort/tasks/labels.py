@@ -15,7 +15,7 @@ from retort.data.task_type import task_types
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
-from retort.specs.task_files import LARGEST, rating
+from retort.specs.task_files import LARGEST, rating_of
 from retort.tasks.metrics import metrics
 
 
@@ -42,7 +42,7 @@ def score_of(value: Any, least: float, greatest: float) -> float:
         RetortError: the value is not a number from `least` to `greatest`.
     """
     try:
-        score = rating(value)
+        score = rating_of(value)
     except ValueError:
         score = math.nan
     if not least <= score <= greatest:

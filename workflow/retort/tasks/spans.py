@@ -15,7 +15,7 @@ from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
 from retort.tasks import metrics as qa
-from retort.tasks.windows import SpanQuestion, stored_questions, windows
+from retort.tasks.windows import SpanQuestion, question_windows, stored_questions
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
@@ -58,7 +58,7 @@ class _Spans:
 
     def encode(self, task: TaskSettings, records: list[SpanQuestion], tokenise: Tokeniser) -> dict[str, pa.Table]:
         assert task.windows is not None  # retort check: a task of this type has windows
-        return windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
+        return question_windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
 
     def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (int(encoded.lengths.max()), 2)  # (length of the longest window, start and end)
@@ -96,7 +96,7 @@ class _Spans:
         return [{key: question[key] for key in ("id", "answers", "normalisation")} for question in questions]
 
 
-def _answer(name: str, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, Any]:
+def _answer(name: str, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, object]:
     (first, last), score = next(iter(spans.items()), ((0, 0), none))  # without a span: text '' and difference 0
     best = [[*span, round(value, 4)] for span, value in spans.items()]
     return {"id": name, "text": context[first:last].strip(), "difference": none - score, "best": best}

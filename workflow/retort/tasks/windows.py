@@ -119,13 +119,13 @@ class _WindowColumns:
         self.labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
 
     def table(self) -> pa.Table:
-        """Return the table of the windows; see `windows`."""
+        """Return the table of the windows; see `question_windows`."""
         columns = self.tokens.columns(starts=self.starts, ends=self.ends)
         labels = pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(self.labels)), 2)
         return pa.table({**columns, "labels": labels, "question": pa.array(np.asarray(self.question))})
 
 
-def windows(
+def question_windows(
     questions: list[SpanQuestion], tokenise: Tokeniser, length: int, overlap: int, longest: int
 ) -> dict[str, pa.Table]:
     """Return the table of the windows of all questions, and the tables `questions` and `contexts` for scoring.

@@ -30,8 +30,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from retort.atomic import PART, flush, replacing
-from retort.checksums import Maker, is_sealed, sealed
+from retort.atomic import PART, flush_to_disk, replacing_file
+from retort.checksums import Maker, is_sealed, with_digest
 
 SHARE = 60  # time between two writes / time of the last: at most 2 % of a training, also if the next takes longer
 GROUP = 1 << 26  # the most bytes of a group of tensors, unless one tensor alone is larger
@@ -71,13 +71,13 @@ class State:
         step: the step after which it was written.
         makers: every code that trained up to this step.
         conditions: every way in which the steps were taken, see `setup.begin`.
-        files: the files of its tensors, see `pack`.
+        files: the files of its tensors, see `pack_state`.
     """
 
     run: int
     step: int
     makers: list[Maker]
-    conditions: list[dict[str, Any]]
+    conditions: list[dict[str, object]]
     files: list[Path]
 
 
@@ -159,10 +159,10 @@ class Checkpoint:
         if not self.writes:
             return
         maker = self.maker and self.maker.model_dump()
-        lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
+        lines = [*self._note_lines(), with_digest({"key": self.key, "note": note, "maker": maker})]
         self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
-    def note_conditions(self, present: dict[str, Any]) -> None:
+    def note_conditions(self, present: dict[str, object]) -> None:
         """Set how the steps from now on are taken; the next write records it."""
         self.conditions = [*(other for other in self.conditions if other != present), present]
 
@@ -172,7 +172,7 @@ class Checkpoint:
         Args:
             run: the number of the training run.
             step: the number of steps that it has taken.
-            tensors: the state, see `pack`.
+            tensors: the state, see `pack_state`.
         """
         if not self.writes:
             return
@@ -181,7 +181,7 @@ class Checkpoint:
         files = self._write_groups(f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
         header = {"key": self.key, "run": run, "step": step, "makers": makers, "conditions": self.conditions}
-        self._write("state.json", json.dumps(sealed({**header, "files": files})))
+        self._write("state.json", json.dumps(with_digest({**header, "files": files})))
         # only now: until here the header named the old files
         for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(f".*{PART}")}:
             if old.name not in files:
@@ -194,9 +194,9 @@ class Checkpoint:
         digests = {}
         for number, names in enumerate(groups(tensors), start=1):
             file = f"{name}.{number}.safetensors"
-            with replacing(self.folder / file) as part:
+            with replacing_file(self.folder / file) as part:
                 save_file({each: tensors[each].detach().contiguous() for each in names}, str(part))
-                flush(part)  # before it gets its name, so that not even a crash of the machine loses it
+                flush_to_disk(part)  # before it gets its name, so that not even a crash of the machine loses it
                 digests[file] = digest_of_file(part)
         return digests
 
@@ -205,10 +205,10 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         if (self.folder / name).is_dir():  # a file cannot replace a folder; `_read` has reported the damage
             shutil.rmtree(self.folder / name)
-        with replacing(self.folder / name) as part:
+        with replacing_file(self.folder / name) as part:
             part.write_text(text)
-            flush(part)
-        flush(self.folder)
+            flush_to_disk(part)
+        flush_to_disk(self.folder)
 
 
 def write_interval(checkpoints: Sequence[Checkpoint]) -> float:
@@ -222,7 +222,7 @@ def are_due(checkpoints: Sequence[Checkpoint]) -> bool:
     return time.monotonic() - max(checkpoint.last for checkpoint in checkpoints) >= write_interval(checkpoints)
 
 
-def pack(
+def pack_state(
     parameters: dict[str, nn.Parameter], buffers: dict[str, Tensor], optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
     """Return the state of a training as tensors: weights, buffers, moments and random state.
@@ -241,13 +241,13 @@ def pack(
 
 
 @torch.no_grad()
-def unpack(
+def unpack_state(
     files: Iterable[Path],
     parameters: dict[str, nn.Parameter],
     buffers: dict[str, Tensor],
     optimiser: torch.optim.Optimizer,
 ) -> None:
-    """Restore weights, buffers, optimiser and random state from files, as they were when `pack` was called."""
+    """Restore weights, buffers, optimiser and random state from files, as they were when `pack_state` was called."""
     places = {f"buffer.{name}": buffer for name, buffer in buffers.items()}
     places |= {f"weight.{name}": parameter for name, parameter in parameters.items()}
     for key, tensor in _stored(files):

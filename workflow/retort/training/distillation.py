@@ -36,7 +36,7 @@ from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best
 from retort.training.how.micro_batches import TrainingLoss, no_teacher
 from retort.training.loop import train
-from retort.training.setup import begin, division_of, head_of, training_of
+from retort.training.setup import begin_training, division_of, head_of, training_of
 from retort.training.training_run import Progress, TrainingRun
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
@@ -149,7 +149,7 @@ def _train_stage(number: int, students: Sequence[StudentInTraining], teacher_and
             student.job, run, student.seed, student.settings.precision, student.checkpoint, student.progress
         )
         if training.left:
-            begin(student.job, student.checkpoint, loss, next(student.network.parameters()).device)
+            begin_training(student.job, student.checkpoint, loss, next(student.network.parameters()).device)
         trainings.append(training)
     train(trainings, job.device, job.num_workers, job.clock)
     for student, training in zip(students, trainings, strict=True):
@@ -190,7 +190,7 @@ def _training_run(
     return run
 
 
-def online(folder: Path | str, head: str, num_labels: int, device: str, pooler_relu: bool = False) -> Teacher:
+def online_teacher(folder: Path | str, head: str, num_labels: int, device: str, pooler_relu: bool = False) -> Teacher:
     """Load a teacher that runs on every batch, up to the last layer that is read.
 
     The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout;

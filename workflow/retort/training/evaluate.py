@@ -12,24 +12,26 @@ import torch
 from torch import nn
 
 from retort.atomic import write_json
-from retort.checksums import sealed, sha256
+from retort.checksums import sha256, with_digest
 from retort.data.batches import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
 from retort.job.context import RunningJob
 from retort.machine import float32_products
 from retort.models.recorder import Recorder
-from retort.provenance import environment, memory
+from retort.provenance import peak_memory, run_environment
 from retort.settings.inputs import TaskSettings
 from retort.settings.trainings import PointSettings, ScoreSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
 from retort.tasks.answers import ModelAnswers, metrics_of
-from retort.training.setup import LOGITS, RELATIONS, forms, parts_of
+from retort.training.setup import LOGITS, RELATIONS, forms_used, parts_of
 
 
 @torch.no_grad()
-def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str) -> np.ndarray:
+def predict_logits(
+    model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str
+) -> np.ndarray:
     """Return the logits (rows, *width) of all rows of a split, in the order of the split, without dropout."""
     model.eval().to(device)
     recorder = Recorder(model, {LOGITS})
@@ -72,7 +74,7 @@ def measure(
     answers: dict[str, ModelAnswers] = {}
     for name in task.encoded_splits(split):
         encoded = Encoded.load(encoded_folder, name)
-        logits = predict(model, encoded, task_type.width(task, encoded), precision, device)
+        logits = predict_logits(model, encoded, task_type.width(task, encoded), precision, device)
         truth = task_type.truth(encoded) if encoded.labelled else None
         answers[name] = ModelAnswers(task_type.answers(logits, encoded), truth)
     used = {*answers, task.train_split, *task.encoded_splits(task.validation_split)}
@@ -92,7 +94,7 @@ def dev_score(
     return measure(model, encoded_folder, task.validation_split, task, precision, device).metrics[metric]
 
 
-def evaluate(job: RunningJob, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
+def evaluate_model(job: RunningJob, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
     """Measure every metric on the task's evaluation split, for the reported score."""
     task = settings.task
     return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
@@ -145,16 +147,16 @@ def write_score(
     """
     if not job.writes:
         return
-    fields: dict[str, Any]
+    fields: dict[str, object]
     if isinstance(result, Diverged):
         fields = {"split": None, "status": "diverged", "step": result.step, "metrics": {}}
-        answers, line = dict[str, Any](), f"diverged at step {result.step}"
+        answers, line = dict[str, object](), f"diverged at step {result.step}"
     else:
         fields = {"split": result.split, "status": "ok", "step": None, "metrics": result.metrics}
         fields |= {key: value for key in ("sample", "unlabelled") if (value := getattr(result, key))}
         answers = {name: asdict(stored) for name, stored in result.answers.items()}
         line = _format_metrics(result.metrics)
-    relations = forms(conditions)
+    relations = forms_used(conditions)
     score = {
         "student": to_write.student,
         "task": to_write.task,
@@ -163,14 +165,14 @@ def write_score(
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
         "seconds": job.seconds(),
-        **memory(job.device),
-        **environment(job.device, job.threads),
+        **peak_memory(job.device),
+        **run_environment(job.device, job.threads),
         **parts_of(job),
         **({RELATIONS: "; then ".join(relations)} if relations else {}),
         **job.lineage(),
     }
     write_json(to_write.answers, answers, indent=None)
-    write_json(to_write.file, sealed({**score, "answers_sha256": sha256(Path(to_write.answers))}))
+    write_json(to_write.file, with_digest({**score, "answers_sha256": sha256(Path(to_write.answers))}))
     job.say(f"{line}  ({job.seconds():.0f} s)")
 
 

@@ -13,14 +13,14 @@ import torch
 
 from retort.job.context import RunningJob, this_code
 from retort.objectives import WeightedSum
-from retort.objectives.relation_forms.choice import agree, choose_ahead
+from retort.objectives.relation_forms.choice import agree_on_form, choose_ahead
 from retort.provenance import device_name
 from retort.settings.inputs import JobSettings, TaskSettings
 from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
 from retort.training.how.micro_batches import Division
-from retort.training.how.processes import gather
+from retort.training.how.processes import gather_values
 from retort.training.loop import train
 from retort.training.training_run import Progress, Training, TrainingRun
 
@@ -107,12 +107,12 @@ def parts_of(job: RunningJob) -> dict[str, int]:
     return {} if job.processes == 1 else {"gpus": job.processes}
 
 
-def forms(conditions: Iterable[Mapping[str, Any]]) -> list[str]:
+def forms_used(conditions: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the forms that have computed the relations of a training, in order, each once; old states name none."""
     return list(dict.fromkeys(each[RELATIONS] for each in conditions if RELATIONS in each))
 
 
-def begin(job: RunningJob, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
+def begin_training(job: RunningJob, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
     """Choose and log the form of the relations in a loss, and record in the checkpoint how the next steps are taken.
 
     All processes of a training take the same form.
@@ -123,10 +123,10 @@ def begin(job: RunningJob, checkpoint: Checkpoint, loss: WeightedSum, device: to
         loss: the loss of the steps.
         device: the device of the steps.
     """
-    before = next(reversed(forms(checkpoint.conditions)), "")
+    before = next(reversed(forms_used(checkpoint.conditions)), "")
     form = choose_ahead(device, before) if loss.holds_relations else ""
     if form:
-        form = agree(device, form, gather(form))
+        form = agree_on_form(device, form, gather_values(form))
         other = f"; before, by {before}" if before not in ("", form) else ""
         job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()

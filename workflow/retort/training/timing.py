@@ -48,7 +48,7 @@ def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[lis
     return [[1000 * taken for taken in times(once, device, settings.passes)] for _ in range(settings.runs)]
 
 
-def latency(runs: list[list[float]]) -> list[float]:
+def median_latency(runs: list[list[float]]) -> list[float]:
     """Return the median time of a pass in each run."""
     return [statistics.median(times) for times in runs]
 
@@ -59,5 +59,5 @@ def further_latencies(network: Any, settings: ProfileSettings, device: str) -> d
     for more in settings.further or []:
         measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
         runs = pass_times(network, measured, more.device or device)
-        found[more.name] = latency(runs) if more.values == "runs" else list(itertools.chain(*runs))
+        found[more.name] = median_latency(runs) if more.values == "runs" else list(itertools.chain(*runs))
     return found

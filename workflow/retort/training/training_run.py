@@ -15,7 +15,7 @@ from retort.batch import Batch
 from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.checkpoint import Checkpoint, RandomState, pack, unpack
+from retort.training.checkpoint import Checkpoint, RandomState, pack_state, unpack_state
 from retort.training.how.micro_batches import Division, TrainingLoss, Values
 
 LOGGED = 10  # steps between two lines in the log
@@ -123,7 +123,7 @@ class Training:
         torch.manual_seed(self.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
         self.step, state = 0, checkpoint.state
         if state and state.run == run.number:
-            unpack(state.files, self.parameters, self.buffers, self.optimiser)
+            unpack_state(state.files, self.parameters, self.buffers, self.optimiser)
             self.step = state.step
         self.random = RandomState()
         for module in run.modules:
@@ -174,5 +174,5 @@ class Training:
         """
         if not self.bad_step.item():
             with self.random.in_use():
-                state = pack(self.parameters, self.buffers, self.optimiser)
+                state = pack_state(self.parameters, self.buffers, self.optimiser)
                 self.checkpoint.write(self.run.number, self.step, state)

@@ -14,13 +14,13 @@ import torch
 
 from retort.atomic import write_json
 from retort.cost import losses, work
-from retort.cost.bench.steps import Models, Steps, StepShape, seconds
+from retort.cost.bench.steps import Models, Steps, StepShape, median_seconds
 from retort.cost.speed import Speed
 from retort.cost.training_work import LABELS
 from retort.errors import RetortError
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import Problem, form_on
-from retort.provenance import environment
+from retort.provenance import run_environment
 from retort.settings.trainings import TermSettings
 from retort.specs.model import Architecture
 
@@ -96,15 +96,15 @@ def calibrate(precision: str, gpu: bool, output: Path, lasting: float = SECONDS)
     threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
     shape = StepShape("", architecture, None, VOCABULARY, batch, length, precision)
-    step = seconds(Steps(Models(shape, device), [LABELS]).step, device, lasting)
+    step = median_seconds(Steps(Models(shape, device), [LABELS]).step, device, lasting)
     achieved = batch * work.TRAINED * work.forward(architecture, length) / step
     a, b, total = (torch.ones(MOVED[device], device=device) for _ in range(3))  # two are read, one is written
-    bandwidth = 3 * a.nbytes / seconds(lambda: torch.add(a, b, out=total), device, lasting / 10)
+    bandwidth = 3 * a.nbytes / median_seconds(lambda: torch.add(a, b, out=total), device, lasting / 10)
     sizes = (RELATION_ROWS[device], RELATION_LENGTH, architecture.hidden, TAUGHT.hidden, int(RELATION["heads"]))
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
     problem, form = Problem.draw(sizes, dtype, True, place), form_on(place)
     with float32_products(precision):
-        taken = seconds(lambda: problem.solve(form), device, lasting / 10)
+        taken = median_seconds(lambda: problem.solve(form), device, lasting / 10)
     result = {
         "flops": achieved,
         "bandwidth": bandwidth,
@@ -112,7 +112,7 @@ def calibrate(precision: str, gpu: bool, output: Path, lasting: float = SECONDS)
         "start": _start_seconds(device),
         "precision": precision,
         "seconds": step,
-        **environment(device, threads),
+        **run_environment(device, threads),
     }
     write_json(output, result)
     return achieved

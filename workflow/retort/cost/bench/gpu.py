@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from retort.atomic import write_json
 from retort.cost import work
 from retort.cost.bench.calibrate import calibrate
-from retort.cost.bench.steps import NUM_LABELS, SCHEDULE, Models, Steps, StepShape, peak, seconds
+from retort.cost.bench.steps import NUM_LABELS, SCHEDULE, Models, Steps, StepShape, median_seconds, peak_memory
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
 from retort.cost.training_work import LABELS, TrainingCost
@@ -34,7 +34,7 @@ from retort.job.context import RunningJob
 from retort.machine import float32_products
 from retort.objectives.relation_forms.choice import TOLERANCE, Problem, choose_ahead, form_on
 from retort.objectives.relation_forms.in_pytorch import plain
-from retort.provenance import environment
+from retort.provenance import run_environment
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
@@ -110,7 +110,7 @@ def predicted(shape: StepShape, speed: Speed) -> tuple[float, float, float]:
     return 3600 * speed.hours(total), step.step.bytes(shape.rows), total.flops
 
 
-def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str, object]:
     """Return what a step takes beside its predictions, which leave out companions' memory.
 
     Args:
@@ -119,7 +119,11 @@ def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str
         found: what is measured already; `flops` of it, FLOPs a second, stand in for the guess.
     """
     training = Steps(Models(shape, device), terms_of(shape))
-    taken, held, guess = seconds(training.step, device), peak(training.step, device), GUESSED[device == "cuda"]
+    taken, held, guess = (
+        median_seconds(training.step, device),
+        peak_memory(training.step, device),
+        GUESSED[device == "cuda"],
+    )
     expected, size, done = predicted(shape, replace(guess, start=0.0, flops=found.get("flops", guess.flops)))
     return {
         "shape": shape.name,
@@ -133,7 +137,7 @@ def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str
     }
 
 
-def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str, Any]:
+def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str, object]:
     """Return the errors of the form that runs here, and of `plain`, for a head size and a type, and the ratio of times.
 
     Errors are relative to float64, the largest of those of the loss and its gradients, as norms.
@@ -152,7 +156,8 @@ def kernel(device: str, sizes: tuple[int, int], dtype: torch.dtype) -> dict[str,
         "type": str(dtype).removeprefix("torch."),
         "error": errors[0],
         "error_of_plain": errors[1],
-        "time": seconds(lambda: problem.solve(form), device) / seconds(lambda: problem.solve(plain), device),
+        "time": median_seconds(lambda: problem.solve(form), device)
+        / median_seconds(lambda: problem.solve(plain), device),
         "agrees": errors[0] <= max(TOLERANCE[dtype], 2 * errors[1]),
     }
 
@@ -165,11 +170,11 @@ def resumed(device: str) -> float:
     own, optimiser = training.parameters[0], training.optimisers[0]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "state.safetensors"
-        state = checkpoint.pack(own, {}, optimiser)
+        state = checkpoint.pack_state(own, {}, optimiser)
         save_file({name: tensor.contiguous() for name, tensor in state.items()}, file)
         training.step()
         whole = training.weights()
-        checkpoint.unpack([file], own, {}, optimiser)
+        checkpoint.unpack_state([file], own, {}, optimiser)
     training.step()
     return float((training.weights() - whole).abs().max())
 
@@ -225,7 +230,12 @@ def lines(device: str, output: Path = OUTPUT, limit: float = BENCH) -> Iterator[
         raise RetortError(f"torch {torch.__version__} sees no GPU", "run it on a node that has one")
     if device == "cpu":
         torch.set_num_threads(1)  # as in a training job of the workflow
-    found: dict[str, Any] = {**environment(device, torch.get_num_threads()), "kernels": [], "steps": [], "left_out": []}
+    found: dict[str, Any] = {
+        **run_environment(device, torch.get_num_threads()),
+        "kernels": [],
+        "steps": [],
+        "left_out": [],
+    }
     form = choose_ahead(torch.device(device)) or "cached: a CPU"
     yield f"{found['device']}, torch {torch.__version__}; relations: {form}"
     end, longest = time.monotonic() + limit, 0.0
@@ -258,7 +268,7 @@ class Measurement(NamedTuple):
     said: str
 
 
-def _parts(device: str, found: dict[str, Any], output: Path) -> Iterator[Measurement]:
+def _parts(device: str, found: dict[str, object], output: Path) -> Iterator[Measurement]:
     """Yield what is measured; what is found before a part is there when it is measured."""
     gpu = device == "cuda"
     for sizes, dtype in itertools.product(HEAD_SIZES, TOLERANCE):

@@ -117,13 +117,13 @@ class Steps:
         return torch.cat([parameter.detach().flatten() for parameter in self.parameters[0].values()])
 
 
-def seconds(run: Callable[[], object], device: str, lasting: float = 0.0) -> float:
+def median_seconds(run: Callable[[], object], device: str, lasting: float = 0.0) -> float:
     """Return the median time of a run, after one that warms up; it is repeated `REPEATS` times, or as long as given."""
     taken = times(run, device, 1 + REPEATS)[1:]
     return statistics.median(taken + times(run, device, int(lasting / max(min(taken), 1e-9)) - REPEATS))
 
 
-def peak(run: Callable[[], None], device: str) -> float:
+def peak_memory(run: Callable[[], None], device: str) -> float:
     """Run a step and return its peak memory in bytes: of the GPU, or of this process on a CPU.
 
     On a CPU outside Linux it is not a number, because the peak cannot be reset there.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
-from typing import Any
 
 from retort.checksums import files_in
 from retort.data.sources import hub
@@ -98,7 +97,7 @@ def link_moved_folders(study: Study) -> None:
             link_again(source, output)
 
 
-def location_of(config: dict[str, Any], source: str) -> FetchSettings:
+def location_of(config: dict[str, object], source: str) -> FetchSettings:
     """Return what is needed to fetch a source: no setting of a result, so moved files are not fetched again.
 
     Args:

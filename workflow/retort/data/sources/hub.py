@@ -27,7 +27,7 @@ NEVER = "pickled files are never read, and scripts never run"
 ADDRESS = re.compile(r"(\w+://)(?:[^/\s]*@)?([^\s?#'\"<>\[\]]*)[^\s'\"<>\[\]]*")
 
 
-def redact(text: str) -> str:
+def redact_addresses(text: str) -> str:
     """Return a text with each address in it without user, password and query."""
     return ADDRESS.sub(r"\1\2", text)
 
@@ -72,8 +72,9 @@ def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        address, reason = map(redact_addresses, (_api().endpoint, reason))
         raise NoAnswer(
-            f"{hub.repository} at {revision}: no answer from {redact(_api().endpoint)}: {redact(reason)}",
+            f"{hub.repository} at {revision}: no answer from {address}: {reason}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 
@@ -121,7 +122,7 @@ def listing(hub: HubFiles) -> list[str]:
 
 def _download(hub: HubFiles, paths: list[str], state: Path) -> None:
     """Download files to the folder `state` and compare each with the hub's listing; delete damaged ones."""
-    where: dict[str, Any] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
+    where: dict[str, object] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
     for part in state.rglob("*.incomplete"):
         part.unlink()  # of a job that was killed: the library never resumes it
     with as_retort_error(hub, str(hub.commit)):

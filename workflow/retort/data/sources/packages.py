@@ -32,7 +32,7 @@ from pypi_simple import (
 )
 
 from retort.checksums import sha256
-from retort.data.sources.hub import redact
+from retort.data.sources.hub import redact_addresses
 from retort.errors import RetortError
 from retort.specs.source import Package
 
@@ -116,7 +116,7 @@ def _download(source: Package, folder: Path) -> Path:
     if known:
         what = f"its sha256 is {known[0][:12]}..., and that of the source is {source.sha256[:12]}..."
         raise RetortError(f"{archive}: {what}", "compare both with the package's own page")
-    where = ", ".join(map(redact, indexes)) or "none"
+    where = ", ".join(map(redact_addresses, indexes)) or "none"
     raise RetortError(f"no package index has {archive}", f"pip's configuration names {where}")
 
 
@@ -128,9 +128,9 @@ def _asking(url: str) -> Iterator[None]:
     except requests.RequestException as error:
         number = getattr(error.response, "status_code", None)
         what = f" answers {number}" if number else f": {type(error).__name__}"
-        raise RetortError(f"{redact(url)}{what}", "is a package index within reach?") from None
+        raise RetortError(f"{redact_addresses(url)}{what}", "is a package index within reach?") from None
     except NO_PAGE as error:
-        raise RetortError(f"{redact(url)} is no page of a package index", "see pip's index-url") from error
+        raise RetortError(f"{redact_addresses(url)} is no page of a package index", "see pip's index-url") from error
 
 
 def _files(client: PyPISimple, package: str, timeout: float) -> list[DistributionPackage]:

@@ -37,7 +37,7 @@ LONG = 6  # every LONG-th context is longer than a row
 SENTENCES = 5  # sentences of a document
 SENTENCE = 7  # words of a sentence of a document, without its sign
 
-Record = dict[str, Any]  # the values of a row by the keys of a task's `columns`
+Record = dict[str, object]  # the values of a row by the keys of a task's `columns`
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def lexicon(language: str) -> Lexicon:
     return Lexicon(tuple(words)[SIGNS:], tuple(words)[:SIGNS], space, SENTENCE_ENDS.get(language, "."))
 
 
-def letters() -> list[str]:
+def made_letters() -> list[str]:
     """Return all letters and marks of made texts, and those of ids and prompts (a-z, 0-9, '.,?'), sorted."""
     made = {letter for script in (LATIN, *SCRIPTS.values()) for letter in script}
     return sorted(made | set(SENTENCE_ENDS.values()) | set(string.ascii_lowercase + string.digits + ".,?"))

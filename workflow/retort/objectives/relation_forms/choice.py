@@ -82,7 +82,7 @@ def choose_ahead(device: torch.device, before: str = "") -> str:
     return "" if device.type == "cpu" else str(_choose_once(device, before))
 
 
-def agree(device: torch.device, own: str, forms: Iterable[str]) -> str:
+def agree_on_form(device: torch.device, own: str, forms: Iterable[str]) -> str:
     """Choose one form for all devices of a training and return it: `plain` if one of them chose it, else `own`.
 
     Args:
@@ -112,18 +112,18 @@ def choose(device: torch.device, before: str = "") -> ChosenForm:
     if name == "plain":
         return ChosenForm(plain, "plain", kept)
     try:
-        from retort.objectives.relation_forms.fused import fused
+        from retort.objectives.relation_forms.fused import fused_divergence
     except ImportError:
         return ChosenForm(plain, "plain", "triton is not installed")
     try:
         with float32_products("float32"):
-            reason = disagreement(fused, device)
-        reason = reason or ("" if name == "fused" else slowness(fused, device))
+            reason = disagreement(fused_divergence, device)
+        reason = reason or ("" if name == "fused" else slowness(fused_divergence, device))
     except Exception as error:  # a kernel that cannot be compiled or started raises errors of many types
         reason = f"the kernels fail: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if reason:
         return ChosenForm(plain, "plain", reason)
-    return ChosenForm(fused, "fused", kept or "the kernels agree with the plain form and are no slower")
+    return ChosenForm(fused_divergence, "fused", kept or "the kernels agree with the plain form and are no slower")
 
 
 def disagreement(form: Form, device: torch.device) -> str:

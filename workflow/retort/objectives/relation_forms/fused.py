@@ -29,7 +29,7 @@ class Launch(NamedTuple):
 
     grid: tuple[int]
     scalars: tuple[int | float, ...]
-    constants: dict[str, Any]
+    constants: dict[str, object]
     block: tuple[int, int]
 
 
@@ -102,7 +102,9 @@ class _Fused(torch.autograd.Function):
 _by_kernels = form_of(_Fused)
 
 
-def fused(student: Vectors, teacher: Vectors, heads: int, keys: Tensor, weights: Tensor, floor: float) -> Tensor:
+def fused_divergence(
+    student: Vectors, teacher: Vectors, heads: int, keys: Tensor, weights: Tensor, floor: float
+) -> Tensor:
     """Return the scalar sum of `relation_divergence`; leave float64, floors and heads wider than WIDEST to `plain`."""
     widest = max(student[0].shape[-1], teacher[0].shape[-1]) // heads
     exact = torch.float64 in (student[0].dtype, teacher[0].dtype)

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from retort.objectives.base import NEVER, heads_of, wide
+from retort.objectives.base import NEVER, heads_of, in_float32
 
 Vectors = tuple[Tensor, Tensor]  # rows and columns, (batch, length, width) each
 Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]  # the arguments of `relation_divergence`
@@ -78,7 +78,9 @@ class _Cached(torch.autograd.Function):
     ) -> Tensor:
         """Return the scalar loss."""
         with torch.autocast(a.device.type, enabled=False):
-            rows, columns, *theirs = (heads_of(wide(x), heads) for x in (a, b, c, d))  # (batch, heads, length, size)
+            rows, columns, *theirs = (
+                heads_of(in_float32(x), heads) for x in (a, b, c, d)
+            )  # (batch, heads, length, size)
             # S = a b^T / sqrt(size)
             rows, theirs[0] = (x / math.sqrt(x.shape[-1]) for x in (rows, theirs[0]))
             bias = padding_bias(keys, rows)
@@ -142,7 +144,7 @@ class _Plain(torch.autograd.Function):
 
 def _add_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
     """Return [rows / sqrt(size), 1] and [columns, bias], (batch, heads, length, size + 1); the product is S + bias."""
-    rows, columns = (heads_of(wide(x), heads) for x in (rows, columns))
+    rows, columns = (heads_of(in_float32(x), heads) for x in (rows, columns))
     bias = padding_bias(keys, rows).mT.expand(*columns.shape[:-1], 1)  # (batch, heads, column, 1)
     rows = F.pad(rows / math.sqrt(rows.shape[-1]), (0, 1), value=1.0)
     return rows, torch.cat([columns, bias], dim=-1)

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from retort import machine
 from retort.checksums import digest_of
 from retort.cost.jobs import Job
-from retort.job.attempts import failure
+from retort.job.attempts import failure_reason
 from retort.plan.plan import Plan
 from retort.run.rehearsal.in_process import params_of, run_job
 from retort.specs.student import Term
@@ -153,6 +153,6 @@ def with_progress(jobs: Iterable[tuple[Job, bool] | None], total: int) -> Iterat
     with tqdm(jobs, total=total, unit=" jobs", mininterval=wait, delay=wait) as bar:
         for job, made in filter(None, bar):
             if not made:
-                why = (failure(job.key) or "without a word")[:160]
+                why = (failure_reason(job.key) or "without a word")[:160]
                 bar.write(f"failed: {job.name}: {why}\n  look at {Path(job.key).absolute()}", file=sys.stderr)
             yield made

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retort.formatters import p_value
-from retort.judgement.difference import LEVEL, PAIRS, TESTS, PairedTest, holm
+from retort.judgement.difference import LEVEL, PAIRS, TESTS, PairedTest, holm_corrected
 from retort.judgement.judge import DECIMALS
 from retort.judgement.paired_rows import left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
@@ -81,7 +81,7 @@ class PairedTestsTable(Table):
         differences = [paired_differences(scores[a], scores[b]) for a, b in pairs]
         results = {test: [test.run(each) for each in differences] for test in TESTS}
         # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
-        corrected = {test: holm([result.p for result in of_pairs]) for test, of_pairs in results.items()}
+        corrected = {test: holm_corrected([result.p for result in of_pairs]) for test, of_pairs in results.items()}
         for at, (a, b) in enumerate(pairs):
             where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""

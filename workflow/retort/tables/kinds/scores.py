@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from retort.judgement.verdicts import assumed_in, judge_lines, judge_repeats, rules
+from retort.judgement.verdicts import assumed_in, judge_lines, judge_repeats, verdict_rules
 from retort.results.tidy import HAS_VALUE, Line, Status
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, NamedColumns, Row
@@ -65,7 +65,7 @@ class ScoresTable(ModelsTable):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        remarks = [*verdict_remark(self.verdicts(lines)), *rules(lines), *_runs(lines), *_beside(lines)]
+        remarks = [*verdict_remark(self.verdicts(lines)), *verdict_rules(lines), *_runs(lines), *_beside(lines)]
         remarks.append("Bold: the best student of the column.")
         return sheet(self, lines, [self.grid(lines, bold=self._best(lines))], remarks)
 

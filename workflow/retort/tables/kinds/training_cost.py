@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.results.tidy import Line, Status
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
@@ -60,7 +60,7 @@ class TrainingCostTable(Table):
         for row in self.rows:
             for name, text in row.stated.items():
                 if name not in names:
-                    raise ValueError(str(unknown(f"column of row '{row.label}'", name, names)))
+                    raise ValueError(str(unknown_name(f"column of row '{row.label}'", name, names)))
                 if read_number(text) is None:
                     raise ValueError(f"row '{row.label}', column '{name}': '{text}' is no number")
         return self

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
-from retort.registry import unknown
+from retort.registry import unknown_name
 from retort.results.tidy import MARK, Line, Status
 from retort.specs.base import Name, Spec, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
@@ -135,7 +135,7 @@ class SettingsTable(VerbatimTable):
         names = [column.name for column in self.columns]
         for name in (name for row in self.rows for name in row.as_printed):
             if name not in names:
-                raise ValueError(str(unknown("column", name, names)))
+                raise ValueError(str(unknown_name("column", name, names)))
         return self
 
     def settings_cells(self) -> list[SettingsCell]:

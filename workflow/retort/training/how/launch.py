@@ -57,7 +57,7 @@ def on_every_gpu(stage: Stage) -> Stage:
     return cast(Stage, run)
 
 
-def _launch(job: RunningJob, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+def _launch(job: RunningJob, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, object]) -> None:
     """Run a stage in a process for each GPU.
 
     Args:
@@ -136,7 +136,7 @@ def _process(
     known: dict[str, Any],
     stage: tuple[str, str],
     arguments: tuple[Any, ...],
-    options: dict[str, Any],
+    options: dict[str, object],
     outcome: Any,
 ) -> None:
     """Run a stage in this process, one of several; process 0 sends its error, and the code of the resumed checkpoint.

@@ -56,7 +56,7 @@ def seed_dropout(seed: int, step: int, rank: int) -> None:
     torch.manual_seed(int(drawn))
 
 
-def gather(own: Any) -> list[Any]:
+def gather_values(own: Any) -> list[Any]:
     """Return the value of each process of a training, by rank; `[own]` if there is only one process.
 
     A value travels as JSON in a tensor. PyTorch's functions for objects would pickle it, and what is unpickled can run
@@ -104,7 +104,7 @@ class Agreement:
     def _exchange(self) -> bool:
         if uses_gpu():
             torch.cuda.synchronize()  # the device may be some steps behind
-        gathered = gather([self.clock.is_short(), (time.monotonic() - self.exchanged) / self.steps])
+        gathered = gather_values([self.clock.is_short(), (time.monotonic() - self.exchanged) / self.steps])
         slowest = max(SHORTEST, *(seconds for _, seconds in gathered))
         self.steps = self.left = max(1, int(SECONDS / slowest))
         self.exchanged = time.monotonic()

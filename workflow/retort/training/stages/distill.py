@@ -16,8 +16,8 @@ from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build, weights
-from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
-from retort.models.recorder import Key, basis
+from retort.models.initialise import StartFolders, check_published, initialise_student, with_pooler
+from retort.models.recorder import Key, keys_to_record
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
@@ -26,12 +26,12 @@ from retort.training.distillation import (
     Activations,
     StudentInTraining,
     TeacherAndData,
-    online,
+    online_teacher,
     run_stages,
     task_agnostic,
     task_specific,
 )
-from retort.training.evaluate import ScoreToWrite, evaluate, write_score
+from retort.training.evaluate import ScoreToWrite, evaluate_model, write_score
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed
 
@@ -83,7 +83,7 @@ def distill_on_task(
     """
     point, failed = best_of(trials_files, settings.grid)
     student = distil(job, settings.at(point), score.seed, folders, failed)
-    result = student.diverged or evaluate(job, student.network, folders.encoded, settings)
+    result = student.diverged or evaluate_model(job, student.network, folders.encoded, settings)
     ways = student.checkpoint.conditions
     if weights_folder:
         save_with_card(job, settings, student.network, folders.start.tokenizer, weights_folder, score.title, ways)
@@ -115,7 +115,7 @@ def distil(
     set_seed(job, seed)
     check_published(start.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
-    network = initialise(settings, settings.teacher.model.vocabulary, start, head, num_labels).to(job.device)
+    network = initialise_student(settings, settings.teacher.model.vocabulary, start, head, num_labels).to(job.device)
     if settings.pooler_relu:
         build.add_pooler_relu(network)
     teacher_and_data = _teacher_and_data(job, settings, seed, folders)
@@ -141,12 +141,14 @@ def _teacher_and_data(
             folder = job.checkpoints / "activations"
             folder.mkdir(parents=True, exist_ok=True)
             network = build.load(str(folders.start.teacher), *head_of(settings.task)).eval().to(job.device)
-            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
+            store_activations(network, rows, keys_to_record(keys), folder, settings.precision, job.device)
         return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
 
     is_online = folders.start.teacher and not folders.activations
     head = head_of(settings.task)
-    teacher = online(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
+    teacher = (
+        online_teacher(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
+    )
     return task_specific(job, settings, folders.encoded, rows, seed, teacher)
 
 
@@ -241,7 +243,7 @@ def corpus_student(job: RunningJob, settings: CorpusDistillationSettings, folder
     head, vocabulary = _masked_lm_head(settings), settings.teacher.model.vocabulary
     if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
-    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
+    network = initialise_student(settings, vocabulary, folders, head, vocabulary).to(job.device)
     return StudentInTraining(
         job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed)
     )
@@ -253,7 +255,9 @@ def _corpus_teacher_and_data(
     """Return the teacher of task-agnostic students, with batches from their corpora."""
     settings = student.settings
     assert isinstance(settings, CorpusDistillationSettings)
-    teacher = online(_teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device)
+    teacher = online_teacher(
+        _teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device
+    )
     return task_agnostic(settings, dict(zip(settings.corpora, corpus_folders, strict=True)), teacher)
 
 

@@ -7,8 +7,8 @@ from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.weights import save_with_card
 from retort.settings.trainings import GridSettings, PointSettings
-from retort.settings.trials import choose, read_lines
-from retort.training.evaluate import Measured, ScoreToWrite, evaluate, write_score
+from retort.settings.trials import choose_point, read_lines
+from retort.training.evaluate import Measured, ScoreToWrite, evaluate_model, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of
@@ -41,9 +41,9 @@ def finetune_student(
     seed, network = score.seed, None
     checkpoint = checkpoint_of(job, settings, seed, read_lines(trials_files))
     try:
-        point = choose(trials_files, settings.points)
+        point = choose_point(trials_files, settings.points)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint)
-        result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
+        result: Measured | Diverged = evaluate_model(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
     if weights_folder:

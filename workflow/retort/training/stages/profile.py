@@ -8,13 +8,13 @@ from typing import Any
 import torch
 
 from retort.atomic import write_json
-from retort.checksums import sealed
+from retort.checksums import with_digest
 from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.encoders import embeddings_of, heads_on
-from retort.provenance import environment, memory
+from retort.provenance import peak_memory, run_environment
 from retort.settings.trainings import ProfileSettings
-from retort.training.timing import further_latencies, latency, pass_times
+from retort.training.timing import further_latencies, median_latency, pass_times
 
 
 def profile_student(
@@ -28,7 +28,7 @@ def profile_student(
     torch.set_num_threads(settings.threads)
     torch.manual_seed(0)
     network: Any = build.blank(model_folder, settings.architecture).eval()
-    runs = latency(pass_times(network, settings, job.device))
+    runs = median_latency(pass_times(network, settings, job.device))
     further = further_latencies(network, settings, job.device)
     parameters = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
@@ -42,9 +42,9 @@ def profile_student(
         **({"further": further} if further else {}),
         "settings": settings.as_json(),
         "seconds": job.seconds(),
-        **memory(job.device),
-        **environment(job.device, settings.threads),
+        **peak_memory(job.device),
+        **run_environment(job.device, settings.threads),
         **job.lineage(),
     }
-    write_json(profile_file, sealed(profile))
+    write_json(profile_file, with_digest(profile))
     job.say(f"{statistics.mean(runs):.2f} ms a pass  ({job.seconds():.0f} s)")

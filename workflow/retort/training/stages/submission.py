@@ -30,7 +30,7 @@ def predict_test(
         answers_file: the file to write: encoded split (a split, or one subset of it) -> answers.
     """
     from retort.models import build
-    from retort.training.evaluate import predict
+    from retort.training.evaluate import predict_logits
     from retort.training.setup import head_of, set_seed
 
     set_seed(job, 0)
@@ -39,7 +39,7 @@ def predict_test(
     model = build.load(weights_folder, *head_of(task))
     for name in (name for split in task.splits or {} for name in task.encoded_splits(split)):
         rows = Encoded.load(encoded_folder, name)
-        logits = predict(model, rows, task_type.width(task, rows), settings.precision, job.device)
+        logits = predict_logits(model, rows, task_type.width(task, rows), settings.precision, job.device)
         answers[name] = task_type.answers(logits, rows)
     write_json(answers_file, answers, indent=None)
     job.say(f"{sum(map(len, answers.values())):,} answers  ({job.seconds():.0f} s)")

@@ -18,7 +18,7 @@ from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.settings.trials import best_of
-from retort.training.evaluate import ScoreToWrite, evaluate, write_score
+from retort.training.evaluate import ScoreToWrite, evaluate_model, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, train_in
@@ -57,7 +57,7 @@ def finetune_teacher(
             raise failed
         network = finetune(job, settings.at(point), settings.seed, encoded_folder, model_folder, tokenizer_folder)
     save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
-    measured = evaluate(job, network, encoded_folder, settings)
+    measured = evaluate_model(job, network, encoded_folder, settings)
     write_score(job, score, settings, measured, chosen=point if settings.grid else None)
 
 
