@@ -37,24 +37,6 @@ rule make_index:
         "../scripts/make_index.py"
 
 
-rule make_printed_pages:
-    """Print the papers that this scale does not run, with their claims, plans and costs, in one process."""
-    input:
-        **rule_of["make_printed_pages"].inputs,
-    output:
-        **rule_of["make_printed_pages"].outputs,
-    log:
-        rule_of["make_printed_pages"].log,
-    wildcard_constraints:
-        **rule_of["make_printed_pages"].constraints,
-    conda:
-        "../../envs/tables.yaml"
-    params:
-        **rule_of["make_printed_pages"].params,
-    script:
-        "../scripts/make_printed_pages.py"
-
-
 rule make_audit:
     """Hold every printed number of the papers against the others, and print what cannot be right."""
     input:

@@ -18,7 +18,7 @@ from retort.plan.rules import Rules
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import difference
 
-PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # kinds of rules
+PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index", "make_audit"}  # kinds of rules
 
 
 def rules_of(plan: Plan, estimates: Estimates | None = None) -> Rules:

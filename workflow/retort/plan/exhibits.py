@@ -49,8 +49,7 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
 
     @functools.cache
     def written() -> Study:
-        changed = study.scale.replacements or study.scale.miniature
-        return open_written(study.config) if changed else study
+        return study if study.is_as_written else open_written(study.config)
 
     yield Rule(
         "make_table",
@@ -66,18 +65,24 @@ def rules_of_tables(plan: Plan) -> Iterator[Rule]:
             "profiles": _of(plan, "table", profiles),
             "trials": _of(plan, "table", trials),
             "submissions": _of(plan, "table", submissions),
+            "recorded": lambda of: recorded_files(study, of.paper) if of.paper in study.unrun else [],
         },
         {
             "compares": _of(plan, "table", compares),
             "left_out": _of(plan, "table", reasons_left_out),
             "verdicts": _of(plan, "table", verdicts),
             "settings": lambda wildcards: shown_settings(plan, written(), wildcards.paper, wildcards.table),
+            "scale": lambda wildcards: study.scale_of(wildcards.paper),
         },
         {"table": TABLE},
     )
     yield Rule(
         "check_claims",
-        {"html": report(f"{PRINTED}claims.html", category="{paper}"), "md": f"{PRINTED}claims.md"},
+        {
+            "html": report(f"{PRINTED}claims.html", category="{paper}"),
+            "md": f"{PRINTED}claims.md",
+            "judged": f"{TIDY}claims.json",
+        },
         {
             "claims": lambda of: [
                 *_own(study, of.paper, "claims.yaml", *(["paper.yaml"] if study.papers[of.paper].claims else [])),
@@ -106,7 +111,7 @@ def rules_of_figures(plan: Plan) -> Iterator[Rule]:
             "profiles": _of(plan, "figure", profiles),
             "tables": lambda of: _tidy(of.paper, exhibits[of.paper, of.figure].drawn_tables()),
         },
-        {"left_out": _of(plan, "figure", reasons_left_out)},
+        {"left_out": _of(plan, "figure", reasons_left_out), "scale": lambda of: plan.study.scale_of(of.paper)},
         {"figure": FIGURE},
     )
 
@@ -219,11 +224,13 @@ def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
 
 def rules_of_pages(plan: Plan) -> Iterator[Rule]:
     """Yield the rules of the pages."""
-    study, ran, unrun, papers = plan.study, plan.config.run_sources, unrun_pages(plan.study), list(plan.study.papers)
+    study, ran, papers = plan.study, plan.config.run_sources, list(plan.study.papers)
     printed, ours = printed_papers(study), [paper for paper in papers if study.papers[paper].ours]
 
     def files(of: Wildcards) -> list[str]:
-        """Return the paper's own YAML files that its page prints, besides tables and claims."""
+        """Return the files of the study that a paper's page prints: all of the paper's own if it is not run."""
+        if of.paper in study.unrun:
+            return _files_of(study, [of.paper])
         audited = [] if of.paper in ours else ["audit.yaml", "../../facts.yaml"]
         return [*_own(study, of.paper, "paper.yaml", "budget.svg", *audited), *recorded_files(study, of.paper)]
 
@@ -244,9 +251,6 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
         {"deviations": deviations},
         {"paper": matching(papers)},
     )
-    entries = "results/tables/printed.json"  # those of the index for the pages of papers that are not run
-    shown = dict.fromkeys([*printed, *unrun_papers(study)])
-    yield Rule("make_printed_pages", {"entries": entries, "pages": unrun}, {"papers": _files_of(study, shown)})
     yield Rule("make_audit", {"page": "reports/audit.html"}, {"papers": _files_of(study, printed)})
     yield Rule(
         "make_index",
@@ -259,7 +263,6 @@ def rules_of_pages(plan: Plan) -> Iterator[Rule]:
             "claims": [path for paper in papers for path in _claims(study, paper)],
             "pages": ancient(pages(study)),
             "audit": ancient(audit_page(study)),
-            "printed": [entries] if unrun else [],
         },
         {"missing": ran.missing, "failed": ran.failures},
     )
@@ -271,8 +274,8 @@ def _names(study: Study, paper: str, noun: str) -> list[str]:
 
 
 def _claims(study: Study, paper: str) -> list[str]:
-    """Return the claims page of a paper; empty if the paper has no claims."""
-    return [f"reports/{paper}/claims.html"] if study.claims.get(paper) else []
+    """Return the claims of a paper as judged, as data and as a page; empty if the paper has no claims."""
+    return [f"results/tables/{paper}/claims.json", f"reports/{paper}/claims.html"] if study.claims.get(paper) else []
 
 
 def _own(study: Study, paper: str, *names: str) -> list[str]:
@@ -293,23 +296,10 @@ def printed_papers(study: Study) -> list[str]:
     return [path.parent.name for path in sorted(study.folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
 
 
-def unrun_papers(study: Study) -> list[str]:
-    """Return the papers that are shown without being run.
-
-    These are the printed ones where the scale runs our own studies alone, all if the configuration's list of papers is
-    empty, our own first, and none where it names some.
-    """
-    printed = printed_papers(study)
-    if study.config.papers == []:
-        return [*(paper for paper in study.all_papers if paper not in printed), *printed]
-    shown = study.config.papers is None and study.scale.papers == "ours"
-    return [paper for paper in printed if paper not in study.papers] if shown else []
-
-
 def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
-    """Return the files that the audit and the pages of papers that are not run read; empty without papers."""
+    """Return the files that the audit, and the pages of papers that are not run, read; empty without papers."""
     folders = [study.folder / "papers" / paper for paper in papers]
-    patterns = ("*.yaml", "recorded/*.yaml", "budget.svg")  # the pages of printed papers read recorded runs as well
+    patterns = ("*.yaml", "recorded/*", "budget.svg")  # pages read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
     shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]
@@ -324,11 +314,6 @@ def audit_page(study: Study) -> list[str]:
 def pages(study: Study) -> list[str]:
     """Return the page of every paper."""
     return [f"reports/{paper}/index.html" for paper in study.papers]
-
-
-def unrun_pages(study: Study) -> list[str]:
-    """Return the pages of the papers that are shown without being run."""
-    return [f"reports/{paper}/index.html" for paper in unrun_papers(study)]
 
 
 def first(study: Study) -> list[str]:

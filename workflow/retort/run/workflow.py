@@ -11,12 +11,12 @@ from typing import Any
 from retort.atomic import write_text
 from retort.checksums import RESULTS, TIMESTAMP
 from retort.cost.estimates import Estimates
-from retort.cost.jobs import Job, Jobs, rules_of
+from retort.cost.jobs import PRINTING, Job, Jobs, rules_of
 from retort.cost.resources import JobResources
 from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError
 from retort.job import forkserver, planned_run
-from retort.plan.exhibits import audit_page, pages, unrun_pages
+from retort.plan.exhibits import audit_page, pages
 from retort.plan.plan import Plan
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
@@ -56,8 +56,7 @@ class Run:
         self.rules, self.resources = rules_of(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
         decided = self.plan.config
         choices = {
-            "run_sources": decided.run_sources.model_dump(mode="json"),
-            "precision": decided.resolved_precision(),
+            "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.rules.companions,
             "seeds_divided": self.rules.divided,
         }
@@ -86,9 +85,9 @@ class Run:
 
             verify_at_start()
         if not self.plan.config.cluster:
-            missing = sum(not all(map(os.path.exists, job.results)) for job in jobs)
-            if missing > FEW:
-                forkserver.start()
+            missing = [job.rule.kind for job in jobs if not all(map(os.path.exists, job.results))]
+            if len(missing) > FEW:
+                forkserver.start(forkserver.FOR_PAGES if PRINTING.issuperset(missing) else forkserver.PRELOADED)
 
     def _check_sources(self, jobs: list[Job]) -> None:
         """Check that no job fetches a source that cannot be had: Snakemake would delete what was fetched earlier.
@@ -144,7 +143,7 @@ class Run:
 
 def everything(study: Study) -> list[str]:
     """Return the index, the pages of the papers, also of those that are not run, and the audit."""
-    return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
+    return [str(INDEX), *pages(study), *audit_page(study)]
 
 
 def mark_scale(study: Study) -> None:
