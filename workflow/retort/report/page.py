@@ -32,8 +32,7 @@ from retort.tables.layout import STATES, label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-# in place of what a run failed to make
-NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
+NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
 RECORDED = "Drawn by the recorded run."
 NOT_RUN = Markup('<p class="state">{}</p>\n').format(STATES[Status.NOT_RUN].format(why=""))  # what a page says once
 
@@ -115,16 +114,22 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
     """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
     study, paper = shown.study, shown.paper
     spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
+    path = shown.files.printed(paper, name) if name.startswith("table") else drawn
+    if not path.is_file():
+        return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
-        return replace(top, body=_with_plot(shown, name) if shown.files.printed(paper, name).is_file() else NOT_MADE)
-    if not drawn.is_file():
-        return replace(top, body=NOT_MADE)
+        return replace(top, body=_with_plot(shown, name))
     lines, caption = shown.lines[name], spec.caption
     text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
     if recorded and all(line.mean is None for line in lines):
         drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
     wide = _width(drawn) > 400
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
+
+
+def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
+    """Return what a page shows in place of what a run failed to make."""
+    return NOT_MADE.format(anchor, label, study.config.run_sources.failed.get(str(path), "its job did not run"))
 
 
 def _with_plot(shown: Shown, name: str) -> Markup:
@@ -209,7 +214,7 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
 def _claims(shown: Shown) -> Markup:
     """Return the claims of a paper as markup."""
     path = shown.files.printed(shown.paper, "claims")
-    return article(path) if path.is_file() else NOT_MADE
+    return article(path) if path.is_file() else _not_made(shown.study, f"{shown.paper}-claims", "the claims", path)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 
-_opened: list[tuple[dict[str, Any], Study]] = []  # a configuration and its study, in forks of the server
+_opened: list[tuple[dict[str, Any], Study]] = []  # configurations with their studies
 
 
 def planned_study(config: dict[str, Any]) -> Study:
@@ -21,7 +21,12 @@ def planned_study(config: dict[str, Any]) -> Study:
     return next((study for of, study in _opened if of == config), None) or open_study(read_config(config))
 
 
+def keep_open(config: dict[str, Any], study: Study) -> None:
+    """Keep the study of a configuration for jobs in this process, and in its forks."""
+    _opened.append((config, study))
+
+
 def open_ahead() -> None:
     """Open the study of the run that has started this process, if one has; its files do not change any more."""
     if config := planned_run.configuration():
-        _opened.append((config, open_study(read_config(config))))
+        keep_open(config, open_study(read_config(config)))

@@ -138,7 +138,8 @@ class Run:
             targets: the files that the run was asked for; empty for everything.
         """
         if not self.is_job:
-            print_what_there_is(Jobs(self.plan, self.rules), self.config, self.targets(targets))
+            config = {**self.config, **planned_run.configuration()}
+            print_what_there_is(Jobs(self.plan, self.rules), config, self.targets(targets))
 
 
 def everything(study: Study) -> list[str]:
