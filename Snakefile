@@ -23,7 +23,6 @@ localrules:
     write_submission,
     make_page,
     make_index,
-    make_printed_pages,
     make_audit,
 
 

@@ -24,5 +24,6 @@ rule plot_figure:
         "../../envs/tables.yaml"
     params:
         left_out=prints.left_out_of_figure,
+        scale=prints.scale,
     script:
         "../scripts/plot_figure.py"

@@ -33,7 +33,6 @@ rule make_index:
         claims=reads.claims_of_index,
         pages=ancient(reads.pages_of_papers),
         audit=ancient(reads.page_of_audit),
-        printed=reads.entries_of_index,
     output:
         page="reports/index.html",
     log:
@@ -45,21 +44,6 @@ rule make_index:
         failed=plan.config.run_sources.failures,
     script:
         "../scripts/make_index.py"
-
-
-rule make_printed_pages:
-    """Print the papers that this scale does not run, with their claims, plans and costs, in one process."""
-    input:
-        papers=reads.files_of_printed_pages,
-    output:
-        entries="results/tables/printed.json",
-        pages=study.unrun_pages,
-    log:
-        "results/logs/make_printed_pages.log",
-    conda:
-        "../../envs/tables.yaml"
-    script:
-        "../scripts/make_printed_pages.py"
 
 
 rule make_audit:

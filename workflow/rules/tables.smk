@@ -9,6 +9,7 @@ rule make_table:
         profiles=reads.profiles_of_table,
         trials=reads.trials_of_table,
         submissions=reads.submissions_of_table,
+        recorded=reads.records_beside_table,
     output:
         csv="results/tables/{paper}/{table}.csv",
         md="reports/{paper}/{table}.md",
@@ -30,6 +31,7 @@ rule make_table:
         left_out=prints.left_out_of_table,
         verdicts=prints.verdicts,
         settings=prints.shown_settings,
+        scale=prints.scale,
     script:
         "../scripts/make_table.py"
 
@@ -46,6 +48,7 @@ rule check_claims:
             category="{paper}",
         ),
         md="reports/{paper}/claims.md",
+        judged="results/tables/{paper}/claims.json",
     log:
         "results/logs/check_claims/{paper}.log",
     conda:

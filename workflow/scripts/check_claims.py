@@ -8,5 +8,6 @@ with job(snakemake) as running:
         config=snakemake.config,
         paper=snakemake.wildcards.paper,
         tables=snakemake.input.tables,
+        judged=snakemake.output.judged,
         renders={kind: snakemake.output[kind] for kind in ("md", "html")},
     )

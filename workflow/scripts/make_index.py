@@ -8,5 +8,4 @@ with job(snakemake) as running:
         config=snakemake.config,
         audit=list(snakemake.input.audit),
         to=snakemake.output[0],
-        printed=snakemake.input.printed,
     )

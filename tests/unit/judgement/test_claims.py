@@ -167,7 +167,9 @@ def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: 
     claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>", **other}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)
-    check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "c.md", "html": "c.html"})
+    check_claims(
+        quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], "c.json", {"md": "c.md", "html": "c.html"}
+    )
     text, page = Path("c.md").read_text(), Path("c.html").read_text()
     first = "Claims: 1. In the recorded run: 1 holds. On ours: 1 open."
     assert text.splitlines()[2] == first

@@ -55,10 +55,15 @@ def build(folder: Path) -> None:
     report(config)
 
 
-def report(config: dict[str, Any]) -> tuple[str, str]:
-    """Make tables, figures and pages from the results that exist; return the index and the paper's page."""
+def take_checksums() -> None:
+    """Take the checksums of the results that exist, as the jobs that make them do."""
     for path in (Path(name) for names in paths() for name in names):
         take(path, "job", this_code(), (), {})
+
+
+def report(config: dict[str, Any]) -> tuple[str, str]:
+    """Make tables, figures and pages from the results that exist; return the index and the paper's page."""
+    take_checksums()
     for job in Jobs(Plan(read_config(config))).behind(["reports/index.html"]):
         if job.rule.name.startswith(("make_", "plot_", "check_")) and job.rule.name != "make_source":
             assert run_job(job, config)

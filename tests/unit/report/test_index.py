@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.report.index import ENTRIES, entry_of, lines_of_run, make_index
-from retort.report.outcome import Shown, cells_of
+from retort.report.index import lines_of_run, make_index
+from retort.report.outcome import cells_of
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -23,9 +23,9 @@ def opened(config: dict[str, Any]) -> Study:
     return open_study(read_config(config))
 
 
-def again(config: dict[str, Any], printed: list[str] = [], audit: list[str] = []) -> str:  # noqa: B006
+def again(config: dict[str, Any], audit: list[str]) -> str:
     """Make the index again and return it."""
-    make_index(quiet(), config, audit, str(INDEX), printed)
+    make_index(quiet(), config, audit, str(INDEX))
     return INDEX.read_text()
 
 
@@ -37,18 +37,9 @@ def test_the_index_shows_the_first_table_of_a_study_of_ours_and_leads_to_pages(i
     assert "../index.html" in Tags(page).links
 
 
-def test_an_index_with_entries_that_older_code_wrote_and_with_an_audit(config: dict[str, Any], index: str) -> None:
-    Path("printed.json").write_text('{"tiny": {"slug": "tiny", "tally": {}}}')
-    assert again(config, ["printed.json"]) == index
+def test_an_index_leads_to_the_audit(config: dict[str, Any], index: str) -> None:
     assert "audit.html" not in index
     assert "audit.html" in Tags(again(config, audit=["reports/audit.html"])).links
-
-
-def test_a_paper_that_is_only_shown_has_the_entry_of_one_that_is_run(config: dict[str, Any]) -> None:
-    study = opened(config)
-    Path("printed.json").write_bytes(ENTRIES.dump_json({"tiny": entry_of(Shown(study, "tiny"))}))
-    for papers in ([], ["printed.json"]):
-        assert again(config, papers).count("Claims: 1 open.</strong>") == 1 + len(papers)
 
 
 @pytest.mark.parametrize(("paper", "name"), [("mlkd2024", "table9"), ("wang2023", "table5")])

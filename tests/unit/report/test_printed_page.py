@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.cost.jobs import Jobs
+from retort.cost.jobs import PRINTING, Jobs
+from retort.cost.overview import lines
+from retort.formatters import DASH
 from retort.plan.plan import Plan
 from retort.report.page import NOT_RUN, make_page, picture
-from retort.report.printed_pages import make_printed_pages
+from retort.report.prediction import predicted
 from retort.run.rehearsal.in_process import run_job
 from retort.run.workflow import everything
 from retort.specs.config import read_config
@@ -100,7 +102,9 @@ def record_ours(study: Path) -> None:
 
 def page_again(config: dict[str, Any]) -> str:
     """Make the claims and the page again, and return the page."""
-    check_claims(quiet(), config, "tiny", [CSV], {"html": "reports/tiny/claims.html"})
+    check_claims(
+        quiet(), config, "tiny", [CSV], "results/tables/tiny/claims.json", {"html": "reports/tiny/claims.html"}
+    )
     return page_of(config)
 
 
@@ -168,10 +172,16 @@ def study(here: Path) -> Path:
     return Path(config["study"])
 
 
+def make_files(config: dict[str, Any], targets: list[str]) -> None:
+    """Run all jobs behind some files, which print alone."""
+    jobs = list(Jobs(Plan(read_config(config))).behind(targets))
+    assert {job.rule.name for job in jobs} <= PRINTING
+    assert all(run_job(job, config) for job in jobs)
+
+
 def printed_page(study: Path) -> str:
     """Return the page of the paper at the scale that runs our own studies alone."""
-    config = {"study": str(study), "scale": "pocket"}
-    make_printed_pages(quiet(), config, ["reports/tiny/index.html"], "printed.json")
+    make_files({"study": str(study), "scale": "pocket"}, ["reports/tiny/index.html"])
     return " ".join(without_copies(Path("reports/tiny/index.html").read_text()).split())
 
 
@@ -191,10 +201,7 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     record_ours(tmp_path / "study")
     write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
     config["papers"] = []
-    plan = Plan(read_config(config))
-    jobs = list(Jobs(plan).behind(everything(plan.study)))
-    assert [job.rule.name for job in jobs] == ["make_printed_pages", "make_index"]
-    assert all(run_job(job, config) for job in jobs)
+    make_files(config, everything(open_study(read_config(config))))
     index, page = (Path(f"reports/{name}").read_text() for name in ("index.html", "tiny/index.html"))
     assert "Nothing was run here." in index
     assert "Recorded 2026-01-02, not run here." in index
@@ -218,3 +225,16 @@ def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_el
     assert f"{opening}{others}, at " in page
     assert f"<dt>beside it, recorded (reduced{others})</dt>" in page
     assert f"(scale reduced{others}): 1 open." in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", ["minilmv2", "mlkd2024", "udagawa2023", "wang2023"])
+def test_hours_on_a_page_are_those_of_the_cost_report(paper: str) -> None:
+    decided = {"companions": {}, "seeds_divided": {}, "run_sources": {"precision": "float32"}}
+    found = predicted({"papers": [], "scale": "pocket", **decided}, paper)
+    report = list(lines(read_config({"papers": [paper], "scale": "paper"}), [paper], None))
+    cells = {line.split()[0]: line.split()[1:] for line in report if line}
+    assert [cells["total"][0], cells["total"][2]] == [f"{found.jobs:,}", found.hours]
+    for one in found.planned:
+        jobs, _, *hours = cells[f"{paper}/{one.name}"][:4]
+        assert [f"{one.jobs:,}", one.hours, one.shared] == [jobs, *(text.replace("-", DASH) for text in hours)]

@@ -56,8 +56,9 @@ def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_
     assert not main.is_job
     planned = Run({**config, "companions": {}}, {}, is_dry=False)  # in a process that the main one has started
     assert planned.is_job
-    for key in ("companions", "precision", "seeds_divided"):
+    for key in ("companions", "run_sources", "seeds_divided"):
         assert planned.config[key] == main.config[key]
+    assert main.config["run_sources"]["precision"] == "float32"
 
 
 def test_a_job_that_starts_after_another_run_began_ends(
@@ -78,7 +79,7 @@ def test_a_job_that_starts_after_another_run_began_ends(
 
 def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     began: list[str] = []
-    monkeypatch.setattr("retort.job.forkserver.start", lambda: began.append("a server"))
+    monkeypatch.setattr("retort.job.forkserver.start", lambda preloaded: began.append("a server"))
     main = Run(config, {}, is_dry=False)
     main.begin({"results/sources/texts"})
     assert began == []  # the start of a server would take longer than it saves

@@ -37,7 +37,7 @@ def test_a_study_without_problems(study: Path, capsys: pytest.CaptureFixture[str
     whole, configured = capsys.readouterr().out.splitlines()
     assert whole.startswith(f"{papers} papers, ")
     assert whole.endswith(": no problem")
-    assert configured.startswith("mine.yaml runs pocket, starts at scale pocket in float32: ")
+    assert configured.startswith("mine.yaml runs pocket at scale pocket in float32: ")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from retort.specs.config import RunSources, read_config
 from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
+from retort.tables.claims import judge_all
 
 from tests.paper_results import all_lines
 
@@ -131,6 +132,7 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
         lines = table_of(study, "wang2023", name).collect(Inputs(study, "wang2023", name, {}, {}))
         write(files.tidy("wang2023", name), [replace(line, mean=50.0, status=Status.OK) for line in lines])
     shown = Shown(replace(study, recordings={}), "wang2023", files)
+    shown.judged = judge_all(shown.study, "wang2023", shown.of_claims)
     (found,), published = shown.openings, shown.tally.published
     assert found.counts + found.computed == ClaimCounts({Kind.WITHOUT: published.total()})
     assert 0 < published[Kind.HOLDS] < published.total()  # print decides most, and some are false

@@ -167,10 +167,18 @@ def test_what_a_scale_does_not_run_says_why(tmp_path: Path) -> None:
     assert found.not_run["tiny-attention"] == "is deeper than the teacher of this scale"
 
 
-def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
-    config = {**study_config(tmp_path, "paper"), "papers": None}
-    assert list(read_study(read_config(config))[0].papers) == ["tiny"]
-    assert list(read_study(read_config({**config, "scale": "pocket"}))[0].papers) == []
+@pytest.mark.parametrize(
+    ("papers", "scale", "running"),
+    [(None, "paper", ["tiny"]), (None, "pocket", []), ([], "paper", []), ([], "reduced", []), (["tiny"], "pocket", [])],
+)
+def test_papers_are_run_or_only_shown(tmp_path: Path, papers: list[str] | None, scale: str, running: list[str]) -> None:
+    found, _ = read_study(read_config({**study_config(tmp_path, scale), "papers": papers}))
+    assert list(found.papers) == ["tiny"]
+    assert found.running_papers == running
+    assert found.scale_of("tiny") == (scale if running else "")
+    assert bool(found.running) == bool(running)
+    assert bool(expand(found)) == bool(running)
+    assert found.students["tiny-attention"].architecture.layers == 2  # as written
 
 
 def test_results_of_one_scale_are_not_overwritten_at_another(here: Path) -> None:

@@ -18,7 +18,7 @@ from retort.cost.overview import align_columns, rounded_hours
 from retort.errors import RetortError
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown_name
-from retort.specs.config import Config
+from retort.specs.config import SET_BY_RUN, Config
 from retort.tables.figures.style import SERIES, figure, save
 
 FILE = "budget.yaml"
@@ -63,7 +63,7 @@ def budget(arguments: argparse.Namespace) -> int:
         raise RetortError("no hours are given", "give those of one device, such as: retort budget 200")
     config = config_of_call(arguments)
     prices = prices_of(config, arguments.flops)
-    weights = _weights(arguments.weight, prices.plan.study.papers)
+    weights = _weights(arguments.weight, prices.plan.study.running_papers)
     claims, begun = list(claims_of(prices.plan.study)), prices.begun()
     demands = [
         Demand(
@@ -146,7 +146,6 @@ def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[s
 
 def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[str, object]:
     """Return the content of a configuration that makes some runs and no others."""
-    handed = {"run_sources", "companions", "seeds_divided", "budget"}
     every, left = defaultdict[str, set[str]](set), {}
     for name, task in prices.plan.pairs:
         every[name].add(task)
@@ -155,7 +154,7 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
         if tasks - runs.get(name, (frozenset(), 0))[0]:
             left[name] = float(f"{prices.hours(joined_runs(runs, prices.whole(name, tasks))) - spent:.2g}")
     chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
-    kept = config.model_dump(mode="json", exclude_defaults=True, exclude=handed)
+    kept = config.model_dump(mode="json", exclude_defaults=True, exclude={*SET_BY_RUN, "budget"})
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
 
 

@@ -94,8 +94,8 @@ def check_everything(arguments: argparse.Namespace) -> int:
         f"{len(whole.tasks)} tasks: no problem"
     )
     print(
-        f"{config.file} runs {', '.join(study.papers)} at scale {config.scale} in {config.resolved_precision()}: "
-        f"{len(cells)} cells read {len(scores)} scores"
+        f"{config.file} runs {', '.join(study.running_papers)} at scale {config.scale} "
+        f"in {config.resolved_precision()}: {len(cells)} cells read {len(scores)} scores"
     )
     if arguments.paper:
         if arguments.paper not in whole.papers:

@@ -59,8 +59,9 @@ class Claim:
 
 
 def claims_of(study: Study) -> Iterator[Claim]:
-    """Yield the claims of all papers."""
-    for paper, statements in study.claims.items():
+    """Yield the claims of all papers that are run."""
+    for paper in study.running_papers:
+        statements = study.claims.get(paper, {})
         exhibits = {name: study.exhibits[paper, name] for name in study.exhibits_of(paper)}
         printed = printed_numbers(exhibits)
         for name, claim in statements.items():

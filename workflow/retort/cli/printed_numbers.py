@@ -77,9 +77,9 @@ def record_run(arguments: argparse.Namespace) -> int:
     study, every = open_study(config), with_every_paper(config).papers or []
     if arguments.paper not in every:
         raise unknown_name("paper", arguments.paper, every)
-    if arguments.paper not in study.papers:
+    if arguments.paper not in (running := study.running_papers):
         raise RetortError(
-            f"{config.file} runs {', '.join(study.papers)} at scale {config.scale}, and not '{arguments.paper}'",
+            f"{config.file} runs {', '.join(running)} at scale {config.scale}, and not '{arguments.paper}'",
             "name the configuration of the run with --config",
         )
     make = record if study.papers[arguments.paper].ours else record_scale

@@ -128,13 +128,22 @@ class Estimates:
         not known. The memory is that of the largest point.
         """
         settings, model = self._settings(name, task), self._model(name)
-        every = [training_work.on_task(settings, point, self.volume, model, task) for point in _points(settings)]
+        stored = name in self.plan.task_specific and bool(self.plan.activations(name, task))
+        apart: dict[str, tuple[list[TrainingCost], Work]] = {}
+
+        def at(point: PointSettings | None) -> tuple[list[TrainingCost], Work]:
+            key = repr([one for one in point or () if one[0] != "learning_rate"])  # which changes no work and no memory
+            if key not in apart:
+                stages = training_work.on_task(settings, point, self.volume, model, task)
+                apart[key] = stages, work_of(stages, stored)
+            return apart[key]
+
+        every = list(map(at, _points(settings)))
         chosen = every[places_of(int(part), int(parts))] if part else every
         split = settings.task.validation_split if part else settings.task.evaluation_split
-        scoring = self._scoring(model, task, settings.task, every[0][0].student, [split])
-        stored = name in self.plan.task_specific and bool(self.plan.activations(name, task))
-        done = sum((work_of(stages, stored) for stages in chosen), scoring.times(len(chosen)))
-        estimate = self._training(done, [each for stages in every for each in stages])
+        scoring = self._scoring(model, task, settings.task, every[0][0][0].student, [split])
+        done = sum((done for _, done in chosen), scoring.times(len(chosen)))
+        estimate = self._training(done, [each for stages, _ in apart.values() for each in stages])
         return estimate if part else replace(estimate, work=done.times(1 / len(every)))
 
     def _settings(self, name: str, task: str) -> OnTask:

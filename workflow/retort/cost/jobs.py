@@ -19,13 +19,9 @@ from retort.plan.rule import Rule, paths_in
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import first_difference
 
-PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index"}  # rules
-STAMPED = {
-    "finetune_teacher",
-    "distill_on_task",
-    "finetune_student",
-    "profile_student",
-}  # their results hold settings
+# rules that print, and rules whose results hold settings
+PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index", "make_audit"}
+STAMPED = {"finetune_teacher", "distill_on_task", "finetune_student", "profile_student"}
 
 
 def share_jobs(plan: Plan, estimates: Estimates) -> None:

@@ -66,12 +66,12 @@ def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
     Raises:
         RetortError: there is no such paper, table or figure.
     """
-    every = [(paper, name) for paper in study.papers for name in study.exhibits_of(paper)]
+    every = [(paper, name) for paper in study.running_papers for name in study.exhibits_of(paper)]
     for name in names:
         paper, _, table = name.partition("/")
         if paper not in study.papers:
             raise unknown_name("paper", paper, study.papers)
-        if table and (paper, table) not in every:
+        if table and table not in study.exhibits_of(paper):
             raise unknown_name(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
     return [key for key in every if not names or key[0] in names or "/".join(key) in names]
 

@@ -42,17 +42,23 @@ TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY"
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 FOLDER, PREFIX = "/tmp", "retort-"  # the path of a socket is short
 MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
-PRELOADED = (
-    "datasets",
+# what forks find done: modules that are imported, and functions that are called
+FOR_PAGES = (
     "matplotlib.pyplot",
     "pandas",
-    "retort.report.page",
-    "retort.training.stages.distill",
-    "retort.training.stages.preprocess",
+    "retort.report.index",
+    "retort.report.page:prepare_ahead",
+    "retort.results.planned_study:open_ahead",
     "scipy.stats",
     "snakemake.script",
+)
+PRELOADED = (
+    "datasets",
+    "retort.training.stages.distill",
+    "retort.training.stages.preprocess",
     "transformers.models.bert.modeling_bert",
     "transformers.models.roberta.modeling_roberta",
+    *FOR_PAGES,
 )
 
 
@@ -69,7 +75,7 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
     in its own process. The server gets this process's environment variables without tokens; a fork has its client's.
 
     Args:
-        preloaded: the modules that the server imports.
+        preloaded: the modules that the server imports, and the functions that it calls.
     """
     if Path(os.environ.get(ADDRESS, "")).name == _code():
         return
@@ -179,7 +185,7 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 def serve(listener: socket.socket, preloaded: list[str]) -> None:
-    """Import the modules, and serve the clients of a socket until standard input closes and all forks have ended."""
+    """Prepare what forks find done; serve a socket's clients until standard input closes and all forks have ended."""
     # Ctrl-C signals all processes, but the server lives until the process that started it has ended
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -189,7 +195,10 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
             server.socket.close()
             server.socket = listener
             for name in preloaded:
-                importlib.import_module(name)
+                module, _, function = name.partition(":")
+                imported = importlib.import_module(module)
+                if function:
+                    getattr(imported, function)()
             gc.freeze()  # a fork that collects garbage would copy the memory of all imported modules
             # its code is not that of its name if files were edited while it imported them
             while address.name == _code() and 0 not in wait([listener, 0]):  # 0: standard input

@@ -139,17 +139,18 @@ def best(cells: list[NumberedCell]) -> list[NumberedCell]:
 
 def _best(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
     """Return whether, in every column, `good` accepts the best of the cells less the best of the others."""
-    verdict = tools.every(tools.pairs_of(best(cells), best(against)), lambda pair: good(gap(pair)))
-    rivals = tools.known_pairs(tools.pairs_of(best(cells), against))
+    own, others = best(cells), best(against)
+    verdict = tools.every(tools.pairs_of(own, others), lambda pair: good(gap(pair)))
+    rivals = tools.known_pairs(tools.pairs_of(own, against))
     wrong = frozenset(f"{pair[1].column}: {pair[1].row}" for pair in rivals if not good(gap(pair)))
-    return replace(verdict, wrong=wrong, alone=_alone(cells, against, good, len(tools.by_column(cells))))
+    return replace(verdict, wrong=wrong, alone=_alone(cells, others, good, len(own)))
 
 
 def _alone(
-    cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool], columns: int
+    cells: list[NumberedCell], others: list[NumberedCell], good: Callable[[float], bool], columns: int
 ) -> frozenset[str]:
     """Return the rows whose difference to the best of the others is good in at least `columns` columns."""
-    won = Counter(pair[0].row for pair in tools.pairs_of(cells, best(against)) if good(gap(pair)))
+    won = Counter(pair[0].row for pair in tools.pairs_of(cells, others) if good(gap(pair)))
     return frozenset(row for row, count in won.items() if count >= columns)
 
 
@@ -167,8 +168,9 @@ def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) ->
 
 def _best_mostly(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
     """Return whether, in most columns, `good` accepts the best of the cells less the best of the others."""
-    verdict = tools.most(tools.pairs_by_column(best(cells), best(against)), good)
-    return replace(verdict, alone=_alone(cells, against, good, len(tools.by_column(cells)) // 2 + 1))
+    own, others = best(cells), best(against)
+    verdict = tools.most(tools.pairs_by_column(own, others), good)
+    return replace(verdict, alone=_alone(cells, others, good, len(own) // 2 + 1))
 
 
 @comparisons.register("best-mostly-above")

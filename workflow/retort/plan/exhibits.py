@@ -24,7 +24,6 @@ from retort.study.yaml_files import ACROSS, COLUMNS, is_ours
 
 Wildcards = Any
 
-ENTRIES = "results/tables/printed.json"
 TABLE, FIGURE = "table[a-z0-9-]*", "figure[a-z0-9-]*"
 ENDINGS = {"table": "html", "figure": "svg"}
 
@@ -68,6 +67,11 @@ def scores(plan: Plan, paper: str, name: str) -> list[str]:
     sent = {(student, task) for student, task, _ in sent_runs(plan.study, exhibit)} if plan.sends else set()
     paths = {path for pair in read | sent for path in score_files(plan.study, *pair)}
     return sorted(paths - plan.config.run_sources.failed.keys())
+
+
+def records_beside(plan: Plan, paper: str, name: str) -> list[str]:
+    """Return the recorded runs that a table of a paper that is not run shows; its own numbers are these alone."""
+    return recorded_files(plan.study, paper) if paper in plan.study.unrun else []
 
 
 def drawn_tables(plan: Plan, paper: str, name: str) -> list[str]:
@@ -158,7 +162,9 @@ def tables_of_claims(plan: Plan, paper: str) -> list[str]:
 
 
 def files_of_page(plan: Plan, paper: str) -> list[str]:
-    """Return the YAML files of a paper that its page prints, besides tables and claims."""
+    """Return the files of the study that a paper's page prints: all of the paper's own if it is not run."""
+    if paper in plan.study.unrun:
+        return _files_of(plan.study, [paper])
     audited = [] if plan.study.papers[paper].ours else ["audit.yaml", "../../facts.yaml"]
     own = _own(plan.study, paper, "paper.yaml", "budget.svg", *audited)
     return [*own, *recorded_files(plan.study, paper)]
@@ -171,8 +177,9 @@ def exhibits_on_page(plan: Plan, paper: str) -> list[str]:
 
 
 def claims_on_page(plan: Plan, paper: str) -> list[str]:
-    """Return the claims page of a paper; empty if the paper has no claims."""
-    return [f"reports/{paper}/claims.html"] if plan.study.claims.get(paper) else []
+    """Return the claims of a paper as judged, as data and as a page; empty if the paper has no claims."""
+    judged = [f"results/tables/{paper}/claims.json", f"reports/{paper}/claims.html"]
+    return judged if plan.study.claims.get(paper) else []
 
 
 def headlines(plan: Plan) -> list[str]:
@@ -199,11 +206,6 @@ def claims_of_index(plan: Plan) -> list[str]:
     return [path for paper in plan.study.papers for path in claims_on_page(plan, paper)]
 
 
-def entries_of_index(plan: Plan) -> list[str]:
-    """Return the file with the entries of the index for papers that are not run; empty without such papers."""
-    return [ENTRIES] if unrun_papers(plan.study) else []
-
-
 def pages_of_papers(plan: Plan) -> list[str]:
     """Return the page of every paper that is run."""
     return pages(plan.study)
@@ -212,11 +214,6 @@ def pages_of_papers(plan: Plan) -> list[str]:
 def page_of_audit(plan: Plan) -> list[str]:
     """Return the page of the audit; empty if the study has no printed paper."""
     return audit_page(plan.study)
-
-
-def files_of_printed_pages(plan: Plan) -> list[str]:
-    """Return the files that the pages of papers that are not run read."""
-    return _files_of(plan.study, dict.fromkeys([*printed_papers(plan.study), *unrun_papers(plan.study)]))
 
 
 def files_of_audit(plan: Plan) -> list[str]:
@@ -255,9 +252,12 @@ class Prints:
         """Return what a table shows of settings, as the files have them, without the changes of a scale."""
         study = self.plan.study
         if self._written is None:
-            changed = study.scale.replacements or study.scale.miniature
-            self._written = open_written(study.config) if changed else study
+            self._written = study if study.is_as_written else open_written(study.config)
         return shown_settings(self.plan, self._written, of.paper, of.table)
+
+    def scale(self, of: Wildcards) -> str:
+        """Return the scale at which a paper is run; empty for one that is only shown."""
+        return self.plan.study.scale_of(of.paper)
 
     def deviations(self, of: Wildcards) -> list[list[str]]:
         """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
@@ -289,23 +289,10 @@ def printed_papers(study: Study) -> list[str]:
     return [path.parent.name for path in sorted(study.folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
 
 
-def unrun_papers(study: Study) -> list[str]:
-    """Return the papers that are shown without being run.
-
-    These are the printed ones where the scale runs our own studies alone, all if the configuration's list of papers is
-    empty, our own first, and none where it names some.
-    """
-    printed = printed_papers(study)
-    if study.config.papers == []:
-        return [*(paper for paper in study.all_papers if paper not in printed), *printed]
-    shown = study.config.papers is None and study.scale.papers == "ours"
-    return [paper for paper in printed if paper not in study.papers] if shown else []
-
-
 def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
-    """Return the files that the audit and the pages of papers that are not run read; empty without papers."""
+    """Return the files that the audit, and the pages of papers that are not run, read; empty without papers."""
     folders = [study.folder / "papers" / paper for paper in papers]
-    patterns = ("*.yaml", "recorded/*.yaml", "budget.svg")  # the pages of printed papers read recorded runs as well
+    patterns = ("*.yaml", "recorded/*", "budget.svg")  # pages read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
     shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]
@@ -320,11 +307,6 @@ def audit_page(study: Study) -> list[str]:
 def pages(study: Study) -> list[str]:
     """Return the page of every paper."""
     return [f"reports/{paper}/index.html" for paper in study.papers]
-
-
-def unrun_pages(study: Study) -> list[str]:
-    """Return the pages of the papers that are shown without being run."""
-    return [f"reports/{paper}/index.html" for paper in unrun_papers(study)]
 
 
 def first(study: Study) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.plan.exhibits import ENTRIES, FIGURE, TABLE, Prints, unrun_pages
+from retort.plan.exhibits import FIGURE, TABLE, Prints
 from retort.plan.plan import Plan
 from retort.plan.reads import Reads
 from retort.plan.rule import Input, Rule, one_of
@@ -93,22 +93,20 @@ def rules_of(plan: Plan) -> list[Rule]:
              {"answers": reads.answers_to_send}, stamp("submission"), {"seed": NUMBER}),
         Rule("make_table", {"csv": f"{TIDY}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
-              "trials": reads.trials_of_table, "submissions": reads.submissions_of_table},
+              "trials": reads.trials_of_table, "submissions": reads.submissions_of_table,
+              "recorded": reads.records_beside_table},
              {"compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
-              "settings": prints.shown_settings}, {"table": TABLE}),
+              "settings": prints.shown_settings, "scale": prints.scale}, {"table": TABLE}),
         Rule("plot_figure", {"csv": f"{TIDY}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
              {"figure": reads.file_of_figure, "scores": reads.scores_of_figure, "profiles": reads.profiles_of_figure,
-              "tables": reads.tables_of_figure}, {"left_out": prints.left_out_of_figure}, {"figure": FIGURE}),
-        Rule("check_claims", {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md"},
+              "tables": reads.tables_of_figure}, {"left_out": prints.left_out_of_figure, "scale": prints.scale}, {"figure": FIGURE}),
+        Rule("check_claims", {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md", "judged": f"{TIDY}claims.json"},
              {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}),
         Rule("make_page", {"page": f"{PRINTED}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
              {"deviations": prints.deviations}, {"paper": one_of(study.papers)}),
-        Rule("make_printed_pages", {"entries": ENTRIES, "pages": unrun_pages(study)},
-             {"papers": reads.files_of_printed_pages}),
         Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}),
         Rule("make_index", {"page": "reports/index.html"},
              {"files": reads.files_of_index, "tables": reads.tables_of_index, "headlines": reads.headlines,
-              "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit,
-              "printed": reads.entries_of_index}, {"missing": ran.missing, "failed": ran.failures}),
+              "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit}, {"missing": ran.missing, "failed": ran.failures}),
     ]  # fmt: skip

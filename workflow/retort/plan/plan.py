@@ -73,14 +73,16 @@ class Params:
         for name, task in pairs:
             tasks_of[name].append(task)
         students = study.running.items()
+        running = (name for name in study.teachers if name not in study.not_run)
+        teachers = dict.fromkeys((*running, *(student.teacher for _, student in students)))
         specific = {name: tasks_of[name] for name, student in students if student.distilled_on == "task"}
         agnostic = {name: tasks_of[name] for name, student in students if student.distilled_on == "corpus"}
         self.sources = OnDemand(study.sources, functools.partial(resolve_data.fetched_content, study))
         self.tasks = nested(dict.fromkeys(study.tokenizers, tasks), resolve_data.tokenized_task)
         self.corpora = nested(dict.fromkeys(study.tokenizers, study.corpora), resolve_data.tokenized_corpus)
-        self.teachers = nested(dict.fromkeys(study.teachers, tasks), resolve.teacher)
-        self.teacher_heads = nested(dict.fromkeys(study.teachers, study.corpora), resolve.teacher_head)
-        self.activations = nested(dict.fromkeys(study.teachers, tasks), resolve.activations)
+        self.teachers = nested(dict.fromkeys(teachers, tasks), resolve.teacher)
+        self.teacher_heads = nested(dict.fromkeys(teachers, study.corpora), resolve.teacher_head)
+        self.activations = nested(dict.fromkeys(teachers, tasks), resolve.activations)
         self.distillations = nested(specific, resolve.task_distillation)
         self.students = OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study))
         self.grids = nested(agnostic, lambda _, name, task: resolve.grid(study, name, task, self.students[name]))
@@ -88,7 +90,7 @@ class Params:
         self.predictions = sent
         self.test_sets = nested(dict.fromkeys(study.tokenizers, sent), test_sets)
         self.submission = submission(study)
-        self.profiles = OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study))
+        self.profiles = OnDemand((*study.running, *teachers), functools.partial(resolve.profile, study))
 
     def resolve_all(self) -> None:
         """Resolve the settings of every job, so that an error in one of them comes before the first job.

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import TypeAdapter, ValidationError
 
 from retort.audit import audit, condition_of
 from retort.job.context import RunningJob
-from retort.plan.exhibits import unrun_papers
 from retort.report.across import questions
 from retort.report.outcome import RUN, Shown, Summary, Tally
 from retort.report.page import PageExhibit, article, heading, place_of, write_page
 from retort.results.environments import collect_runs, environments_of
+from retort.results.planned_study import planned_study
 from retort.results.tidy import read
-from retort.specs.config import read_config
-from retort.study.load import open_study, open_whole
+from retort.study.load import whole_of
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.layout import label_of
@@ -49,9 +46,6 @@ class PaperEntry:
     claims: bool = False
 
 
-ENTRIES = TypeAdapter(dict[str, PaperEntry])  # paper -> its entry, as JSON
-
-
 def entry_of(shown: Shown) -> PaperEntry:
     """Return the entry of a paper."""
     study, paper = shown.study, shown.paper
@@ -76,17 +70,7 @@ def _link_from_index(table: Markup, paper: str) -> Markup:
     return Markup(str(table).replace('href="index.html', f'href="{paper}/index.html'))
 
 
-def _read_printed(path: Path) -> list[PaperEntry]:
-    """Read the entries of papers that are shown but not run; empty if the file does not exist yet.
-
-    A file of older code, with other keys, counts as missing: the run makes it anew.
-    """
-    with contextlib.suppress(FileNotFoundError, ValidationError):
-        return list(ENTRIES.validate_json(path.read_text(encoding="utf-8")).values())
-    return []
-
-
-def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: str, printed: Iterable[str] = ()) -> None:
+def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: str) -> None:
     """Write the index to `to`; the papers' pages are in folders beside it.
 
     Args:
@@ -94,18 +78,15 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
         config: the configuration.
         audit: the path of the page of the audit; empty if there is none.
         to: the path of the index.
-        printed: the file with the entries of papers that are shown but not run; empty if there is none.
     """
-    study = open_study(read_config(config))
+    study = planned_study(config)
     runs = collect_runs(study)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
     entries = [entry_of(Shown(study, paper, devices=of_paper)) for paper, of_paper in devices.items()]
-    entries += [entry for path in printed for entry in _read_printed(Path(path))]
-    run = [entry.tally for entry in entries if entry.slug in study.papers or not study.papers]
-    shown = [*study.papers, *unrun_papers(study)]
+    run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(
-        to, "index.html", entries=entries, across=questions(open_whole(study.config), shown), total=sum(run, Tally()),
-        origin=environments_of(runs), scale=study.config.scale,
+        to, "index.html", entries=entries, across=questions(whole_of(study), list(study.papers)),
+        total=sum(run, Tally()), origin=environments_of(runs), scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip
@@ -135,7 +116,7 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
 
 def make_audit(job: RunningJob, config: dict[str, Any], to: str) -> None:
     """Run the audit and write its page to `to`: every finding with both numbers and where they are printed."""
-    study = open_whole(read_config(config))
+    study = whole_of(planned_study(config))
     results = audit(study)
     tables = printed_tables(study)
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]

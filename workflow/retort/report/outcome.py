@@ -23,8 +23,8 @@ from retort.tables.claims import (
     Smaller,
     Words,
     counts_in_words,
-    judge_all,
     of_claims,
+    read_judged,
     smaller_runs,
 )
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
@@ -44,6 +44,10 @@ class Files:
     def tidy(self, paper: str, name: str) -> Path:
         """Return the path of the tidy CSV of a table or figure."""
         return self.root / f"results/tables/{paper}/{name}.csv"
+
+    def judged(self, paper: str) -> Path:
+        """Return the path of the judgements of a paper's claims."""
+        return self.root / f"results/tables/{paper}/claims.json"
 
     def printed(self, paper: str, name: str) -> Path:
         """Return the path of a table, or of the claims, as HTML."""
@@ -207,7 +211,7 @@ class Summary:
 
 @dataclass
 class Shown:
-    """A paper as its page and the index show it; what is read and judged for both is read and judged once.
+    """A paper as its page and the index show it; what is read for both is read once.
 
     Args:
         study: the study.
@@ -240,8 +244,8 @@ class Shown:
 
     @cached_property
     def judged(self) -> list[Judged]:
-        """Its claims as judged."""
-        return judge_all(self.study, self.paper, self.of_claims)
+        """Its claims as judged; none if they could not be."""
+        return read_judged(self.study, self.paper, self.files.judged(self.paper))
 
     @cached_property
     def openings(self) -> list[Opening]:
@@ -249,7 +253,7 @@ class Shown:
         own = [(item, item.ours) for item in self.judged]
         conditions = next((one.conditions for _, one in own if one.conditions), "")
         scored = any(map(has_scores, self.of_claims.values()))
-        found = [Opening(found=own, scale=self.study.config.scale, scored=scored, conditions=conditions)]
+        found = [Opening(found=own, scale=self.study.scale_of(self.paper), scored=scored, conditions=conditions)]
         found += [self._on_smaller(run) for run in smaller_runs(self.study, self.paper)]
         record = self.study.record_of(self.paper)
         if record and not scored:  # it stands in the place of a run of the study of ours

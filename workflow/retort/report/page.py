@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,13 @@ from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Shown
+from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import ranking
-from retort.results.environments import ResultFile, Spent, collect_runs, costs_of, environments_of
+from retort.results.environments import collect_runs, costs_of, environments_of
+from retort.results.planned_study import planned_study
 from retort.results.tidy import Line, Status
 from retort.results.verification import VERIFIED
-from retort.specs.config import read_config
 from retort.study.cells import expand
-from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.figures.style import empty_figure_text
@@ -33,8 +32,7 @@ from retort.tables.layout import STATES, label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-# in place of what a run failed to make
-NOT_MADE = Markup("<article><p>This run could not make it; <code>results/logs</code> says why.</p></article>")
+NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
 RECORDED = "Drawn by the recorded run."
 NOT_RUN = Markup('<p class="state">{}</p>\n').format(STATES[Status.NOT_RUN].format(why=""))  # what a page says once
 
@@ -59,6 +57,12 @@ class PageExhibit:
     picture: str = ""
     wide: bool = False
     alternative: str = ""
+
+
+def prepare_ahead() -> None:
+    """Compile the templates of tables and pages, for forks of this process."""
+    for folder in (render.TEMPLATES, TEMPLATES):
+        render.compile_templates(folder)
 
 
 def article(path: Path) -> Markup:
@@ -110,16 +114,22 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
     """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
     study, paper = shown.study, shown.paper
     spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
+    path = shown.files.printed(paper, name) if name.startswith("table") else drawn
+    if not path.is_file():
+        return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
-        return replace(top, body=_with_plot(shown, name) if shown.files.printed(paper, name).is_file() else NOT_MADE)
-    if not drawn.is_file():
-        return replace(top, body=NOT_MADE)
+        return replace(top, body=_with_plot(shown, name))
     lines, caption = shown.lines[name], spec.caption
     text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
     if recorded and all(line.mean is None for line in lines):
         drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
     wide = _width(drawn) > 400
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
+
+
+def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
+    """Return what a page shows in place of what a run failed to make."""
+    return NOT_MADE.format(anchor, label, study.config.run_sources.failed.get(str(path), "its job did not run"))
 
 
 def _with_plot(shown: Shown, name: str) -> Markup:
@@ -178,61 +188,33 @@ def place_of(study: Study, finding: Finding) -> tuple[str, str]:
     return (f"{folder}/{named[0]}.yaml", "printed") if named else (f"{folder}/paper.yaml", "tables")
 
 
-@dataclass(frozen=True)
-class Planned:
-    """The predicted cost of a table or figure on one device.
-
-    Args:
-        jobs: jobs that no earlier table or figure of the paper needs.
-        hours: hours of these jobs.
-        shared: hours of jobs that an earlier table or figure needs too.
-    """
-
-    name: str
-    jobs: int
-    hours: float
-    shared: float
-
-
-def write_paper(
-    shown: Shown, to: str, *, settings: list[Settings], runs: Sequence[ResultFile] = (), cost: Sequence[Spent] = (),
-    planned: Sequence[Planned] = (), assumption: str = "",
-) -> int:  # fmt: skip
-    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
-
-    Args:
-        shown: the paper.
-        to: the path of the page.
-        settings: the settings of students and teachers.
-        runs: the results behind tables and figures.
-        cost: the measured cost of tables and figures.
-        planned: the predicted cost, if nothing is run.
-        assumption: what `planned` assumes.
-    """
-    study, paper, spec = shown.study, shown.paper, shown.study.papers[shown.paper]
-    curve = study.folder / "papers" / paper / "budget.svg"
-    return write_page(
-        to, "paper.html", slug=paper, paper=spec, scale=study.config.scale, record=study.record_of(paper),
+def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
+    """Write a paper's page to `to`, as one self-contained file: as it was run, or as it would be."""
+    study = planned_study(config)
+    spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folder / "papers" / paper
+    runs = [run for run in collect_runs(study) if run.paper == paper]
+    origin = environments_of(runs)
+    prediction = Prediction(study) if scale else predicted(config, paper)
+    shown = Shown(study, paper, devices=origin.devices)
+    size = write_page(
+        to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
         openings=[one for one in shown.openings if one.shown],
         exhibits=[exhibit(shown, name) for name in study.exhibits_of(paper)],
-        claims=article(shown.files.printed(paper, "claims")) if study.claims.get(paper) else None,
+        claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students),
-        settings=settings, cost=cost, planned=planned, assumption=assumption,
-        budget=picture(curve) if curve.is_file() else "", origin=environments_of(runs),
+        settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,
+        budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "", origin=origin,
     )  # fmt: skip
-
-
-def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
-    """Write the paper's page to `to`, as one self-contained file."""
-    study = open_study(read_config(config))
-    runs = [run for run in collect_runs(study) if run.paper == paper]
-    settings, cost = settings_of(study, paper), costs_of(study, paper, runs)
-    shown = Shown(study, paper, devices=environments_of(runs).devices)
-    size = write_paper(shown, to, settings=settings, runs=runs, cost=cost)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
+
+
+def _claims(shown: Shown) -> Markup:
+    """Return the claims of a paper as markup."""
+    path = shown.files.printed(shown.paper, "claims")
+    return article(path) if path.is_file() else _not_made(shown.study, f"{shown.paper}-claims", "the claims", path)
 
 
 @dataclass(frozen=True)

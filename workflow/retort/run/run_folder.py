@@ -57,8 +57,12 @@ def decide(**decided: Any) -> None:
 
 
 def files_of(checked: Config) -> dict[str, str]:
-    """Return path -> content of the YAML files of a study and of its cluster: read when the run is planned."""
-    paths = [path for path in sorted(checked.folder.rglob("*.yaml")) if path.is_file()]
+    """Return path -> content of the files of a study, and of its cluster's: read when the run is planned.
+
+    These are YAML files, and pictures that pages show, such as those of recorded runs.
+    """
+    every = (*checked.folder.rglob("*.yaml"), *checked.folder.glob("papers/*/**/*.svg"))
+    paths = sorted(filter(Path.is_file, every))
     files = {f"study/{path.relative_to(checked.folder)}": path.read_text(encoding="utf-8") for path in paths}
     return files | ({"cluster.yaml": Path(checked.cluster).read_text(encoding="utf-8")} if checked.cluster else {})
 

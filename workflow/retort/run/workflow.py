@@ -12,12 +12,12 @@ from typing import Any
 from retort.atomic import write_text
 from retort.checksums import RESULTS, TIMESTAMP
 from retort.cost.estimates import Estimates
-from retort.cost.jobs import Job, Jobs, share_jobs
+from retort.cost.jobs import PRINTING, Job, Jobs, share_jobs
 from retort.cost.resources import JobResources
 from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError
 from retort.job import forkserver, planned_run
-from retort.plan.exhibits import Prints, audit_page, first, pages, unrun_pages
+from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
 from retort.plan.reads import Reads
 from retort.run import run_folder, run_sources
@@ -61,8 +61,7 @@ class Run:
         self.reads, self.prints = Reads(self.plan), Prints(self.plan)
         decided = self.plan.config
         choices = {
-            "run_sources": decided.run_sources.model_dump(mode="json"),
-            "precision": decided.resolved_precision(),
+            "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.plan.groups,
             "seeds_divided": decided.seeds_divided,
         }
@@ -91,9 +90,9 @@ class Run:
 
             verify_at_start()
         if not self.plan.config.cluster:
-            missing = sum(not Path(job.result).exists() for job in jobs)
-            if missing > FEW:
-                forkserver.start()
+            missing = [job.rule.name for job in jobs if not Path(job.result).exists()]
+            if len(missing) > FEW:
+                forkserver.start(forkserver.FOR_PAGES if PRINTING.issuperset(missing) else forkserver.PRELOADED)
 
     def _check_sources(self, jobs: list[Job]) -> None:
         """Check that no job fetches a source that cannot be had: Snakemake would delete what was fetched earlier.
@@ -120,11 +119,6 @@ class Run:
         """The jobs behind the first table, each as its rule and its wildcards."""
         jobs = self.jobs.behind(first(self.plan.study))
         return {(job.rule.name, *sorted(vars(job.wildcards).items())) for job in jobs}
-
-    @property
-    def unrun_pages(self) -> list[str]:
-        """The pages of papers that are shown without being run."""
-        return unrun_pages(self.plan.study)
 
     @property
     def everything(self) -> list[str]:
@@ -159,12 +153,13 @@ class Run:
             targets: the files that the run was asked for; empty for everything.
         """
         if not self.is_job:
-            print_what_there_is(self.jobs, self.config, self.targets(targets))
+            config = {**self.config, **planned_run.configuration()}
+            print_what_there_is(self.jobs, config, self.targets(targets))
 
 
 def everything(study: Study) -> list[str]:
     """Return the index, the pages of the papers, also of those that are not run, and the audit."""
-    return [str(INDEX), *pages(study), *unrun_pages(study), *audit_page(study)]
+    return [str(INDEX), *pages(study), *audit_page(study)]
 
 
 def mark_scale(study: Study) -> None:

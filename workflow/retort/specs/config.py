@@ -27,12 +27,14 @@ class RunSources(Spec):
 
     Args:
         folders: folder of data_dir or models_dir -> is it there?
+        precision: that of its trainings, where the configuration leaves it to the machine.
         commits: source -> its commit, where its file names none.
         missing: what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why.
         failed: results that jobs of this run failed to make -> the job's log, and why.
     """
 
     folders: dict[str, bool] = {}
+    precision: str = ""
     commits: dict[str, str] = {}
     missing: dict[str, str] = {}
     failed: dict[str, str] = {}
@@ -67,6 +69,9 @@ class Budget(Spec):
     hours: Real = Field(gt=0)
     runs: dict[Name, Chosen] = {}
     left_out: dict[Name, Real] = {}
+
+
+SET_BY_RUN = ("run_sources", "companions", "seeds_divided")  # keys of the configuration that a run sets for its jobs
 
 
 class Config(Spec):
@@ -199,8 +204,8 @@ class Config(Spec):
 
         With 'auto' this is 'bfloat16' on GPUs, and on a CPU that has bfloat16 instructions.
         """
-        if self.precision != "auto":
-            return self.precision
+        if self.precision != "auto" or self.run_sources.precision:
+            return self.run_sources.precision or self.precision
         if self.gpus:
             return "bfloat16"
         return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"

@@ -78,6 +78,12 @@ def open_whole(config: Config) -> Study:
     return open_written(with_every_paper(config))
 
 
+def whole_of(study: Study) -> Study:
+    """Return the study with every paper in its folder, as its files describe it: itself, if it is that already."""
+    has_all = set(study.papers) == set(with_every_paper(study.config).papers or ())
+    return study if has_all and study.is_as_written else open_whole(study.config)
+
+
 def with_every_paper(config: Config) -> Config:
     """Return the configuration with every paper in the study's folder, whatever `papers` names."""
     papers = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
@@ -138,5 +144,5 @@ def at_scale(study: Study, name: str, scale: Scale) -> Study:
     for field, value in vars(study).items():
         setattr(scaled, field, copy.copy(value) if isinstance(value, dict) else value)
     scaled.config, scaled.scale = study.config.model_copy(update={"scale": name}), scale
-    scaled.not_run, scaled.untuned = {}, set()
+    scaled.unrun, scaled.not_run, scaled.untuned = {}, {}, set()
     return scaled

@@ -115,10 +115,12 @@ def runs_at_scale(study: Study, student: str, task: str) -> bool:
 
     Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
     """
+    if student in study.not_run:
+        return False
     own = study.students[student].tasks if student in study.students else None
     scaled = study.scale.replacements if study.is_printed(student) else None
     listed = (own, scaled and scaled.tasks_for(study.paper_of(student)))
-    return student not in study.not_run and all(tasks is None or task in tasks for tasks in listed)
+    return all(tasks is None or task in tasks for tasks in listed)
 
 
 def corpus_of_output(study: Study, name: str) -> str | None:

@@ -32,11 +32,16 @@ def scale_study(study: Study) -> None:
     Args:
         study: the study, free of problems.
     """
+    for paper, spec in study.papers.items():
+        if because := spec.not_at.get(study.config.scale):
+            study.unrun[paper] = f"is of a paper that leaves this scale out: {because}"
+        elif study.config.papers == [] or (study.scale.papers == "ours" and not spec.ours):
+            study.unrun[paper] = ""
     for name in (*study.students, *study.teachers):
-        if because := study.papers[study.paper_of(name)].not_at.get(study.config.scale):
-            study.not_run[name] = f"is of a paper that leaves this scale out: {because}"
-        elif study.scale.papers == "ours" and study.is_printed(name):
-            study.not_run[name] = ""
+        if (paper := study.paper_of(name)) in study.unrun:
+            study.not_run[name] = study.unrun[paper]
+    if study.is_as_written:
+        return
     if study.scale.replacements:
         _shrink(study, study.scale.replacements)
     if study.scale.miniature:

@@ -53,6 +53,7 @@ class Study:
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
     scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
+    unrun: dict[str, str] = field(default_factory=dict)  # paper that is shown and not run -> why; may be empty
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
@@ -127,6 +128,20 @@ class Study:
         are of such runs themselves.
         """
         return self.scale.judged or (self.papers[paper].ours and not self.scale.miniature)
+
+    def scale_of(self, paper: str) -> str:
+        """Return the scale at which a paper is run; empty for one that is only shown."""
+        return "" if paper in self.unrun else self.config.scale
+
+    @property
+    def running_papers(self) -> list[str]:
+        """The papers that are run at this scale; the others are only shown."""
+        return [paper for paper in self.papers if paper not in self.unrun]
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether the scale leaves all that is run as its files describe it."""
+        return not (self.scale.replacements or self.scale.miniature) or not self.running_papers
 
     @property
     def running(self) -> dict[str, Student]:

@@ -161,11 +161,9 @@ def _check_file_names(study: Study, papers: Collection[str], problems: Problems)
 
 
 def _read_papers(study: Study, names: Names, problems: Problems) -> None:
-    """Read the papers that are named, or those that the scale is for: the names of their students first."""
+    """Read the papers that are run or shown: the names of their students first."""
     config, folders = study.config, {slug: study.folder / "papers" / slug for slug in study.all_papers}
-    of_scale = (study.scale.papers == "ours", None)  # a paper.yaml that cannot be read is to be reported
-    ran = [slug for slug, path in folders.items() if is_ours(path / "paper.yaml") in of_scale]
-    papers = ran if config.papers is None else config.papers
+    papers = _shown_papers(study)
     _check_file_names(study, papers, problems)
     before, students = len(problems.lines), dict[str, dict[Path, Entries]]()
     for slug in papers:
@@ -186,6 +184,19 @@ def _read_papers(study: Study, names: Names, problems: Problems) -> None:
             _read_students(study, file, entries, own, problems)
         _read_deviations(study, folders[slug] / "deviations.yaml", own, problems)
         _read_exhibits(study, folders[slug], own, problems)
+
+
+def _shown_papers(study: Study) -> list[str]:
+    """Return the papers that are named, or those that the scale is for, followed by those that are only shown.
+
+    These are the printed ones where the scale runs our own studies alone, and all if the list of papers is empty.
+    """
+    if study.config.papers:
+        return study.config.papers
+    ours = {slug: is_ours(study.folder / "papers" / slug / "paper.yaml") for slug in study.all_papers}
+    if study.config.papers is None and study.scale.papers != "ours":
+        return [slug for slug in ours if not ours[slug]]
+    return sorted(ours, key=lambda slug: ours[slug] is False)  # a paper.yaml that cannot be read is to be reported
 
 
 def _read_paper(study: Study, file: Path, names: Names, problems: Problems) -> None:

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from retort.results.collect import BestTrials, Scores, read_best, read_profiles, read_scores
 from retort.results.environments import mixed_warning
+from retort.results.planned_study import planned_study
 from retort.results.score_files import Record
 from retort.results.tidy import Line, read
-from retort.specs.config import read_config
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded
-from retort.study.load import open_study, open_written
+from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.layout import Sheet
 
@@ -33,7 +33,6 @@ class Inputs:
         tables: the tidy lines of the tables that it reads.
         trials: the best trials of grids, which verdicts compare with published ones.
         remark: a sentence for readers on the runs behind its numbers; may be empty.
-        as_written: the study without the changes of a scale, if it is open already.
     """
 
     study: Study
@@ -44,12 +43,11 @@ class Inputs:
     tables: Mapping[str, list[Line]] = field(default_factory=dict)
     trials: BestTrials = field(default_factory=dict)
     remark: str = ""
-    as_written: Study | None = None
 
     @property
     def written(self) -> Study:
         """The study as its files describe it, without the changes that a scale makes."""
-        return self.as_written or open_written(self.study.config)
+        return self.study if self.study.is_as_written else open_written(self.study.config)
 
 
 def read_inputs(
@@ -65,7 +63,7 @@ def read_inputs(
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    study = open_study(read_config(config))
+    study = planned_study(config)
     exhibit = study.exhibits[paper, name]
     shown = [name, *exhibit.compares(), *exhibit.drawn_tables()]
     return Inputs(

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from retort.atomic import write_text
+from retort.errors import RetortError
 from retort.formatters import condition_text, number
 from retort.job.context import RunningJob
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
@@ -26,11 +29,10 @@ from retort.judgement.judge import (
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
-from retort.results.tidy import Line, for_claims, read
+from retort.results.planned_study import planned_study
+from retort.results.tidy import AGAIN, Line, for_claims, read
 from retort.specs import catalogue
-from retort.specs.config import read_config
 from retort.specs.paper import Recording, Statement
-from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import TEMPLATES, document
@@ -85,8 +87,8 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim with its judgements: on the published numbers, on ours, and on recorded ones.
+class Judgements:
+    """The judgements of a claim: on the published numbers, on ours, and on recorded ones.
 
     Args:
         recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
@@ -94,12 +96,21 @@ class Judged:
         otherwise: another reading of the claim -> its judgement on the published numbers.
     """
 
-    name: str
-    claim: Statement
     published: Judgement
     ours: Judgement
     recorded: dict[str, Judgement]
     otherwise: dict[str, Judgement]
+
+
+STORED = TypeAdapter(dict[str, Judgements])  # the judgements of a paper's claims by name, as JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Judgements):
+    """A claim with its judgements."""
+
+    name: str
+    claim: Statement
 
     @property
     def test(self) -> str:
@@ -278,12 +289,12 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
     return [
         Judged(
-            name,
-            claim,
             on_print(claim),
             judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
             {run.scale: run.judge(name, claim, assumed) for run in recorded if coverage_of(claim, run.side).known},
             {reading.says: on_print(claim.read_as(reading)) for reading in claim.other_readings.values()},
+            name=name,
+            claim=claim,
         )
         for name, claim in study.claims.get(paper, {}).items()
     ]
@@ -357,9 +368,32 @@ def print_claims(
 
 
 def check_claims(
-    job: RunningJob, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
+    job: RunningJob,
+    config: dict[str, Any],
+    paper: str,
+    tables: Iterable[str],
+    judged: str,
+    renders: Mapping[str, str],
 ) -> None:
-    """Judge the claims of a paper and write them as Markdown and HTML."""
-    study = open_study(read_config(config))
+    """Judge the claims of a paper; write them as Markdown and HTML, and their judgements as JSON, for pages."""
+    study = planned_study(config)
     lines = {Path(path).stem: read(path) for path in tables}
-    job.say(print_claims(study, paper, judge_all(study, paper, for_claims(study, lines)), lines, renders))
+    claims = judge_all(study, paper, for_claims(study, lines))
+    write_text(judged, STORED.dump_json({one.name: one for one in claims}, indent=1).decode())
+    job.say(print_claims(study, paper, claims, lines, renders))
+
+
+def read_judged(study: Study, paper: str, path: Path) -> list[Judged]:
+    """Return the claims of a paper as `check_claims` has judged them; none if it could not.
+
+    Raises:
+        RetortError: the file holds other claims.
+    """
+    if not path.is_file():
+        return []
+    claims = study.claims.get(paper, {})
+    try:
+        found = STORED.validate_json(path.read_text(encoding="utf-8"))
+        return [Judged(**vars(one), name=name, claim=claims[name]) for name, one in found.items()]
+    except (ValidationError, KeyError):
+        raise RetortError(f"{path} holds other claims than those of '{paper}'", AGAIN) from None

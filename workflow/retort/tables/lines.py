@@ -246,7 +246,7 @@ def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
         line = replace(
             one, paper=inputs.paper, table=inputs.name, row=cell.row, column=cell.column,
             student=one.student or cell.student, task=cell.task, metric=cell.metric, unit=unit,
-            **published_fields(published.get((cell.row, cell.column))), scale=inputs.study.config.scale,
+            **published_fields(published.get((cell.row, cell.column))), scale=inputs.study.scale_of(inputs.paper),
             differs=cell.differs,
         )  # fmt: skip
         lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)

@@ -18,10 +18,9 @@ from retort.results.score_files import Record
 from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import profile_address, score_file_of_seed
-from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
-from retort.tables.recordings import remark_on_recording, with_recorded
+from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import rendered
 
 
@@ -48,18 +47,18 @@ def make_table(
     job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
 
 
-def print_table(
-    inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str], recorded: Study | None = None
-) -> list[Line]:
+def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str]) -> list[Line]:
     """Write the tidy CSV of a table, read it back, and write each rendering of it; return the lines.
+
+    Beside the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
 
     Args:
         inputs: the inputs of the table.
         csv: the path of the tidy CSV.
         renders: format ('md', 'tex', 'html') -> path.
-        recorded: the study at the scale whose recorded run stands beside the numbers; by default that of the inputs.
     """
-    study, paper, name = recorded or inputs.study, inputs.paper, inputs.name
+    paper, name = inputs.paper, inputs.name
+    study = as_recorded(inputs.study, paper, name) if paper in inputs.study.unrun else inputs.study
     spec = table_of(study, paper, name)
     write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
     lines, runs = read(csv), runs_behind(spec, inputs)

@@ -76,16 +76,23 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
     return jinja
 
 
-def document(template: str, **values: object) -> str:
-    """Render a template as a document: in HTML one with one `<article>`, which the report embeds.
+@functools.cache
+def environment_of_latex() -> jinja2.Environment:
+    """Return the Jinja environment of LaTeX templates: `<<` and `<%` stand for Jinja's braces, which TeX uses."""
+    return environment().overlay(
+        block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
+    )
 
-    In a template of LaTeX, `<<` and `<%` stand for Jinja's braces, which TeX uses.
-    """
-    jinja = environment()
-    if template.endswith(".tex"):
-        jinja = jinja.overlay(
-            block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
-        )
+
+def compile_templates(folder: Path = TEMPLATES) -> None:
+    """Compile the templates of a folder ahead, for forks of this process; a process compiles each once."""
+    for name in environment(folder).list_templates(["html", "md", "tex"]):
+        (environment_of_latex() if name.endswith(".tex") else environment(folder)).get_template(name)
+
+
+def document(template: str, **values: object) -> str:
+    """Render a template as a document: in HTML one with one `<article>`, which the report embeds."""
+    jinja = environment_of_latex() if template.endswith(".tex") else environment()
     return jinja.get_template(template).render(**values)
 
 

@@ -10,7 +10,7 @@ import inspect
 import os
 import runpy
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,10 +69,20 @@ def params_of(job: Job) -> dict[str, Any]:
     return {name: value_of(param) for name, param in job.rule.params.items()}
 
 
-def run_job(job: Job, config: dict[str, Any]) -> bool:
-    """Run the script of a job here, and return whether it succeeded; print a traceback to standard error if not."""
+def run_job(job: Job, config: dict[str, Any], without: Container[str] = ()) -> bool:
+    """Run the script of a job here, and return whether it succeeded; print a traceback to standard error if not.
+
+    Args:
+        job: the job.
+        config: the configuration.
+        without: inputs that could not be made.
+    """
     rule, of = job.rule, job.wildcards
-    inputs, outputs, params = Named(rule.reads(of)), Named(rule.makes(of)), Named(params_of(job))
+    reads = {
+        name: [path for path in value if path not in without] if isinstance(value, list) else value
+        for name, value in rule.reads(of).items()
+    }
+    inputs, outputs, params = Named(reads), Named(rule.makes(of)), Named(params_of(job))
     described = Described(rule.name, of, inputs, outputs, params, [job.key], dict(config))
     try:
         for path in (job.key, *outputs):

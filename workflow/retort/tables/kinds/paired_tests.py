@@ -88,7 +88,7 @@ class PairedTestsTable(Table):
             differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
             unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row]), {})
 
-            shared = {"scale": inputs.study.config.scale, "note": note, "differs": differs}
+            shared = {"scale": inputs.study.scale_of(inputs.paper), "note": note, "differs": differs}
             states: dict[PairedTest, dict[str, Any]] = {
                 test: {"n": of[at].n, "status": of[at].status, "reason": of[at].reason, **shared, **unrun}
                 for test, of in results.items()

@@ -120,7 +120,7 @@ class TrainingCostTable(Table):
             lines.append(
                 Line(
                     inputs.paper, inputs.name, name, column.name, row.student, column.task, column.of, unit,
-                    **published, mean=mean, n=1, **state, scale=inputs.study.config.scale,
+                    **published, mean=mean, n=1, **state, scale=inputs.study.scale_of(inputs.paper),
                 )
             )  # fmt: skip
         return lines

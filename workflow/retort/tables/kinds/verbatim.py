@@ -52,7 +52,7 @@ class VerbatimTable(TextTable, Table):
         text: dict[str, Any] = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED}
         return [
             Line(
-                inputs.paper, inputs.name, cell.row, cell.column, scale=inputs.study.config.scale,
+                inputs.paper, inputs.name, cell.row, cell.column, scale=inputs.study.scale_of(inputs.paper),
                 **{**text, **published_fields(cell), **values.get((cell.row, cell.column), {})},
             )
             for cell in self.published_cells()
