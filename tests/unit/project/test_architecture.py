@@ -25,7 +25,7 @@ MAY = {
     "data": "specs settings study plan",
     "tasks": "specs settings data",
     "models": "specs settings objectives data job",
-    "training": "specs settings objectives data tasks models job",
+    "training": "specs settings study objectives data tasks models job",
     "cost": "specs settings study plan data objectives models training job",
     "results": "specs settings study plan tasks job",
     "judgement": "specs study plan results",

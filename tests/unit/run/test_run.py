@@ -12,8 +12,9 @@ from retort.errors import RetortError
 from retort.job import attempts, planned_run
 from retort.job.context import job
 from retort.run import run_folder as run
-from retort.run.workflow import Run
+from retort.run.workflow import FIRST, Run
 from retort.specs.config import read_config
+from snakemake.iocontainers import Wildcards
 
 from tests.rule_job import rule_job
 from tests.tiny.make import make_encoder, make_texts
@@ -92,6 +93,23 @@ def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatc
     assert vars(of_job.plan.settings) == vars(main.plan.settings)
     assert of_job.everything == main.everything
     assert (of_job.plan.groups, of_job.plan.config.seeds_divided) == (main.plan.groups, main.plan.config.seeds_divided)
-    planned = [{job.key: job.inputs for job in one.jobs.behind(one.everything)} for one in (of_job, main)]
-    assert planned[0] == planned[1] != {}
+    planned = [
+        {job.key: list(filter(one.jobs.at, job.inputs)) for job in one.jobs.behind(one.everything)}
+        for one in (of_job, main)
+    ]
+    assert planned[0] == planned[1]
+    assert len(planned[0]) > 20
     of_job.fail(set())  # the run itself says what failed
+
+
+def test_what_the_first_table_needs_comes_first(config: dict[str, Any]) -> None:
+    main = Run(config, {}, is_dry=True)
+
+    def priority(rule: str, **wildcards: str) -> int:
+        return main.priority(rule)(Wildcards(fromdict=wildcards))
+
+    assert priority("make_table", table="table1", paper="tiny") == FIRST
+    assert priority("distill_on_task", student="tiny-kd", task="mood", seeds="1-2") == FIRST
+    assert priority("finetune_teacher", teacher="tiny-teacher", task="mood", seeds="1") == FIRST
+    assert priority("make_table", table="table4", paper="tiny") == 0
+    assert priority("finetune_student", student="tiny-predicting", task="mood", seeds="1-2") == 0

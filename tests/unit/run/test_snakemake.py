@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.run.dry_run import OF_LINES, WIDTH, ShortForm
+from retort.run.dry_run import OF_LINES, WIDTH, ShortForm, is_short
 from retort.run.run_folder import BOUNDS
 from snakemake.persistence import ParamsChange
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -65,6 +66,15 @@ def because(old: list[Any], new: list[Any]) -> str:
     """Return Snakemake's reason for a job whose params have changed from `old` to `new`."""
     change = ParamsChange(only_old=set(map(repr, old)), only_new=set(map(repr, new)))
     return f"Missing output files: a; Params have changed since last execution: {change}"
+
+
+@pytest.mark.parametrize("asked", ["", "printshellcmds", "verbose", "debug_dag", "quiet"])
+def test_a_dry_run_is_short_unless_more_or_less_is_asked_for(asked: str) -> None:
+    settings = dict.fromkeys(("printshellcmds", "verbose", "debug_dag", "quiet"), False) | (
+        {asked: True} if asked else {}
+    )
+    assert is_short(SimpleNamespace(dryrun=True, **settings)) == (not asked)
+    assert not is_short(SimpleNamespace(dryrun=False, **settings))
 
 
 STATS = {"event": LogEvent.RUN_INFO, "stats": {"finetune_student": 3, "total": 3}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,7 @@ def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -
     Path("results/scores/tiny-kd/mood/2.json").unlink()
     some = compared(divided, again=False)
     assert some.endswith("its 5 means have the recorded digits. So far 5 of its 6 scores were measured.")
+    shutil.rmtree("results/scores/tiny-kd/mood")
     assert compared({**config, "precision": "bfloat16"}) == (
         "No run in bfloat16 is recorded: the published numbers are those of the record of 2026-01-02 in float32, and "
         "are judged as those of other runs."

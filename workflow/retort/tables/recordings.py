@@ -17,7 +17,7 @@ import yaml
 from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, seed_differences
-from retort.results.score_files import read_record
+from retort.results.score_files import read_score_file
 from retort.results.tidy import HAS_VALUE, Line, read
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
@@ -284,7 +284,7 @@ def _recording(study: Study, scores: Iterable[Path], found: Iterable[Found], **a
         found: its numbers, and lines without one.
         about: further fields.
     """
-    records = list(map(read_record, scores))
+    records = [record for path in scores for record in read_score_file(path)]
     samples: dict[str, dict[str, list[int]]] = {}
     for one in records:
         for split, rows in one.get("sample", {}).items():
