@@ -16,7 +16,7 @@ from retort.run.dry_run import is_short, list_whole, write_short
 from retort.run.repairs import look_once
 from retort.run.run_folder import check_versions
 from retort.run.workflow import Run
-from retort.errors import explain
+from retort.errors import explain_error
 from retort.specs.config import origins_of
 
 
@@ -26,7 +26,7 @@ def in_one_line():
     try:
         yield
     except Exception as error:
-        line = explain(error)
+        line = explain_error(error)
         if line is None:
             raise
         raise WorkflowError(line) from None
