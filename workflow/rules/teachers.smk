@@ -1,4 +1,4 @@
-"""Teachers: fine-tuned on tasks, with a head on corpora, their activations recorded."""
+"""Teachers: fine-tuned on tasks, with a head on corpora."""
 
 
 rule run_grid_of_teacher:
@@ -67,26 +67,3 @@ rule fit_teacher_head:
         rule_of.message(rule_of["fit_teacher_head"])
     script:
         "../scripts/fit_teacher_head.py"
-
-
-rule record_activations:
-    """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
-    input:
-        **rule_of["record_activations"].inputs,
-    output:
-        **rule_of["record_activations"].outputs,
-    log:
-        rule_of["record_activations"].log,
-    wildcard_constraints:
-        **rule_of["record_activations"].constraints,
-    priority: rule_of.priority(rule_of["record_activations"])
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        **asked.of(rule_of["record_activations"]),
-    params:
-        **rule_of["record_activations"].params,
-    message:
-        rule_of.message(rule_of["record_activations"])
-    script:
-        "../scripts/record_activations.py"

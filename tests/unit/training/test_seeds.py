@@ -16,7 +16,7 @@ from retort.training.stages.kept_seeds import each_seed
 
 from tests.rule_job import rule_job
 
-MODEL, ACTIVATIONS = Path("results/teachers/t/mood/model"), Path("results/activations/t/mood")
+MODEL = Path("results/teachers/t/mood/model")
 SCORE = "results/scores/s/mood/seed-{}.json"
 OLD = Maker(commit="a", code="1")
 
@@ -25,7 +25,6 @@ OLD = Maker(commit="a", code="1")
 def results(folder: Path) -> None:
     """Work in a folder with the results that the seeds are trained from."""
     make(MODEL, "weights")
-    make(ACTIVATIONS, "tensors")
 
 
 def make(path: Path, text: str) -> None:
@@ -46,7 +45,7 @@ def seeds_job(*seeds: int, settings: str = "short", **more: Any) -> Described:
     return rule_job(
         rule="finetune_student",
         log=[f"finetune_student.s.mood.{label}.log"],
-        input=[str(MODEL), str(ACTIVATIONS)],
+        input=[str(MODEL)],
         output=outputs,
         wildcards={"student": "s", "task": "mood"},
         params={"settings": {"schedule": settings}} | more,
@@ -93,7 +92,7 @@ def test_a_further_seed_is_trained_alone() -> None:
     found = read(paths[0])
     assert found is not None
     assert found.job == "finetune_student(s, mood, 1)"
-    assert found.parents.keys() == {str(MODEL), str(ACTIVATIONS)}
+    assert found.parents.keys() == {str(MODEL)}
     assert "seed 2 was trained before\n" in Path("finetune_student.s.mood.1-3.log").read_text()
 
 
@@ -123,10 +122,8 @@ def test_what_is_not_as_it_was_is_trained_again(change: str) -> None:
     assert numbers(1) == []
 
 
-def test_other_settings_are_another_training_and_deleted_activations_are_not() -> None:
+def test_other_settings_are_another_training() -> None:
     trained(seeds_job(1))
-    shutil.rmtree(ACTIVATIONS)
-    ACTIVATIONS.mkdir()  # as the end of a run leaves it
     assert numbers(1) == []
     assert numbers(1, settings="long") == [1]
     assert numbers(1) == [1]

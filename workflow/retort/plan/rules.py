@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from snakemake.io import directory, temp
@@ -182,13 +182,6 @@ def _teachers(plan: Plan) -> Iterator[Rule]:
         {"settings": plan.at("teacher_heads", "teacher", "corpus")},
         names,
     )
-    yield Rule(
-        "record_activations",
-        {"folder": directory("results/activations/{teacher}/{task}")},
-        {**encoded, "teacher": model},
-        {"settings": plan.at("activations", "teacher", "task")},
-        names,
-    )
 
 
 def _distilled_on_tasks(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
@@ -198,17 +191,21 @@ def _distilled_on_tasks(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
         "model": lambda of: plan.pretrained_folder(of.student),
         "tokenizer": lambda of: plan.tokenizer_folder(of.student),
         "parent": lambda of: plan.parent(of.student),
-        "activations": lambda of: plan.activations(of.student, of.task),
     }
+
+    def stores_activations(wildcards: Wildcards, output: Any) -> bool:
+        return plan.stores_activations(wildcards.student, wildcards.task)
+
+    more = {"stores_activations": stores_activations}  # reads `output`, so that another value re-runs nothing
     yield Rule(
         "run_grid_on_task",
         {"trials": TRIALS},
         inputs,
-        {"settings": plan.at("distillations", "student", "task")},
+        {"settings": plan.at("distillations", "student", "task"), **more},
         {"student": matching(plan.task_specific), **PARTS},
     )
     inputs = {**inputs, "trials": lambda of: grid_parts(plan.study, of.student, of.task)}
-    yield from _trainings(plan, "distill_on_task", inputs, "distillations", plan.task_specific, divided)
+    yield from _trainings(plan, "distill_on_task", inputs, "distillations", plan.task_specific, divided, more)
 
 
 def _distilled_on_corpora(plan: Plan, companions: dict[str, list[str]]) -> Iterator[Rule]:
@@ -276,7 +273,13 @@ def _fine_tuned(plan: Plan, divided: dict[str, int]) -> Iterator[Rule]:
 
 
 def _trainings(
-    plan: Plan, kind: str, inputs: dict[str, Any], job_type: str, students: list[str], divided: dict[str, int]
+    plan: Plan,
+    kind: str,
+    inputs: dict[str, Any],
+    job_type: str,
+    students: list[str],
+    divided: dict[str, int],
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Rule]:
     """Yield the rules of trainings on tasks, one for each set of seeds that a job trains.
 
@@ -298,7 +301,7 @@ def _trainings(
                 **({"weights": weights} if plan.keeps else {}),
             },
             inputs,
-            {"settings": plan.at(job_type, "student", "task"), "reads_weights": reads_weights},
+            {"settings": plan.at(job_type, "student", "task"), "reads_weights": reads_weights, **more},
             {"student": matching(names)},
             label="-".join(map(str, seeds)),
             seeds=seeds,

@@ -36,8 +36,7 @@ def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob,
         The job of the seed, the score that it writes, and the folder for its weights, None if nothing reads them.
     """
     of, output = snakemake.wildcards, snakemake.output
-    read = [parent.sha256 for path, parent in running.parents.items() if "/activations/" not in path]
-    key = digest_of([snakemake.params.settings, read])  # activations are deleted after a run; the teacher decides them
+    key = digest_of([snakemake.params.settings, [parent.sha256 for parent in running.parents.values()]])
     folders = output.get("weights") or [None] * len(output.scores)
     for score, answers, folder in zip(output.scores, output.answers, folders, strict=True):
         seed, kept = int(Path(score).stem.removeprefix("seed-")), KEPT / checkpoints_of(score).name
