@@ -34,7 +34,7 @@ EDITED = {"make_table": 2, "plot_figure": 2, "check_claims": 1, **ONES}
 SEED = {"make_table": 3, "plot_figure": 3, "check_claims": 1, **ONES}
 NEXT = scores_of("kd", "attention", seeds=[1, 2, 3]) | scores_of("predicting", tasks=["mood"], seeds=[1, 2, 3])
 OF_RATING = scores_of("kd", "attention", tasks=["rating"]) | scores_of("teacher", tasks=["rating"], seeds=[1])
-OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "record_activations": 1, "distill_on_task": 2}
+OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "distill_on_task": 2}
 # change -> (file, what is replaced, by what) of each edit; number of jobs by kind; scores; numbers of the tables
 CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], str]] = {
     "nothing": ([], {}, set(), ""),
@@ -134,10 +134,3 @@ def test_an_edit_of_the_package_runs_nothing_again_but_for_a_raised_version(rest
     jobs, outputs = planned(restored, repository=repository)
     assert scores(outputs) == scores_of("attention")
     assert jobs == {"distill_on_task": 2, **EDITED}
-
-
-def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
-    change(restored / "study", STUDENTS, VALUES, "{objective: context-sequence, mapping: last}")
-    jobs = [job for job in snakemake(restored, "-n", "-p").stdout.split("rule ") if job.startswith("distill_on_task")]
-    assert len(jobs) == 2
-    assert not any("results/activations" in job for job in jobs)

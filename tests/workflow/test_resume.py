@@ -28,7 +28,7 @@ def base(tmp_path: Path) -> Path:
     """Return a tiny study in which all is made but a training that is long enough to be killed in the middle."""
     folder = make_study(tmp_path / "base", keep_weights=True, checkpoint_seconds=0.1)
     lengthen(folder, STEPS, "Attention, then predictions")
-    snakemake(folder, "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood")
+    snakemake(folder, "results/teachers/tiny-teacher/mood/1")
     return folder
 
 

@@ -162,7 +162,7 @@ def lose(node: str) -> None:
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
 def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
     base = made(tmp_path / "base")  # all but the training is made here rather than on the cluster
-    snakemake(base, "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood")
+    snakemake(base, "results/teachers/tiny-teacher/mood/1")
     whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
     with ThreadPoolExecutor(1) as beside:
         undisturbed = beside.submit(snakemake, whole, SCORE)

@@ -28,7 +28,7 @@ RESULTS, REPORTS = Path("results"), Path("reports")
 SMALL = 100_000  # bytes of a file that is always read
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
-    "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
+    "sources", "encoded", "corpora", "teachers", "students", "trials", "scores", "profiles", "answers",
     "tables", "tokenized", "test_sets", "distilled",
 )  # fmt: skip
 
@@ -255,7 +255,7 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
 def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
     """Compare a result that a job reads with its checksums, and return them.
 
-    An emptied folder has none, such as the folder of activations after a run. Nor has a result of another workflow,
+    An emptied folder has none. Nor has a result of another workflow,
     which uses this one as a module and keeps its own results beside ours: a warning says that it is read unchecked.
 
     Args:

@@ -9,7 +9,6 @@ rule run_grid_on_task:
         model=reads.published_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
-        activations=reads.activations,
     output:
         trials="results/trials/{student}/{task}/{part}-of-{parts}.jsonl",
     log:
@@ -23,6 +22,7 @@ rule run_grid_on_task:
         **asks("run_grid_on_task"),
     params:
         settings=settings("distillations", "student", "task"),
+        stores_activations=plan.reads_stored_activations,
     script:
         "../scripts/run_grid_on_task.py"
 
@@ -35,7 +35,6 @@ rule distill_on_task:
         model=reads.published_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
-        activations=reads.activations,
         trials=reads.grid,
     output:
         scores="results/scores/{student}/{task}/{seeds}.json",
@@ -52,6 +51,7 @@ rule distill_on_task:
         **asks("distill_on_task"),
     params:
         settings=settings("distillations", "student", "task"),
+        stores_activations=plan.reads_stored_activations,
         reads_weights=plan.reads_weights,
     script:
         "../scripts/distill_on_task.py"

@@ -1,4 +1,4 @@
-"""Teachers: fine-tuned on tasks, with a head on corpora, their activations recorded."""
+"""Teachers: fine-tuned on tasks, with a head on corpora."""
 
 
 rule run_grid_of_teacher:
@@ -71,25 +71,3 @@ rule fit_teacher_head:
         settings=settings("teacher_heads", "teacher", "corpus"),
     script:
         "../scripts/fit_teacher_head.py"
-
-
-rule record_activations:
-    """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
-    input:
-        encoded=reads.encoded_task,
-        teacher=reads.teacher_on_task,
-    output:
-        folder=directory("results/activations/{teacher}/{task}"),
-    log:
-        "results/logs/record_activations/{teacher}.{task}.log",
-    wildcard_constraints:
-        teacher=one_of(plan.study.teachers),
-    priority: priority("record_activations")
-    conda:
-        "../../envs/retort.yaml"
-    resources:
-        **asks("record_activations"),
-    params:
-        settings=settings("activations", "teacher", "task"),
-    script:
-        "../scripts/record_activations.py"

@@ -10,7 +10,7 @@ with job(snakemake) as running:
             own,
             settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
             score=score,
-            folders=TaskFolders.of(snakemake.input),
+            folders=TaskFolders.of(snakemake.input, snakemake.params.stores_activations),
             trials_files=list(snakemake.input.trials),
             weights_folder=weights,
         )

@@ -26,7 +26,6 @@ RESULTS = {
     "results/encoded/mood/encoder": ("train/input_ids.npy", "the labels of rows"),
     "results/corpora/sentences/encoder": ("data-00000-of-00001.arrow", "blocks of tokens"),
     "results/teachers/t/mood/1": ("model.safetensors", "the weights of a teacher"),
-    "results/activations/t/mood": ("hidden-2.npy", "the tensors of a teacher"),
     "results/students/s/model": ("config.json", '{"hidden_size": 24}'),
     "results/trials/s/mood/1-of-1.jsonl": ("", '{"number": 1, "status": "ok", "dev": 0.5}\n'),
     "results/scores/s/mood/1.answers.json": ("", '{"1": {"test": {"answers": [1], "truth": [1]}}}'),

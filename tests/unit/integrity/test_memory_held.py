@@ -12,12 +12,12 @@ import pytest
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 SOURCE = """
-from retort.provenance import memory
-before = memory("cpu")["max_rss_mb"]
+from retort.provenance import peak_memory
+before = peak_memory("cpu")["max_rss_mb"]
 filled = b"1" * (200 * 1024**2)
-held = memory("cpu")["max_rss_mb"]
+held = peak_memory("cpu")["max_rss_mb"]
 del filled
-print(before, held, memory("cpu")["max_rss_mb"])
+print(before, held, peak_memory("cpu")["max_rss_mb"])
 """
 STEPS = """
 {prepare}

@@ -21,7 +21,7 @@ from tests.conftest import read_json
 from tests.rule_job import rule_job
 from tests.tiny.results import digest_of_answers
 
-MODEL, ACTIVATIONS = Path("results/teachers/t/mood/1"), Path("results/activations/t/mood")
+MODEL = Path("results/teachers/t/mood/1")
 WEIGHTS = "results/students/s/mood/1-2"
 OLD = Maker(commit="a", code="1")
 
@@ -30,7 +30,6 @@ OLD = Maker(commit="a", code="1")
 def results(folder: Path) -> None:
     """Work in a folder with the results that the seeds are trained from."""
     make(MODEL, "weights")
-    make(ACTIVATIONS, "tensors")
 
 
 def make(path: Path, text: str) -> None:
@@ -50,7 +49,7 @@ def seeds_job(*seeds: int, settings: str = "short", **more: Any) -> Described:
     return rule_job(
         rule="finetune_student",
         log=[f"finetune_student.s.mood.{name}.log"],
-        input=[str(MODEL), str(ACTIVATIONS)],
+        input=[str(MODEL)],
         output=outputs,
         wildcards={"student": "s", "task": "mood", "seeds": name},
         params={"settings": {"schedule": settings}} | more,
@@ -111,7 +110,7 @@ def test_a_further_seed_is_trained_alone() -> None:
         found = read(file)
         assert found is not None
         assert found.job == "finetune_student(s, mood, 1-2-3)"
-        assert found.parents.keys() == {str(MODEL), str(ACTIVATIONS)}
+        assert found.parents.keys() == {str(MODEL)}
     assert "seed 2 was trained before\n" in Path("finetune_student.s.mood.1-2-3.log").read_text()
 
 
@@ -175,10 +174,8 @@ def test_what_is_not_as_it_was_is_trained_again(change: str) -> None:
     assert numbers(1) == []
 
 
-def test_other_settings_are_another_training_and_deleted_activations_are_not() -> None:
+def test_other_settings_are_another_training() -> None:
     trained(seeds_job(1))
-    shutil.rmtree(ACTIVATIONS)
-    ACTIVATIONS.mkdir()  # as the end of a run leaves it
     assert numbers(1) == []
     assert numbers(1, settings="long") == [1]
     assert numbers(1) == [1]

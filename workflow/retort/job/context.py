@@ -21,7 +21,7 @@ from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.errors import RetortError, explain_error
 from retort.job import attempts, forkserver, planned_run, slurm
-from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
+from retort.job.attempts import CHECKPOINTS, INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import AtWork, hold_claim
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
@@ -40,6 +40,8 @@ class RunningJob:
         processes: number of processes that run the stage: 1 until `training.how.launch` starts one for each GPU.
         rank: the number of this process, from 0; process 0 writes the results.
         result: the path of what is made; the folder of its checkpoints has its name.
+        shared: a folder for what the trainings of the job share; it is absent when the job begins, and deleted when it
+            ends.
         checkpoint_seconds: least time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches; None for the default: 2 with a GPU, 0 without.
         clock: tells when the job's time limit is near.
@@ -58,6 +60,7 @@ class RunningJob:
     processes: int = 1
     rank: int = 0
     result: str = "results/job"
+    shared: Path = CHECKPOINTS / "job.shared"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
     clock: Clock = NEVER
@@ -186,6 +189,7 @@ def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
         gpu=bool(asked.get("gpu", 0)),
         gpus=asked.get("gpu", 0),
         result=str(snakemake.output[0]),
+        shared=CHECKPOINTS / f"{slug_of(snakemake.log[0])}.shared",
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         clock=attempts.clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
@@ -202,12 +206,23 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
             remove_leftovers(folder)
         with attempts.attempt(attempts.file_of(snakemake.log[0])):
             running.read_parents(snakemake.input)
-            yield
+            with _emptied(running.shared):
+                yield
             for output in _results(snakemake.output, RESULTS, REPORTS):
                 if str(output) not in running.taken:
                     running.take_checksums(output)
         for output in outputs:
             shutil.rmtree(checkpoints_of(output), ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _emptied(folder: Path) -> Iterator[None]:
+    """Delete a folder before a block, as a killed job may have left it, and after the block."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:

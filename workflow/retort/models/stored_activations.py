@@ -1,4 +1,4 @@
-"""Stored activations of a teacher on the training rows: computed once, and read by every student from disk.
+"""Stored activations of a teacher on the training rows: computed once in a job, and read by its trainings from disk.
 
 Each activation of each layer is an array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
 numpy has no bfloat16, so its bits are stored as uint16. Arrays are memory-mapped: a batch reads only its own rows.
@@ -20,6 +20,7 @@ from retort.data.batches import in_order
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.machine import float32_products
+from retort.models.encoders import layers_of
 from retort.models.recorder import Key, Recorder, derive_activations, keys_to_record
 
 
@@ -56,6 +57,9 @@ def store_activations(
 ) -> tuple[int, int]:
     """Run a model once over the rows and store its activations; return (number of arrays, size in bytes).
 
+    All layers run at every position, also the last one where only [CLS] is read of it, which would round otherwise: the
+    arrays do not depend on what else is stored.
+
     Args:
         network: the model, in eval mode and on the device.
         rows: the encoded split.
@@ -64,12 +68,15 @@ def store_activations(
         precision: 'bfloat16', 'tf32' or 'float32'.
         device: 'cpu' or 'cuda'.
     """
-    recorder = Recorder(network, keys)
+    kept_keys = set(keys)
+    last = {("hidden", len(layers_of(network)))} if ("logits", None) in kept_keys else set()
+    recorder = Recorder(network, kept_keys | last)
     arrays: dict[Key, np.ndarray] = {}
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for numbers, batch in in_order(rows, 64):
             places, mask = rows.positions(numbers.numpy())
-            for key, value in recorder(batch.to(device)).items():
+            recorded = recorder(batch.to(device))
+            for key, value in ((key, recorded[key]) for key in recorded if key in kept_keys):
                 per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
                 kept = (value[batch.attention_mask] if per_token else value).cpu()
                 if key not in arrays:
@@ -85,7 +92,7 @@ class StoredActivations:
     """A teacher whose activations are read from disk.
 
     Args:
-        folder: the folder that record_activations wrote.
+        folder: the folder into which `store_activations` wrote.
         encoded: the training split that it was written for.
         keys: the (activation, layer) keys to read.
         heads: the teacher's attention heads, to compute scores from queries and keys.

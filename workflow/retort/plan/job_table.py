@@ -34,10 +34,11 @@ def rules_of(plan: Plan) -> list[Rule]:
     begins: Inputs = {"model": reads.published_model, "tokenizer": reads.tokenizer}
     of_teacher: Inputs = {"encoded": reads.encoded_task, **begins}
     of_corpus: Inputs = {"sources": reads.sources_of_corpus, **tokenizer}
-    on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins,
-                       "parent": reads.parent, "activations": reads.activations}  # fmt: skip
+    on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins}
+    on_task["parent"] = reads.parent
     tuned: Inputs = {"student": "results/students/{student}/model", "encoded": reads.encoded_task}
     grid: Inputs = {"trials": reads.grid}
+    stores = {"stores_activations": plan.reads_stored_activations}
     scored = {"scores": f"{SCORES}.json", "answers": f"{SCORES}.answers.json"}
     by_teacher = {name: path.replace("{student}", "{teacher}") for name, path in scored.items()}
     scored |= {"weights": "results/students/{student}/{task}/{seeds}"} if plan.keeps else {}
@@ -63,13 +64,10 @@ def rules_of(plan: Plan) -> list[Rule]:
              {**of_teacher, **grid}, stamp("teachers", "teacher", "task"), {**teacher, "seeds": NUMBER}),
         Rule("fit_teacher_head", {"model": "results/teachers/{teacher}/{corpus}/model"},
              {"blocks": reads.blocks_of_teacher, **begins}, stamp("teacher_heads", "teacher", "corpus"), teacher),
-        Rule("record_activations", {"folder": "results/activations/{teacher}/{task}"},
-             {"encoded": reads.encoded_task, "teacher": reads.teacher_on_task},
-             stamp("activations", "teacher", "task"), teacher),
         Rule("run_grid_on_task", {"trials": TRIALS}, on_task,
-             stamp("distillations", "student", "task"), {"student": specific, **PARTS}),
+             {**stamp("distillations", "student", "task"), **stores}, {"student": specific, **PARTS}),
         Rule("distill_on_task", scored, {**on_task, **grid},
-             trained("distillations", "student", "task"), {"student": specific, "seeds": SEEDS}),
+             {**trained("distillations", "student", "task"), **stores}, {"student": specific, "seeds": SEEDS}),
         Rule("distill_students", {"folder": "results/distilled/{group}"},
              {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
               "model": reads.published_model_of_group, "tokenizer": reads.tokenizer_of_group,

@@ -82,7 +82,6 @@ class Params:
         self.corpora = nested(dict.fromkeys(study.tokenizers, study.corpora), resolve_data.tokenized_corpus)
         self.teachers = nested(dict.fromkeys(teachers, tasks), resolve.teacher)
         self.teacher_heads = nested(dict.fromkeys(teachers, study.corpora), resolve.teacher_head)
-        self.activations = nested(dict.fromkeys(teachers, tasks), resolve.activations)
         self.distillations = nested(specific, resolve.task_distillation)
         self.students = OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study))
         self.grids = nested(agnostic, lambda _, name, task: resolve.grid(study, name, task, self.students[name]))
@@ -223,6 +222,10 @@ class Plan:
         answers = self.sends and wildcards.task in self.settings.predictions
         return [seed for name, seed in self.sent if name == wildcards.student] if answers else []
 
+    def reads_stored_activations(self, wildcards: Wildcards, output: Any) -> bool:
+        """Return whether a job stores what its student reads of the teacher; it asks for `output` as above."""
+        return self.stores_activations(wildcards.student, wildcards.task)
+
     def kept(self, path: str) -> Any:
         """Return how a rule declares an output folder of weights.
 
@@ -289,17 +292,15 @@ class Plan:
         """Return the folder of a teacher that is fine-tuned on a task, under its one seed."""
         return f"results/teachers/{teacher}/{task}/{self.study.teachers[teacher].seed}"
 
-    def activations(self, student: str, task: str) -> str | list[str]:
-        """Return the folder of the stored activations of a student's teacher on a task.
+    def stores_activations(self, student: str, task: str) -> bool:
+        """Return whether a job stores what its student reads of the teacher on a task, and reads it in each training.
 
-        It is empty if the student does not read the teacher, or if the teacher runs beside the student: at a scale
-        without `stores_activations`, or where the student reads what is not stored.
+        Else the teacher runs beside the student: at a scale without `stores_activations`, or where the student reads
+        what cannot be stored.
         """
-        spec = self.study.students[student]
-        if not self.study.scale.stores_activations or not resolve.reads_teacher(spec):
-            return []
-        stored = resolve.has_stored_activations(self.study, student, task)
-        return f"results/activations/{spec.teacher}/{task}" if stored else []
+        if not self.study.scale.stores_activations or not resolve.reads_teacher(self.study.students[student]):
+            return False
+        return resolve.can_store_activations(self.study, student, task)
 
 
 def source_folder(source: str) -> str:

@@ -80,14 +80,6 @@ class Reads:
         """Return the teacher that is fine-tuned on the task; empty if the student reads nothing of it."""
         return self.plan.teacher(of.student, of.task)
 
-    def teacher_on_task(self, of: Wildcards) -> str:
-        """Return the folder of the teacher that is fine-tuned on the task."""
-        return self.plan.teacher_on_task(of.teacher, of.task)
-
-    def activations(self, of: Wildcards) -> str | list[str]:
-        """Return the folder of the teacher's stored activations on the task; empty if the teacher runs beside."""
-        return self.plan.activations(of.student, of.task)
-
     def parent(self, of: Wildcards) -> list[str]:
         """Return the student or published model from which the student starts; empty if there is none."""
         return self.plan.parent(of.student)

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from retort.plan.resolve_data import VERSIONS, corpus_settings, model_settings, taken_over, task_settings
 from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
-    ActivationSettings,
     CorpusDistillationSettings,
     GridSettings,
     InitialisationSettings,
@@ -37,7 +36,7 @@ from retort.study import questions
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
-# the activations that objectives read most, stored for every layer
+# the activations that objectives read most, which can be stored
 STORED = ("hidden", "queries", "keys", "values")
 
 
@@ -153,24 +152,6 @@ def teacher_head(study: Study, name: str, corpus_name: str) -> TeacherHeadSettin
     )
 
 
-def activations(study: Study, name: str, task_name: str) -> ActivationSettings:
-    """Return the settings of a teacher's stored activations on a task.
-
-    The embeddings (layer 0) and every layer are stored, even if no student reads them. So the files depend on the
-    teacher alone, and a new student changes none of them.
-    """
-    layers = range(1, study.model_of(name).architecture.layers + 1)
-    return ActivationSettings(
-        teacher=teacher(study, name, task_name),
-        activations=[
-            ("logits", None),
-            ("hidden", 0),
-            *((activation, layer) for activation in STORED for layer in layers),
-        ],
-        stage=VERSIONS["activations"],
-    )
-
-
 def reads_teacher(student: Student) -> bool:
     """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
     objectives = catalogue.objectives()
@@ -179,8 +160,8 @@ def reads_teacher(student: Student) -> bool:
     return starts_from_teacher or any(objectives[term.objective].teacher_activations for term in terms)
 
 
-def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
-    """Return whether all teacher activations that a student reads on a task are stored.
+def can_store_activations(study: Study, name: str, task_name: str) -> bool:
+    """Return whether all teacher activations that a student reads on a task can be stored.
 
     Otherwise the teacher runs beside the student.
     """

@@ -34,7 +34,6 @@ VERSIONS = {
     "encode": 3,
     "teacher": 2,
     "head": 3,
-    "activations": 1,
     "distill": 3,
     "grid": 2,
     "finetune": 1,

@@ -22,7 +22,7 @@ NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user
 EVERYTHING = [*(RESULTS / kind for kind in KINDS), REPORTS]
 VERIFIED = RESULTS / "verified.json"  # when and how results were verified last
 SHOWN = 10  # lines, at the start of a run
-TEMPORARY = {"tokenized", "distilled", "activations"}  # folders of results/ that a run empties itself
+TEMPORARY = {"tokenized", "distilled"}  # folders of results/ that a run empties itself
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_text
-from retort.checksums import RESULTS, TIMESTAMP
+from retort.checksums import RESULTS
 from retort.cost.estimates import Estimates
 from retort.cost.jobs import PRINTING, Job, Jobs, share_jobs
 from retort.cost.resources import JobResources
@@ -126,7 +126,7 @@ class Run:
         return everything(self.plan.study)
 
     def succeed(self, targets: set[str]) -> None:
-        """Delete recorded activations at the end of a run, and print what came out.
+        """Print what came out.
 
         Args:
             targets: the files that it was asked for; empty for everything.
@@ -134,10 +134,6 @@ class Run:
         Raises:
             RetortError: the run of everything had to leave something out.
         """
-        if not self.plan.config.keep_activations:
-            for path in RESULTS.glob("activations/*/*/*"):
-                if path.name != TIMESTAMP:  # without the folders, Snakemake would record again
-                    path.unlink()
         with contextlib.suppress(ImportError):  # as in `begin`
             from retort.report.index import lines_of_run
 

@@ -167,14 +167,6 @@ class PublishedTeacherSettings(JobSettings):
         return self.head is not None
 
 
-class ActivationSettings(JobSettings):
-    """The stored activations of a teacher on a task: its settings, and (activation, layer) of each array."""
-
-    teacher: TeacherSettings
-    activations: list[tuple[str, int | None]]
-    stage: int
-
-
 class DistillationSettings(JobSettings):
     """The settings that task-specific and task-agnostic distillation have in common.
 

@@ -85,7 +85,6 @@ class Config(Spec):
             matrix products of a GPU keep 10 bits of each factor.
         study: the folder with papers/, tasks/, models/, ...
         keep_weights: keep the weights of every fine-tuned student.
-        keep_activations: keep what was recorded of teachers after a run that succeeded.
         checkpoint_seconds: time between two checkpoints of a training.
         dataloader_num_workers: processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most
             64, because each takes memory, and a few keep up with a GPU.
@@ -112,7 +111,6 @@ class Config(Spec):
     precision: Literal["auto", "float32", "tf32", "bfloat16"] = "auto"
     study: str = Field(default="workflow", min_length=1)
     keep_weights: Flag = False
-    keep_activations: Flag = False
     checkpoint_seconds: Real = Field(default=20, gt=0, le=1_000_000)
     dataloader_num_workers: Whole | None = Field(default=None, ge=0, le=64)
     students_together: Whole = Field(default=4, ge=1, le=64)

@@ -136,8 +136,8 @@ class Scale(Spec):
         judged: scores are held against the printed ones.
         claims: claims are judged on its scores; else these get a mark.
         submissions: tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores.
-        stores_activations: what students read of a teacher on a task is stored once and then read by all of them, which
-            saves time on a CPU but takes gigabytes even for a small teacher; else the teacher runs beside each student.
+        stores_activations: a job stores once what its student reads of a teacher on a task, for all its trainings. This
+            saves time on a CPU, but takes gigabytes even for a small teacher. Else the teacher runs beside the student.
     """
 
     title: Label

@@ -47,12 +47,19 @@ def names_of_seeds(study: Study, student: str, task: str) -> list[str]:
 
 
 def names_in_files(student: str, task: str, seeds: list[int]) -> list[str]:
-    """Return how existing files of scores divide these seeds; empty if they do not hold each seed once."""
+    """Return how existing files of scores divide these seeds; empty if they do not hold each seed.
+
+    Files of an earlier division may lie beside them: the files of most seeds count.
+    """
     folder = score_folder(student, task)
     found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
-    names = [match[1] for match in found if match and set(seeds_in(match[1])) <= set(seeds)]
-    held = [seed for name in names for seed in seeds_in(name)]
-    return sorted(names, key=seeds_in) if sorted(held) == sorted(seeds) else []
+    names, held = list[str](), set[int]()
+    for name in sorted((match[1] for match in found if match), key=lambda name: (-name.count("-"), name)):
+        own = set(seeds_in(name))
+        if own <= set(seeds) - held:
+            names.append(name)
+            held |= own
+    return sorted(names, key=seeds_in) if held == set(seeds) else []
 
 
 def score_files(study: Study, student: str, task: str) -> list[str]:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from retort.models.stored_activations import StoredActivations, has_stored, stor
 from retort.models.weights import save_with_card
 from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.settings.trials import best_of
+from retort.specs import catalogue
 from retort.training.distillation import (
     Activations,
     StudentInTraining,
+    Teacher,
     TeacherAndData,
     online_teacher,
     run_stages,
@@ -33,7 +36,9 @@ from retort.training.distillation import (
 )
 from retort.training.evaluate import ScoreToWrite, evaluate_model, write_score
 from retort.training.how.launch import on_every_gpu
-from retort.training.setup import checkpoint_of, head_of, set_seed
+from retort.training.how.micro_batches import no_teacher
+from retort.training.how.processes import gather_values
+from retort.training.setup import LOGITS, checkpoint_of, head_of, set_seed
 
 
 @dataclass(frozen=True)
@@ -43,18 +48,18 @@ class TaskFolders:
     Args:
         encoded: the encoded task.
         start: the fine-tuned teacher, the published model, its tokenizer and the parent.
-        activations: the teacher's stored activations; None to run the teacher on every batch.
+        stores_activations: whether the job stores what the student reads of the teacher; else that runs on every batch.
     """
 
     encoded: str
     start: StartFolders
-    activations: str | None = None
+    stores_activations: bool = False
 
     @classmethod
-    def of(cls, inputs: Any) -> TaskFolders:
+    def of(cls, inputs: Any, stores_activations: bool) -> TaskFolders:
         """Return the folders among the inputs of a Snakemake job."""
         start = StartFolders(inputs.teacher or None, inputs.model, inputs.tokenizer, next(iter(inputs.parent), None))
-        return cls(inputs.encoded, start, inputs.activations or None)
+        return cls(inputs.encoded, start, stores_activations)
 
 
 @on_every_gpu
@@ -133,23 +138,30 @@ def _teacher_and_data(
     job: RunningJob, settings: TaskDistillationSettings, seed: int, folders: TaskFolders
 ) -> TeacherAndData:
     """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
-    rows = Encoded.load(folders.encoded, settings.task.train_split)
-
-    def stored(keys: set[Key], _: bool) -> Activations:
-        folder = Path(str(folders.activations))
-        if not has_stored(folder, keys):  # a run of the study deletes them at its end
-            folder = job.checkpoints / "activations"
-            folder.mkdir(parents=True, exist_ok=True)
-            network = build.load(str(folders.start.teacher), *head_of(settings.task)).eval().to(job.device)
-            store_activations(network, rows, keys_to_record(keys), folder, settings.precision, job.device)
-        return StoredActivations(folder, rows, keys, settings.teacher.model.architecture.heads)
-
-    is_online = folders.start.teacher and not folders.activations
-    head = head_of(settings.task)
-    teacher = (
-        online_teacher(str(folders.start.teacher), *head, job.device, settings.pooler_relu) if is_online else stored
-    )
+    rows, head = Encoded.load(folders.encoded, settings.task.train_split), head_of(settings.task)
+    teacher: Teacher = lambda keys, dropout: no_teacher  # noqa: E731 # of a student that reads none
+    if folders.stores_activations:
+        teacher = partial(_stored, job, settings, str(folders.start.teacher), rows)
+    elif folders.start.teacher:
+        teacher = online_teacher(folders.start.teacher, *head, job.device, settings.pooler_relu)
     return task_specific(job, settings, folders.encoded, rows, seed, teacher)
+
+
+def _stored(
+    job: RunningJob, settings: TaskDistillationSettings, teacher: str, rows: Encoded, keys: set[Key], _: bool
+) -> Activations:
+    """Return the teacher's activations as read from disk, where the first training of a job that reads them puts them.
+
+    Logits are stored beside what an earlier stage reads, so that the teacher runs once for all stages.
+    """
+    if job.writes and not has_stored(job.shared, keys):
+        read = [catalogue.objectives()[term.objective] for stage in settings.stages for term in stage.terms]
+        also = {LOGITS} if any("logits" in entry.teacher_activations for entry in read) else set()
+        job.shared.mkdir(parents=True, exist_ok=True)
+        network = build.load(teacher, *head_of(settings.task)).eval().to(job.device)
+        store_activations(network, rows, keys_to_record(keys) | also, job.shared, settings.precision, job.device)
+    gather_values(None)  # all processes of a training wait until the first one has stored them
+    return StoredActivations(job.shared, rows, keys, settings.teacher.model.architecture.heads)
 
 
 @on_every_gpu

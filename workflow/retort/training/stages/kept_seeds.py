@@ -38,8 +38,7 @@ def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob,
         The job of the seed, the score that it writes, and the folder for its weights, None if nothing reads them.
     """
     of, output = snakemake.wildcards, snakemake.output
-    read = [parent.sha256 for path, parent in running.parents.items() if "/activations/" not in path]
-    key = digest_of([snakemake.params.settings, read])  # activations are deleted after a run; the teacher decides them
+    key = digest_of([snakemake.params.settings, [parent.sha256 for parent in running.parents.values()]])
     kept = {seed: kept_folder(of.student, of.task, seed) for seed in seeds_in(of.seeds)}
     if output.get("weights"):
         Path(output.weights).mkdir(parents=True, exist_ok=True)  # empty if nothing reads the weights

@@ -1,4 +1,4 @@
-"""Teachers: fine-tune one on a task, fit its masked-LM head on a corpus, and store its activations once."""
+"""Teachers: fine-tune one on a task, fit its masked-LM head on a corpus."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from pathlib import Path
 
 from torch import nn
 
-from retort.data.encoded import Encoded
 from retort.data.tokenizers import check_ids, check_same_tokenizer, tokenizer_file
 from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.initialise import check_published
-from retort.models.stored_activations import store_activations
 from retort.models.weights import save_with_card
-from retort.settings.trainings import ActivationSettings, TeacherHeadSettings, TeacherSettings
+from retort.settings.trainings import TeacherHeadSettings, TeacherSettings
 from retort.settings.trials import best_of
 from retort.training.evaluate import ScoreToWrite, evaluate_model, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
@@ -134,19 +132,3 @@ def fit_teacher_head(
     title = f"{teacher} with a masked-LM head, on {corpus}"
     save_with_card(job, settings, network, tokenizer_folder, output, title)
     job.say(f"done  ({job.seconds():.0f} s)")
-
-
-def record_activations(
-    job: RunningJob, settings: ActivationSettings, encoded_folder: str, teacher_folder: str, output: str
-) -> None:
-    """Store the teacher's activations on a task's training rows that its students read, in the folder `output`."""
-    Path(output).mkdir(parents=True, exist_ok=True)
-    keys = set(settings.activations)
-    if not keys:
-        return
-    task, precision = settings.teacher.task, settings.teacher.precision
-    set_seed(job, settings.teacher.seed)
-    network = build.load(teacher_folder, *head_of(task)).eval().to(job.device)
-    rows = Encoded.load(encoded_folder, task.train_split)
-    count, size = store_activations(network, rows, keys, Path(output), precision, job.device)
-    job.say(f"{count} activations, {size / 1e6:.0f} MB  ({job.seconds():.0f} s)")
