@@ -100,7 +100,5 @@ def test_the_yaml_librarys_own_limit_of_depth_is_told_as_ours(tmp_path: Path, mo
 
     monkeypatch.setattr(yaml_reader, "_load", too_deep)
     (tmp_path / "deep.yaml").write_text("title: " + "[" * 2000)
-    with pytest.raises(
-        RetortError, match="^line 1: lists or mappings are nested too deep; a file of a study has"
-    ):
+    with pytest.raises(RetortError, match="^line 1: lists or mappings are nested too deep; a file of a study has"):
         yaml_reader.read_yaml(tmp_path / "deep.yaml")
