@@ -52,7 +52,7 @@ for variable in PIP_CERT SSL_CERT_FILE REQUESTS_CA_BUNDLE; do reach+=("$variable
 
 git -C "$repository" bundle create --quiet "$root$home/retort.bundle" HEAD
 chroot "$root" rm -rf "$home/retort"
-in_root reader git -c advice.detachedHead=false clone --quiet "$home/retort.bundle" "$home/retort"
+in_root reader git -c advice.detachedHead=false -c init.defaultBranch=main clone --quiet "$home/retort.bundle" "$home/retort"
 echo "$suite: $(as_reader 'python3 --version'), $(nproc) cores, commit $(git -C "$repository" rev-parse --short HEAD)"
 
 status=0
