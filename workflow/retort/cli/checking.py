@@ -22,6 +22,7 @@ from retort.specs.config import ROOT, Config
 from retort.specs.loading import Problems
 from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read, with_every_paper
+from retort.study.reasons import not_run
 from retort.study.scaled_study import scale_study
 from retort.study.schemas import current_files
 from retort.study.study import Study
@@ -157,8 +158,8 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     if task and task not in study.tasks:
         raise unknown("task", task, study.tasks)
     yield f"{full}{f' on {task}' if task else ''}, scale {config.scale}: {study.students[full].title}"
-    if full in study.not_run:
-        yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
+    if why := not_run(study, full):
+        yield f"({why.sentence})"
     yield ""
     rows = [(value.key, _text(value.value), value.origin) for value in values(written, study, full, task)]
     key_width, text_width, origin_width = (max(map(len, column)) for column in zip(*rows, strict=True))

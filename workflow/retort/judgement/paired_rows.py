@@ -11,10 +11,10 @@ from retort.judgement.difference import TESTS, Comparison, Differences, pairs
 from retort.registry import quote_commas, unknown
 from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
-from retort.results.tidy import Status, sentence
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
+from retort.study.reasons import Status, sentence
 from retort.study.study import Study
 
 CHOICES = (

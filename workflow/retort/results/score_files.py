@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from retort.checksums import REMEDY, Maker, is_sealed, sha256
 from retort.errors import RetortError
-from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import limits
 from retort.study.cells import answers_address
+from retort.study.reasons import Status
 from retort.tasks.answers import Answers, metrics_of
 
 Record = dict[str, Any]
