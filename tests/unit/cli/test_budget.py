@@ -11,7 +11,7 @@ import pytest
 import yaml
 from retort.cli import budgeting, main
 from retort.cli.budgeting import draw_curves
-from retort.results.tidy import Status
+from retort.study.reasons import IN_BUDGET
 
 from tests.tiny.edit import write
 from tests.tiny.results import made
@@ -94,12 +94,12 @@ def test_a_weight_decides_which_claim_fits(
 def test_what_is_left_out_says_so_with_its_price(study: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     written = ask(study, for_one(study, capsys))
     lines, texts = made(written)
-    left = {(line.student, line.task) for line in lines if line.status is Status.LEFT_OUT}
+    left = {(line.student, line.task) for line in lines if line.reason.startswith(IN_BUDGET)}
     assert {("tiny-kd", "mood"), ("tiny-attention", "mood")} <= left
     assert not any(task == "rating" for _, task in left)
     hours = written["budget"]["left_out"]["tiny-kd"]
     assert hours > 0
-    assert f"not in the budget: tiny-kd takes {hours:.3g} hours more" in " ".join(texts["md"].lower().split())
+    assert f"not run in this budget: tiny-kd takes {hours:.3g} hours more" in " ".join(texts["md"].lower().split())
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ CALLS = [
     (["record", "foo"], "retort record: no paper is called 'foo'; there are: minilmv2,"),
     (
         ["record", "wang2023"],
-        "retort record: mine.yaml runs pocket, starts at scale pocket, and not 'wang2023'; name the configuration of "
-        "the run",
+        "retort record: mine.yaml runs pocket at scale pocket, and not 'wang2023'; name the configuration of the run",
     ),
     (["published", "show"], "retort published: no printed table is called ''; there are: minilmv2/table1, "),
 ]

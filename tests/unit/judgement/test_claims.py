@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from retort.judgement.judge import our_numbers, printed_numbers, recomputed_averages
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs.paper import Statement
+from retort.study.reasons import Status
 from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
 from retort.tables.kinds.scores import ScoresTable
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from retort.judgement import difference
-from retort.results.tidy import Status
+from retort.judgement.difference import ALL_EQUAL
+from retort.study.reasons import Status
 
 MOOD, RATING, THIRD = ("", "mood"), ("", "rating"), ("", "third")
 
@@ -38,7 +39,7 @@ def test_drawn_tasks_count_once_each():
 def test_equal_differences_have_no_p():
     same = {MOOD: [0.3 * 100 - 0.2 * 100, 0.7 * 100 - 0.6 * 100]}
     for test in (difference.paired_test(same), difference.tasks_fixed(same)):
-        assert (test.p, test.status) == (None, Status.NO_VARIANCE)
+        assert (test.p, test.reason) == (None, ALL_EQUAL)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
         [found]
     )
     shown = Shown(study, "tiny", files_of(study))
+    shown.judged = [found]
     own, beside = shown.openings
     assert (own.counts, beside.counts) == ({Kind.WITHOUT: 1}, {Kind.TURNS: 1})
     summary = shown.summary

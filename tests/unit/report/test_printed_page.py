@@ -44,7 +44,7 @@ def page_of(config: dict[str, Any], *tables: str, paper: str = "tiny") -> str:
 def test_a_table_that_was_not_run_says_so_once(here: Path) -> None:
     config = study_config(here, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}))
     page = page_of(config, "table1", paper="some")
-    once = "Not run, since these rows have no student yet"
+    once = "Not run since there is no student yet"
     assert page.count(once) == 1
     assert '<td><span class="ours">75.2</span></td>' in page
     assert "–</span>" not in page

@@ -8,7 +8,8 @@ import pytest
 from retort.checksums import take
 from retort.errors import RetortError
 from retort.job.context import this_code
-from retort.results.tidy import Status, read, sentence, write
+from retort.results.tidy import read, write
+from retort.study.reasons import AT_SCALE, Status, sentence
 
 from tests.tiny.results import line
 
@@ -35,7 +36,7 @@ def test_tidy_round_trip_and_foreign_files(tmp_path: Path):
 
 def test_each_status_has_a_sentence_of_its_own_and_is_stored_beside_its_reason(tmp_path: Path):
     assert len({sentence(each) for each in Status}) == len(Status)
-    assert sentence(Status.NOT_RUN, "too deep") == "not run at this scale: too deep"
+    assert sentence(Status.NOT_RUN, f"{AT_SCALE}: too deep") == "not run at this scale: too deep"
     write(tmp_path / "t.csv", [line(None, status=status, reason="why") for status in Status])
     assert [(cell.status, cell.reason) for cell in read(tmp_path / "t.csv")] == [(each, "why") for each in Status]
 

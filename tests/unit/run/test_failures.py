@@ -12,10 +12,11 @@ from retort.cost.jobs import PRINTING, Jobs
 from retort.job import attempts
 from retort.job.attempts import Attempt, file_of
 from retort.plan.plan import Plan
-from retort.results.tidy import Status, read
+from retort.results.tidy import read
 from retort.run.failures import failed_jobs, print_what_there_is
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
+from retort.study.reasons import Status
 
 from tests.tiny.results import write_results
 from tests.unit.report.pages import take_checksums

@@ -11,11 +11,11 @@ import pytest
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan
 from retort.results.collect import measure_score
-from retort.results.tidy import Status
 from retort.run import run_sources
 from retort.run.run_sources import record_of
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
+from retort.study.reasons import Status
 from retort.study.study import Study
 
 from tests.tiny.edit import change, set_value, write

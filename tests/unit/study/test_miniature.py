@@ -11,10 +11,11 @@ from retort.cost.jobs import Jobs
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.report.outcome import ClaimCounts, Files, Shown
-from retort.results.tidy import Line, Status, for_claims, withhold_verdicts, write
+from retort.results.tidy import Line, for_claims, withhold_verdicts, write
 from retort.run.rehearsal.rehearse import distinct_trainings, family
 from retort.specs.config import RunSources, read_config
 from retort.study import questions
+from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.claims import judge_all

@@ -136,7 +136,7 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(here: Path) -> None:
     assert (ours["Size"].mean, ours["Size"].state) == (None, "missing (no profile)")
     assert (ours["Acc"].published, ours["Acc"].published_std, ours["Size"].unit) == (70.0, 1.0, "M")
     states = {line.row: line.state for line in lines if line.column == "Avg"}
-    assert states["R1"] == "not run: this row has no student yet"
+    assert states["R1"] == "not run since there is no student yet"
     assert states["R2"] == "quoted (Nobody (2020)), never run"
     assert "*70.0±1.0*" in renders["md"]
     assert "<br>*71.2*" in renders["md"]

@@ -9,10 +9,10 @@ import pytest
 from pydantic import ValidationError
 from retort.cost.training_work import COSTS, COUNTED, DEVICE, stages_of, work_of
 from retort.cost.work import TRAINED, forward
-from retort.results.tidy import Status
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
 from retort.study.load import open_study, open_written, read_study
+from retort.study.reasons import Status
 from retort.tables.base import Inputs
 from retort.tables.kinds.training_cost import TrainingCostTable
 

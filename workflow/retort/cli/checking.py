@@ -21,6 +21,7 @@ from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.study.cells import expand, required
 from retort.study.load import check_files, open_written, read_study, with_every_paper
+from retort.study.reasons import not_run
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 
@@ -155,8 +156,8 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     if task and task not in study.tasks:
         raise unknown_name("task", task, study.tasks)
     yield f"{full}{f' on {task}' if task else ''}, scale {config.scale}: {study.students[full].title}"
-    if full in study.not_run:
-        yield f"(not run at this scale{f': it {study.not_run[full]}' if study.not_run[full] else ''})"
+    if why := not_run(study, full):
+        yield f"({why.sentence})"
     yield ""
     rows = [(value.key, _text(value.value), value.origin) for value in setting_values(written, study, full, task)]
     key_width, text_width, origin_width = (max(map(len, column)) for column in zip(*rows, strict=True))

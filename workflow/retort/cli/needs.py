@@ -20,7 +20,7 @@ from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
 from retort.study.cells import sent_tasks
-from retort.study.questions import missing_for, runs_at_scale
+from retort.study.reasons import not_run, unscored
 from retort.study.study import Study
 
 SEEDS = (2, 3, 4, 6, 10, 20)  # of each student; what needs more is out of reach
@@ -127,8 +127,8 @@ def _runs_of(study: Study, exhibit: Exhibit, key: Key) -> Runs | None:
     if any(not cell.student for cell in parts):
         return None
     pairs = [(student, task) for cell in parts for student in cell.students for task, _ in cell.scored]
-    able = [pair for pair in pairs if runs_at_scale(study, *pair) and not missing_for(study, *pair)]
-    if (pairs and not able) or any(cell.student in study.not_run for cell in parts):
+    able = [pair for pair in pairs if not unscored(study, *pair)]
+    if (pairs and not able) or any(not_run(study, cell.student) for cell in parts):
         return None
     runs: Runs = reduce(joined_runs, ({student: (frozenset([task]), 1)} for student, task in able), NONE)
     return runs

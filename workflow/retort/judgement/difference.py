@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from retort.results.tidy import Status
+from retort.study.reasons import Status
 
 Numbers = Any  # a float or an array of floats
 LEVEL = 0.05  # significance level of all tests; intervals have a confidence of 1 - LEVEL
@@ -121,6 +121,9 @@ Differences = Mapping[Group, list[float]]  # the differences of one pair of rows
 EQUAL = 1e-9  # scores times 100 that differ by less are equal: the rest is rounding of floating point
 
 
+ALL_EQUAL = "all differences are equal"  # so that there is no p-value
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The result of a test whether a mean difference is zero.
@@ -129,7 +132,7 @@ class Comparison:
         mean: mean difference; None if the sample is empty.
         std: sample standard deviation of the differences; None if the test uses one for each task.
         n: size of the sample: number of pairs, or of tasks.
-        status: OK, NO_VARIANCE (all differences are equal) or MISSING.
+        status: OK or MISSING.
         reason: why it is missing.
         difference: the mean with its error; None if the test cannot be computed.
     """
@@ -162,7 +165,7 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
     if mean is None or min(map(len, groups)) < 2:
         return replace(tested, status=Status.MISSING, reason=few)
     if all(max(group) - min(group) < EQUAL for group in groups):
-        return replace(tested, status=Status.NO_VARIANCE)
+        return replace(tested, status=Status.MISSING, reason=ALL_EQUAL)
     parts = [
         VariancePart(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups
     ]

@@ -27,11 +27,12 @@ from functools import partial
 from retort.formatters import number as formatted
 from retort.judgement import groups
 from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, Stated, Verdict, comparisons
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
 from retort.specs.printed import Number, read_number
+from retort.study.reasons import Status
 
 REGISTERED = groups  # imported because it registers its comparisons
 Key = tuple[str, str, str]  # table, row, column

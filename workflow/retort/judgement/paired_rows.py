@@ -11,10 +11,10 @@ from retort.judgement.difference import TESTS, Comparison, Differences, paired_t
 from retort.registry import quote_commas, unknown_name
 from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
-from retort.results.tidy import Status, sentence
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_files
 from retort.study.questions import runs_on, seeds_of
+from retort.study.reasons import Status, sentence
 from retort.study.study import Study
 
 CHOICES = (

@@ -38,9 +38,10 @@ from retort.judgement.difference import (
     mean_is_zero,
     power_of_equivalence,
 )
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of
+from retort.study.reasons import Status
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`judge_repeats`)

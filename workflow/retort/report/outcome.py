@@ -10,8 +10,9 @@ from pathlib import Path
 
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
-from retort.results.tidy import Line, Status, for_claims, read
+from retort.results.tidy import Line, for_claims, read
 from retort.specs.paper import Recording
+from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
 from retort.tables.claims import (
@@ -187,7 +188,7 @@ def cells_of(table: Table, lines: list[Line]) -> Tally:
     return Tally(
         cells=len(cells),
         measured=sum(line.mean is not None for line in cells),
-        not_run=sum(line.status in (Status.NOT_RUN, Status.LEFT_OUT, Status.PLANNED) for line in cells),
+        not_run=sum(line.status is Status.NOT_RUN for line in cells),
         verdicts=Counter(measured),
         counted=sum(others.values()),
         as_printed=others["agrees"],

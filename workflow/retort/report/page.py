@@ -22,19 +22,21 @@ from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import ranking
 from retort.results.environments import collect_runs, costs_of, environments_of
 from retort.results.planned_study import planned_study
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.results.verification import VERIFIED
 from retort.study.cells import expand
+from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.figures.style import empty_figure_text
-from retort.tables.layout import STATES, label_of
+from retort.tables.layout import NOT_RUN as NOT_RUN_HERE
+from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
 RECORDED = "Drawn by the recorded run."
-NOT_RUN = Markup('<p class="state">{}</p>\n').format(STATES[Status.NOT_RUN].format(why=""))  # what a page says once
+NOT_RUN = Markup('<p class="state">{}</p>\n').format(NOT_RUN_HERE.format(where=AT_SCALE))  # what a page says once
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from typing import Any
 
 from retort.formatters import number
 from retort.judgement.difference import VariancePart, welch_difference
-from retort.results.tidy import HAS_VALUE, Line
+from retort.results.tidy import Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
+from retort.study.reasons import HAS_VALUE
 
 LEAST_ROWS = 3  # of a plot: two rows are ranked by reading their table
 PLACES = 0.04  # free part of a panel at either end

@@ -14,13 +14,13 @@ from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
 from retort.results.score_files import Record, check_score, name_of_score, read_record, read_score_file
-from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, Status, trained_again
+from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, trained_again
 from retort.settings.inputs import first_difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
-from retort.study import questions
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.questions import grid_of, runs_at_scale, runs_on, seeds_of
+from retort.study.questions import grid_of, seeds_of
+from retort.study.reasons import Reason, Status, failed, is_of_scale, unscored
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
@@ -109,12 +109,6 @@ def _seeds(seeds: list[int]) -> str:
     return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
 
 
-def failures(study: Study, paths: Iterable[str]) -> list[str]:
-    """Return the reason for each of some results that a job of this run failed to make."""
-    failed = study.config.run_sources.failed
-    return [failed[path] for path in paths if path in failed]
-
-
 def sample_note(records: Iterable[Record]) -> str:
     """Return a note with the rows of each sample that scores were measured on; empty if all data was used."""
     rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
@@ -129,9 +123,9 @@ def measured(values: list[float]) -> Line:
     return replace(UNPLACED, mean=mean, std=std, n=len(values))
 
 
-def without_value(status: Status, reason: str = "", dev: float | None = None) -> Line:
+def without_value(why: Reason, dev: float | None = None) -> Line:
     """Return what stands for a cell without a value of ours."""
-    return replace(UNPLACED, status=status, reason=reason, dev=dev)
+    return replace(UNPLACED, status=why.status, reason=why.text, dev=dev)
 
 
 ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
@@ -144,21 +138,10 @@ def best_beside(score: float, point: str, rerun: Line) -> Line:
     return replace(again, mean=score, std=None, n=1, best_of=ON_BOTH_SIDES, best_point=point)
 
 
-def not_run(study: Study, student: str, *tasks: str) -> Line:
-    """Return a cell whose student this scale does not run, with the reason, or a budget does not, with the price."""
-    budget = study.config.budget
-    if budget and any(runs_at_scale(study, student, task) for task in tasks):
-        hours = budget.left_out.get(student)
-        return without_value(Status.LEFT_OUT, "" if hours is None else f"{student} takes {hours:,.3g} hours more")
-    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
-
-
 def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Line:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
-    if not runs_on(study, student, task):
-        return not_run(study, student, task)
-    if why := questions.missing_for(study, student, task):
-        return without_value(Status.MISSING, why)
+    if why := unscored(study, student, task):
+        return without_value(why)
     seeds = seeds_of(study, student)
     records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in records.items()}
@@ -171,16 +154,16 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     undefined = [seed for seed in records if seed not in good]
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
-        status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
-    elif failed := failures(study, (score_file_of_seed(study, student, task, seed) for seed in absent)):
-        status, reason = Status.FAILED, failed[0]
+        found = Reason(Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}")
+    elif why := failed(study, (score_file_of_seed(study, student, task, seed) for seed in absent)):
+        found = why
     elif absent:
-        status, reason = Status.MISSING, f"{_seeds(absent)} of {len(seeds)}"
+        found = Reason(Status.MISSING, f"{_seeds(absent)} of {len(seeds)}")
     elif any(records[seed].get("unlabelled") for seed in undefined):
-        status, reason = Status.MISSING, "the rows have no labels"
+        found = Reason(Status.MISSING, "the rows have no labels")
     else:
-        status, reason = Status.MISSING, f"not defined for {_seeds(undefined)}"
-    return replace(UNPLACED, status=status, reason=reason, n=len(good), note=note)
+        found = Reason(Status.MISSING, f"not defined for {_seeds(undefined)}")
+    return replace(without_value(found), n=len(good), note=note)
 
 
 def mean_of(cells: Iterable[Line]) -> Line:
@@ -196,10 +179,10 @@ def mean_of(cells: Iterable[Line]) -> Line:
             return again
         return best_beside(statistics.mean(cell.mean or 0.0 for cell in cells), "the mean of such points", again)
     if not cells or any(cell.mean is None for cell in cells):
-        return without_value(Status.MISSING, INCOMPLETE)
+        return without_value(Reason(Status.MISSING, INCOMPLETE))
     each = [dict(cell.by_seed) for cell in cells]
     if not (seeds := sorted(set.intersection(*map(set, each)))):
-        return without_value(Status.MISSING, "its cells have no seed in common")
+        return without_value(Reason(Status.MISSING, "its cells have no seed in common"))
     by_seed = {seed: statistics.mean(scores[seed] for scores in each) for seed in seeds}
     note = "the mean of cells measured on samples" if any(cell.note for cell in cells) else ""
     said = {cell.best_of for cell in cells}
@@ -212,7 +195,7 @@ Named = list[tuple[str, Line]]  # the cells of a mean, each with the name of its
 
 def _those_run(study: Study, cells: Named) -> Named:
     """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
-    run = [(name, cell) for name, cell in cells if cell.status is not Status.NOT_RUN]
+    run = [(name, cell) for name, cell in cells if not is_of_scale(cell.status, cell.reason)]
     return (run if study.scale.replacements else cells) or cells
 
 
@@ -237,7 +220,7 @@ def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[
     """
     cells = [(task, measure_score(study, scores, student, task, metric)) for task, metric in scored]
     first = next((cell for _, cell in _those_run(study, cells)), None)
-    if first and (len(cells) == 1 or first.status in (Status.NOT_RUN, Status.LEFT_OUT)):
+    if first and (len(cells) == 1 or first.status is Status.NOT_RUN):
         return first
     return mean_of_those_run(study, cells, "task")
 

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from retort.checksums import REMEDY, Maker, is_sealed
 from retort.errors import RetortError
-from retort.results.tidy import Status
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import metric_limits
 from retort.study.addresses import answers_address
+from retort.study.reasons import Status
 from retort.tasks.answers import ModelAnswers, metrics_of
 
 Record = dict[str, Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,53 +12,12 @@ from retort import checksums
 from retort.atomic import replacing_file
 from retort.errors import RetortError
 from retort.job.context import this_code
+from retort.study.reasons import AT_SCALE, Status, sentence
 from retort.study.study import Study
 
 AGAIN = checksums.REMEDY
 PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure
 INCOMPLETE = "the row is incomplete"  # reason of a mean or change without a value because one of its cells has none
-
-
-class Status(StrEnum):
-    """Whether a cell has a value of ours and, if not, the type of reason."""
-
-    OK = "ok"
-    DEV = "dev"  # measured on dev, where only a test server can compute the printed score
-    AS_PRINTED = "as-printed"  # a text of the paper without a setting or count of ours to compare
-    DIVERGED = "diverged"
-    FAILED = "failed"  # a job that it needs failed
-    MISSING = "missing"
-    NO_VARIANCE = "no-variance"  # all differences of a paired test are equal, so that there is no p-value
-    NOT_RUN = "not-run"  # at this scale
-    LEFT_OUT = "not-in-budget"
-    PLANNED = "planned"  # the row has no student yet
-    QUOTED = "quoted"  # from other work
-    SERVER = "server"  # only a test server can compute the score
-
-
-HAS_VALUE = (Status.OK, Status.DEV)  # a cell with a value of ours
-
-# status -> its sentence without a reason, and with one
-_SENTENCES = {
-    Status.OK: ("ok", "ok"),
-    Status.DEV: ("on dev: only a server has the labels of the test set",) * 2,
-    Status.AS_PRINTED: ("as the paper prints it", "as the paper prints it"),
-    Status.DIVERGED: ("diverged", "diverged {reason}"),
-    Status.FAILED: ("failed", "failed ({reason})"),
-    Status.MISSING: ("missing", "missing ({reason})"),
-    Status.NO_VARIANCE: ("no variance", "no variance"),
-    Status.NOT_RUN: ("not run at this scale", "not run at this scale: {reason}"),
-    Status.LEFT_OUT: ("not in the budget", "not in the budget: {reason}"),
-    Status.PLANNED: ("not run: this row has no student yet", "not run: this row has no student yet"),
-    Status.QUOTED: ("quoted", "quoted {reason}"),
-    Status.SERVER: ("server", "server: {reason}"),
-}
-
-
-def sentence(status: Status, reason: str = "") -> str:
-    """Return the status of a cell as pages and footnotes print it, such as 'diverged at step 42'."""
-    without, within = _SENTENCES[status]
-    return within.format(reason=reason) if reason else without
 
 
 BySeed = tuple[tuple[int, float], ...]  # (seed, score), sorted
@@ -231,7 +189,7 @@ def _lines(path: Path) -> list[Line]:
 # --- what is not judged: numbers of other models than printed, and those of a rehearsal, which also get a mark
 
 MARK = "rehearsed: a miniature on made data, which says nothing about the printed number"
-NO_JUDGEMENT = "the numbers are rehearsed"
+NO_JUDGEMENT = f"{AT_SCALE}: the numbers are rehearsed"
 
 
 def withhold_verdicts(study: Study, paper: str, lines: list[Line]) -> list[Line]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
-from retort.study import questions
+from retort.study import questions, reasons
 from retort.study.addresses import profile_address, score_files, submission_address
-from retort.study.questions import runs_on, seeds_of
+from retort.study.questions import seeds_of
+from retort.study.reasons import Status
 from retort.study.study import Study
 
 
@@ -78,13 +79,13 @@ def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table whose best of a grid is held against the published one."""
     cells = [cell for cell in exhibit.cells() if cell.best_of and not without_best(study, cell)]
     pairs = dict.fromkeys((cell.student, task) for cell in cells for task, _ in cell.scored)
-    return [pair for pair in pairs if runs_on(study, *pair) and not questions.missing_for(study, *pair)]
+    return [pair for pair in pairs if not reasons.unscored(study, *pair)]
 
 
 def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
-    return list(dict.fromkeys(pair for pair in pairs if runs_on(study, *pair) and not unsent(study, *pair)))
+    return list(dict.fromkeys(pair for pair in pairs if not reasons.unsent(study, *pair)))
 
 
 def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
@@ -92,33 +93,23 @@ def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
     return {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
 
 
-def unsent(study: Study, student: str, task: str) -> str:
-    """Return why a student cannot answer a task's test sets in this run; empty if it can."""
-    return questions.missing_for(study, student, task) or questions.missing(study, questions.of_submission(study, task))
-
-
-def unprofiled(study: Study, student: str) -> str:
-    """Return why a student or teacher cannot be profiled in this run; empty if it can."""
-    return questions.missing(study, questions.of_profile(study, student))
-
-
 def profiled(study: Study, exhibit: Exhibit) -> list[str]:
     """Return the students and teachers whose profile a table or figure reads, without those that cannot be run."""
-    running = [student for student in exhibit.profiled() if student not in study.not_run]
-    return [student for student in running if not unprofiled(study, student)]
+    return [student for student in exhibit.profiled() if not reasons.unprofiled(study, student)]
 
 
 def left_out(study: Study, exhibit: Exhibit) -> list[str]:
-    """Return the reasons, each once, why a run leaves cells of a table or figure out; empty if it makes all."""
-    pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs_on(study, student, task)]
-    reasons = [questions.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
-    reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
-    reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
-    failed = study.config.run_sources.failed
-    paths = [path for pair in pairs for path in score_files(study, *pair)]
-    paths += [profile_address(student) for student in exhibit.profiled()]
-    paths += [submission_address(study, student) for student, _ in served(study, exhibit)] if failed else []
-    return sorted({*filter(None, reasons), *(failed[path] for path in paths if path in failed)})
+    """Return why a run leaves cells of a table or figure out that its scale would make, each reason once."""
+    pairs, paths = dict.fromkeys((student, task) for _, _, student, task, _ in scored(study, exhibit)), list[str]()
+    if study.config.run_sources.failed:
+        paths += [path for pair in pairs for path in score_files(study, *pair)]
+        paths += [profile_address(student) for student in exhibit.profiled()]
+        paths += [submission_address(study, student) for student, _ in served(study, exhibit)]
+    found = [reasons.unscored(study, *pair) for pair in pairs]
+    found += [reasons.unprofiled(study, student) for student in exhibit.profiled()]
+    found += [reasons.unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
+    found += [reasons.failed(study, [path]) for path in paths]
+    return sorted({why.text for why in found if why and why.status is not Status.NOT_RUN})
 
 
 def expand(study: Study) -> list[Cell]:
@@ -127,7 +118,7 @@ def expand(study: Study) -> list[Cell]:
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), exhibit in sorted(study.exhibits.items())
         for row, column, student, task, metric in scored(study, exhibit)
-        if runs_on(study, student, task) and not questions.missing_for(study, student, task)
+        if not reasons.unscored(study, student, task)
         for seed in seeds_of(study, student)
     ]
 

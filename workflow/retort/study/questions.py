@@ -298,8 +298,3 @@ def missing(study: Study, needed: set[str]) -> str:
     """Return why something that needs these names cannot be made in this run; empty if it can."""
     why = study.config.run_sources.missing
     return next((why[name] for name in sorted(needed & why.keys())), "")
-
-
-def missing_for(study: Study, student: str, task: str) -> str:
-    """Return why a student or teacher cannot be scored on a task in this run; empty if it can."""
-    return missing(study, of_student(study, student) | of_task(study, task)) if study.config.run_sources.missing else ""

@@ -8,18 +8,15 @@ from functools import cached_property
 
 from retort.formatters import DASH, number, signed_number, with_std
 from retort.judgement.verdicts import NO_RUNS, VERDICTS
-from retort.results.tidy import HAS_VALUE, INCOMPLETE, Line, Status
+from retort.results.tidy import INCOMPLETE, Line
 from retort.specs.exhibit import Exhibit
+from retort.study.reasons import AT_SCALE, HAS_VALUE, PLACES, Status
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
 PUBLISHED_SHOWN = "the numbers are the published ones."
-# status -> the sentence of a table in which no cell was run; the first status that any cell has counts
-STATES = {
-    Status.NOT_RUN: "Not run at this scale{why}: " + PUBLISHED_SHOWN,
-    Status.LEFT_OUT: "Not in the budget{why}: " + PUBLISHED_SHOWN,
-    Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
-    Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
-}
+NOT_RUN = "Not run {where}: " + PUBLISHED_SHOWN  # the sentence of a table in which no cell was run
+ALL_QUOTED = "Quoted from other work and never run: " + PUBLISHED_SHOWN
+UNRUN = (Status.NOT_RUN, Status.QUOTED)  # of cells in such a table
 UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
 PROFILE = "profile"  # label of a run
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
@@ -264,12 +261,12 @@ def _state(lines: list[Line]) -> str:
     counted = [line for line in lines if line.unit not in SHAPE_UNITS]
     whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
     statuses = {line.status for line in whole}
-    text = next((text for status, text in STATES.items() if status in statuses), "")
-    if not text or statuses - set(STATES):
+    if not statuses or statuses - set(UNRUN):
         return ""
-    unrun = [line for line in counted if line.status in (Status.NOT_RUN, Status.LEFT_OUT)]
-    reasons = sorted({line.reason for line in unrun if line.reason})
-    return text.format(why=f" ({'; '.join(reasons)})" if reasons else "")
+    reasons = sorted({line.reason or AT_SCALE for line in counted if line.status is Status.NOT_RUN})
+    where = next((each for each in PLACES if any(reason.startswith(each) for reason in reasons)), "")
+    further = "; ".join(filter(None, (reason.partition(": ")[2] for reason in reasons)))
+    return NOT_RUN.format(where=f"{where} ({further})" if further else where) if where else ALL_QUOTED
 
 
 def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:

@@ -11,16 +11,14 @@ from typing import Any
 from retort.results.collect import (
     OF_ONE,
     best_beside,
-    failures,
     mean_of_those_run,
     measure_mean_score,
     measured,
-    not_run,
     value_of,
     without_value,
 )
 from retort.results.score_files import Record
-from retort.results.tidy import HAS_VALUE, INCOMPLETE, UNPLACED, Line, Status
+from retort.results.tidy import INCOMPLETE, UNPLACED, Line
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
 from retort.specs.rows import CellSpec
@@ -28,11 +26,10 @@ from retort.study.addresses import profile_address, submission_address
 from retort.study.cells import (
     is_on_dev,
     sent_tasks,
-    unprofiled,
-    unsent,
     without_best,
 )
-from retort.study.questions import runs_on, seeds_of
+from retort.study.questions import seeds_of
+from retort.study.reasons import HAS_VALUE, UNGIVEN, Reason, Status, failed, unprofiled, unsent
 from retort.study.study import Study
 from retort.tables.base import Inputs
 
@@ -91,18 +88,16 @@ def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
 def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     """Return a cell from profiles: size, latency, or speed-up over the model of the first row."""
     study, profiles = inputs.study, inputs.profiles
-    if cell.student in study.not_run:
-        return not_run(study, cell.student)
-    if why := unprofiled(study, cell.student):
-        return without_value(Status.MISSING, why)
     own = profiles.get(cell.student)
-    if failed := failures(study, map(profile_address, [first] if own else [cell.student, first])):
-        return without_value(Status.FAILED, failed[0])
+    needed = map(profile_address, [first] if own else [cell.student, first])
+    if why := unprofiled(study, cell.student) or failed(study, needed):
+        return without_value(why)
     if not own:
-        return without_value(Status.MISSING, "no profile")
+        return without_value(Reason(Status.MISSING, "no profile"))
     measurement = cell.measurement if cell.is_timed else Timing()
     found = MEASURED[cell.metric](own, profiles.get(first) or own, measurement)
-    return without_value(Status.MISSING, f"its profile was timed on {own['device']}") if found.mean is None else found
+    elsewhere = Reason(Status.MISSING, f"its profile was timed on {own['device']}")
+    return without_value(elsewhere) if found.mean is None else found
 
 
 def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Line:
@@ -111,18 +106,14 @@ def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Line
     `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
     """
     study = inputs.study
-    if not any(runs_on(study, cell.student, task) for task in tasks):
-        return not_run(study, cell.student, *tasks)
-    if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
-        return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
-    if failed := failures(study, [zipped]):
-        return without_value(Status.FAILED, failed[0])
+    if why := unsent(study, cell.student, *tasks) or failed(study, [zipped]):
+        return without_value(why)
     seed = seeds_of(study, cell.student)[0]
     records = [(inputs.scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
     dev = _if_known(statistics.mean, [value_of(record, metric) if record else None for record, metric in records])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
-    return without_value(Status.SERVER, reason, dev)
+    return without_value(Reason(Status.SERVER, reason), dev)
 
 
 def _if_known(compute: Callable[[list[float]], float | None], values: list[float | None]) -> float | None:
@@ -143,8 +134,7 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     if cell.others and cell.scored:
         return _best_of_students(inputs, cell, first)
     if not cell.student:
-        quoted = without_value(Status.QUOTED, f"({cell.quoted}), never run")
-        return quoted if cell.quoted else without_value(Status.PLANNED)
+        return without_value(Reason(Status.QUOTED, f"({cell.quoted}), never run") if cell.quoted else UNGIVEN)
     if cell.of_shape:  # a number of the model's architecture: its layers or its width
         model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
         return measured([float(getattr(model.architecture, cell.metric))])
@@ -200,7 +190,7 @@ def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Line]) -> 
         seed = seeds_of(study, cell.student)[0]
         compute = statistics.mean if cell.spec.mean_of else _change
         on_dev = [one.dev if one.status is Status.SERVER else dict(one.by_seed).get(seed) for one in read]
-        return without_value(Status.SERVER, waiting[0], _if_known(compute, on_dev))
+        return without_value(Reason(Status.SERVER, waiting[0]), _if_known(compute, on_dev))
     if cell.spec.mean_of:
         mean = mean_of_those_run(study, columns, "column")
         there = mean.status is Status.OK and any(one.status is Status.DEV for one in read)
@@ -208,7 +198,7 @@ def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Line]) -> 
     base, own = read
     part = ratio(own, base)
     if part.mean is None:  # there is no change in % from 0
-        return without_value(Status.MISSING, INCOMPLETE)
+        return without_value(Reason(Status.MISSING, INCOMPLETE))
     std = None if part.std is None else 100 * part.std
     return replace(part, mean=100 * (part.mean - 1), std=std, status=own.status)
 

@@ -15,9 +15,10 @@ from retort.formatters import DASH, number
 from retort.job.context import RunningJob
 from retort.results.collect import value_of
 from retort.results.score_files import Record
-from retort.results.tidy import HAS_VALUE, Line, read, withhold_verdicts, write
+from retort.results.tidy import Line, read, withhold_verdicts, write
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import profile_address, score_file_of_seed
+from retort.study.reasons import HAS_VALUE
 from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded

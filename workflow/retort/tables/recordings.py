@@ -18,12 +18,13 @@ from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, seed_differences
 from retort.results.score_files import read_score_file
-from retort.results.tidy import HAS_VALUE, Line, read
+from retort.results.tidy import Line, read
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
 from retort.study.addresses import score_files
 from retort.study.cells import expand
+from retort.study.reasons import HAS_VALUE
 from retort.study.schemas import schema_line
 from retort.study.study import Study
 from retort.tables.base import table_of

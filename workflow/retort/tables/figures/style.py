@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retort.results.tidy import HAS_VALUE, Line
+from retort.results.tidy import Line
+from retort.study.reasons import HAS_VALUE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

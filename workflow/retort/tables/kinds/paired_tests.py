@@ -9,17 +9,18 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retort.formatters import p_value
-from retort.judgement.difference import LEVEL, PAIRS, TESTS, PairedTest, holm_corrected
+from retort.judgement.difference import ALL_EQUAL, LEVEL, PAIRS, TESTS, PairedTest, holm_corrected
 from retort.judgement.judge import DECIMALS
 from retort.judgement.paired_rows import left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.rows import Row
+from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import STATES, Entry, Grid, PrintedRow, Sheet, label_of, sheet
+from retort.tables.layout import UNRUN, Entry, Grid, PrintedRow, Sheet, label_of, sheet
 
 
 class ReportedTests(Spec):
@@ -86,7 +87,7 @@ class PairedTestsTable(Table):
             where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
             differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
-            unrun = next((_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row]), {})
+            unrun = next((_unrun(inputs.study, table, rows[row]) for row in (a, b) if not scores[row]), {})
 
             shared = {"scale": inputs.study.scale_of(inputs.paper), "note": note, "differs": differs}
             states: dict[PairedTest, dict[str, Any]] = {
@@ -110,7 +111,7 @@ class PairedTestsTable(Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
-        grids, shown, run = [], self._shown_tests(), any(line.status not in STATES for line in lines)
+        grids, shown, run = [], self._shown_tests(), any(line.status not in UNRUN for line in lines)
         for title, group in self._groups(lines):
             for test in shown:
                 labels, cells = matrix(group, test, corrected=run)
@@ -147,8 +148,7 @@ class PairedTestsTable(Table):
             significant = tests.is_significant(line.row, line.column)
             published = f"{'<' if significant else '≥'} {tests.below:g}"
         if line.mean is None:
-            equal = line.status is Status.NO_VARIANCE
-            reason = "all differences are equal" if equal else line.state
+            reason = ALL_EQUAL if line.reason == ALL_EQUAL else line.state
             return Entry("-", published, notes=(reason,))
         text, notes = p_value(line.mean, DECIMALS["p"]), tuple(filter(None, [line.note]))
         return Entry(text, published, line.verdict, line.mean < LEVEL, notes)
@@ -169,11 +169,10 @@ def _tested_rows(table: Exhibit) -> dict[str, Row]:
     return {name: row for name, row in table.compared_rows().items() if row.tested}
 
 
-def _status_of_unrun(study: Study, row: Row) -> dict[str, Any]:
+def _unrun(study: Study, table: Exhibit, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
-    if not row.student:
-        return {"status": Status.PLANNED, "reason": ""}
-    return {"status": Status.NOT_RUN, "reason": study.not_run.get(row.student, "")}
+    why = not_run(study, row.student, *(task for task, _ in table.metrics_of(row.student))) or Reason(Status.NOT_RUN)
+    return {"status": why.status, "reason": why.text}
 
 
 def matrix(

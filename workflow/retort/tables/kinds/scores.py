@@ -9,10 +9,11 @@ from typing import Literal
 from pydantic import Field
 
 from retort.judgement.verdicts import assumed_in, judge_lines, judge_repeats, verdict_rules
-from retort.results.tidy import HAS_VALUE, Line, Status
+from retort.results.tidy import Line
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, NamedColumns, Row
 from retort.specs.table import Decimals, MeasuredTable
+from retort.study.reasons import HAS_VALUE, Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Recorded, Table
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark

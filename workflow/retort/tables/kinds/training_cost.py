@@ -11,12 +11,13 @@ from pydantic import Field, model_validator
 from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown_name
-from retort.results.tidy import Line, Status
+from retort.results.tidy import Line
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
+from retort.study.reasons import Status
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, sheet
 from retort.tables.lines import published_fields

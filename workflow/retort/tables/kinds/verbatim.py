@@ -10,12 +10,13 @@ from pydantic import Field, model_validator
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
 from retort.registry import unknown_name
-from retort.results.tidy import MARK, Line, Status
+from retort.results.tidy import MARK, Line
 from retort.specs.base import Name, Spec, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
 from retort.specs.table import TextTable
+from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, sheet, verdict_remark
