@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from retort.study import questions
-from retort.study.questions import runs_on, runs_at_scale
+from retort.study.questions import runs_at_scale, runs_on
 from retort.study.study import Study
 
 # what follows the words 'not run'; after the first two, a colon and more may stand
