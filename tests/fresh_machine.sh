@@ -13,7 +13,8 @@ folder=$(mkdir -p "${2:-/var/tmp/retort-machines}" && cd "${2:-/var/tmp/retort-m
 shift $(($# < 2 ? $# : 2))
 (($#)) || set -- "make run" "make test"
 repository=$(cd "$(dirname "$0")/.." && pwd)
-root=$folder/$suite home=/home/reader
+root=$folder/$suite who=reader
+home=/home/$who
 
 # in namespaces of its own, so that neither a mount nor a process is left behind
 in_root() { # as whom, then a command

@@ -331,13 +331,13 @@ def test_a_transport_reads_the_device_once() -> None:
     case = Case("emd", layers=(2, 3))
     batch, (student, teacher) = batch_of(case, PADDED), both(case)
     objective = case.build()
-    with Reads() as reads:
+    with InputFunctions() as reads:
         objective(student, teacher, batch)
     assert reads.names.count("cpu") == 1
     assert reads.names[0] == "cpu"  # what is read after it is what was copied
 
 
-class Reads(TorchFunctionMode):
+class InputFunctions(TorchFunctionMode):
     """Notes the calls of a block that bring values to the host."""
 
     def __init__(self) -> None:

@@ -105,9 +105,9 @@ def explain_error(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         hint = "free some space" if error.errno in FULL else "make the folder writable"
         return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
-    if GPU_TOO_SMALL.search(str(error)):
+    if telling := next(filter(GPU_TOO_SMALL.search, lines_of(error)), None):
         hint = "set micro_batch, below its batch_size, in the configuration or in its schedule"
-        return f"the GPU has too little memory for its batches ({lines_of(error)[0]}); {hint}"
+        return f"the GPU has too little memory for its batches ({telling}); {hint}"
     # safetensors reports a full disk by its own error type, not by OSError
     if "No space left" in str(error):
         return f"cannot write results/: {error}; free some space"

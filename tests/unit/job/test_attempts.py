@@ -78,7 +78,9 @@ def test_a_gpu_that_was_too_small_is_told_with_what_would_be_right(capsys: pytes
 
 def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small() -> None:
     error = RuntimeError("Caught an error in a thread.\nTraceback\nCUDA error: out of memory\nmore")
-    assert attempts.reason_of(error) == "Caught an error in a thread. CUDA error: out of memory"
+    assert attempts.reason_of(error).startswith(
+        "the GPU has too little memory for its batches (CUDA error: out of memory); set micro_batch"
+    )
 
 
 @pytest.mark.parametrize(

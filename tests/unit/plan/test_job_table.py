@@ -67,7 +67,7 @@ def test_the_compared_parts_are_of_every_kind(sides: Sides) -> None:
     made = sides["snakemake"]["finetune_student"]
     assert made["outputs"]["scores"] == "results/scores/{student}/{task}/{seeds}.json"
     assert made["inputs"]["student"] == "results/students/{student}/model"
-    assert made["inputs"]["trials"] == "Reads.grid"
+    assert made["inputs"]["trials"] == "InputFunctions.grid"
     assert made["params"] == {"settings": "settings: finetunings student task", "reads_weights": "Plan.reads_weights"}
     assert made["constraints"]["seeds"] == r"\d+(-\d+)*"
-    assert sides["snakemake"]["make_index"]["inputs"]["pages"] == "Reads.pages_of_papers"
+    assert sides["snakemake"]["make_index"]["inputs"]["pages"] == "InputFunctions.pages_of_papers"

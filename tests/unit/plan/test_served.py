@@ -12,7 +12,7 @@ from retort.errors import RetortError
 from retort.judgement.judge import our_numbers
 from retort.plan import exhibits
 from retort.plan.plan import Plan
-from retort.plan.reads import Reads
+from retort.plan.reads import InputFunctions
 from retort.specs.config import read_config
 from retort.study.cells import expand, of_folder, required, served
 from retort.study.load import open_study
@@ -63,7 +63,7 @@ def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     config = read_config(study_config(tmp_path))
     plan = Plan(config)
     assert {cell.task for cell in plan.cells} == {"rating"}
-    reads = Reads(plan)
+    reads = InputFunctions(plan)
     wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
     assert exhibits.submissions(plan, "tiny", "table1") == wanted
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
@@ -83,7 +83,7 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     assert exhibits.submissions(plan, "tiny", "table1") == []
     assert plan.kept("weights") == []
     with pytest.raises(RetortError, match="the weights of 'tiny-kd' on 'mood' are not kept; set keep_weights: true"):
-        Reads(plan).finetuned_weights(SimpleNamespace(student="tiny-kd", task="mood", seed="1"))
+        InputFunctions(plan).finetuned_weights(SimpleNamespace(student="tiny-kd", task="mood", seed="1"))
     assert of_folder("tasks", required(plan.study)) == {"rating", "mood"}
     assert {cell.seed for cell in plan.cells if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 

@@ -14,7 +14,7 @@ from retort.cost.jobs import Jobs
 from retort.errors import RetortError
 from retort.plan import sharing
 from retort.plan.plan import Plan
-from retort.plan.reads import Reads
+from retort.plan.reads import InputFunctions
 from retort.plan.sharing import (
     companions_of,
     divided_seeds,
@@ -140,7 +140,7 @@ def test_a_finished_student_keeps_the_group_that_it_was_distilled_in_and_no_othe
     groups = companions_of(plan)
     assert groups == {"tiny-teacher_2": [FIRST, SECOND]}
     plan.share(groups, {})
-    reads, students = Reads(plan), (FIRST, SECOND, "tiny-predicting")
+    reads, students = InputFunctions(plan), (FIRST, SECOND, "tiny-predicting")
     found = [reads.distilled_group(SimpleNamespace(student=student)) for student in students]
     assert found == [f"results/distilled/tiny-teacher_{number}" for number in (2, 2, 1)]
     assert [students_in(plan, f"tiny-teacher_{number}") for number in (2, 1)] == [[FIRST, SECOND], ["tiny-predicting"]]
@@ -150,7 +150,7 @@ def test_a_finished_student_keeps_the_group_that_it_was_distilled_in_and_no_othe
 
 def test_the_group_of_a_student_alone_has_its_name(study_folder: Path, here: Path) -> None:
     plan = plan_of(study_folder, teacher_dropout=True)
-    assert Reads(plan).distilled_group(SimpleNamespace(student=SECOND)) == f"results/distilled/{SECOND}"
+    assert InputFunctions(plan).distilled_group(SimpleNamespace(student=SECOND)) == f"results/distilled/{SECOND}"
     assert students_in(plan, SECOND) == [SECOND]
     settings = settings_of_group(plan)(SimpleNamespace(group=SECOND), None)
     assert settings == {SECOND: plan.settings.students[SECOND].as_json()}

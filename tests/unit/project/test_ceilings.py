@@ -63,15 +63,15 @@ def code_lines(paths: Iterable[Path]) -> int:
 # what is counted -> today's number, and how it is counted
 CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "rooms": (18, lambda: len({path.parts[-2] for path in WORKFLOW.glob("retort/*/__init__.py")})),
-    "kinds of rules": (28, kinds_of_rules),
+    "kinds of rules": (27, kinds_of_rules),
     "keys of config.yaml": (16, lambda: len(yaml.safe_load((ROOT / "config.yaml").read_text()))),
     "verbs of retort": (13, lambda: len(list(verbs))),
     "classes of settings": (26, lambda: len(classes(WORKFLOW.glob("retort/settings/*.py")))),
-    "statuses": (12, lambda: len(Status)),
+    "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
-    "dict[str, Any]": (80, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (23059, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (17894, lambda: code_lines(TESTS)),
+    "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
+    "code lines": (23131, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (18756, lambda: code_lines(TESTS)),
 }
 
 

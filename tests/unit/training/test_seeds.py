@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from retort.atomic import write_json
-from retort.checksums import Maker, read, sealed, take
+from retort.checksums import Maker, read, take, with_digest
 from retort.job.attempts import KEPT
 from retort.job.context import RunningJob, job, this_code
 from retort.run.rehearsal.in_process import Described
@@ -81,7 +81,7 @@ def write(own: RunningJob, score: ScoreToWrite, maker: Maker) -> None:
     answers = {"test": f"answers of {score.seed}"}
     write_json(score.answers, answers, indent=None)
     record = {"seed": score.seed, "trained by": own.name, **maker.model_dump(), **own.lineage()}
-    write_json(score.file, sealed({**record, "answers_sha256": digest_of_answers(answers)}))
+    write_json(score.file, with_digest({**record, "answers_sha256": digest_of_answers(answers)}))
 
 
 def numbers(*seeds: int, **more: Any) -> list[int]:

@@ -14,7 +14,7 @@ from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.plan import plan
 from retort.plan.plan import Plan
-from retort.plan.reads import Reads
+from retort.plan.reads import InputFunctions
 from retort.settings.trainings import SubmittedTask
 from retort.specs.config import Config
 from retort.study.load import open_study
@@ -98,7 +98,7 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
 
 
 def test_what_a_submission_needs(study_folder: Path) -> None:
-    reads = Reads(Plan(Config(papers=["tiny"], study=str(study_folder))))
+    reads = InputFunctions(Plan(Config(papers=["tiny"], study=str(study_folder))))
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
     with pytest.raises(RetortError, match="'tiny-kd' is scored on no task that has a submission"):
         reads.answers_to_send(asked)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from retort.atomic import write_text
-from retort.errors import GPU_TOO_SMALL, RetortError, explain_error, first_line, lines_of
+from retort.errors import RetortError, explain_error, first_line
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LOCKS = Path("results/.locks")  # the folder with the claims of jobs and the notes of their attempts
@@ -92,16 +92,8 @@ def attempt(path: Path) -> Iterator[Attempt]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error that the user can correct, as one line; of others the first line, and that on the GPU's memory.
-
-    The line that says that this memory was too small is a later one where an error names where it was caught, as those
-    of NCCL and of worker threads do.
-    """
-    if explained := explain_error(error):
-        return " ".join(explained.split())
-    first = first_line(error)
-    telling = next(filter(GPU_TOO_SMALL.search, lines_of(error)), first)
-    return first if telling == first else f"{first} {telling}"
+    """Return an error as one line: what the user can correct, or else the first line of its message."""
+    return " ".join((explain_error(error) or first_line(error)).split())
 
 
 def note_refusal(log: str, reason: str) -> None:

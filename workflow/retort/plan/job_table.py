@@ -5,11 +5,9 @@ A test holds it to the rules: the same outputs, inputs, params and constraints.
 
 from __future__ import annotations
 
-from typing import Any
-
 from retort.plan.exhibits import FIGURE, TABLE, Prints
 from retort.plan.plan import Plan
-from retort.plan.reads import Reads
+from retort.plan.reads import InputFunctions
 from retort.plan.rule import Input, Rule, one_of
 from retort.plan.sharing import settings_of_group
 from retort.study.addresses import SEEDS
@@ -25,70 +23,83 @@ TRIALS = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
 
 def rules_of(plan: Plan) -> list[Rule]:
     """Return the rules of a plan."""
-    study, at, reads, prints, ran = plan.study, plan.at, Reads(plan), Prints(plan), plan.config.run_sources
+    reads = InputFunctions(plan)
+    return [*_of_data(plan, reads), *_of_models(plan, reads), *_of_pages(plan, reads)]
+
+
+def _of_data(plan: Plan, reads: InputFunctions) -> list[Rule]:
+    study = plan.study
     made = {name for name, source in study.sources.items() if source.location(plan.config) == "made"}
-    teacher = {"teacher": one_of(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
-    specific, agnostic = one_of(plan.task_specific), one_of(plan.task_agnostic)
     source = {"folder": "results/sources/{source}"}
     tokenizer: Inputs = {"tokenizer": reads.files_of_tokenizer}
+    of_corpus: Inputs = {"sources": reads.sources_of_corpus, **tokenizer}
+    return [
+        Rule("fetch_source", source, {}, _stamp(plan, "sources", "source"),
+             {"source": one_of(study.sources.keys() - made)}),
+        Rule("make_source", source, {}, _stamp(plan, "sources", "source"), {"source": one_of(made)}),
+        Rule("encode_task", {"folder": "results/encoded/{task}/{tokenizer}"},
+             {"sources": reads.sources_of_task, **tokenizer}, _stamp(plan, "tasks", "tokenizer", "task")),
+        Rule("tokenize_corpus", {"folder": "results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"},
+             of_corpus, _stamp(plan, "corpora", "tokenizer", "corpus"), PARTS),
+        Rule("build_corpus", {"folder": "results/corpora/{corpus}/{tokenizer}"},
+             {**of_corpus, "parts": reads.tokenized_parts}, _stamp(plan, "corpora", "tokenizer", "corpus")),
+        Rule("encode_test", {"folder": "results/test_sets/{task}/{tokenizer}"},
+             {"sources": reads.sources_of_test_sets, **tokenizer}, _stamp(plan, "test_sets", "tokenizer", "task"),
+             script="encode_task"),
+    ]  # fmt: skip
+
+
+def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
+    study, specific, agnostic = plan.study, one_of(plan.task_specific), one_of(plan.task_agnostic)
+    teacher = {"teacher": one_of(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
     begins: Inputs = {"model": reads.published_model, "tokenizer": reads.tokenizer}
     of_teacher: Inputs = {"encoded": reads.encoded_task, **begins}
-    of_corpus: Inputs = {"sources": reads.sources_of_corpus, **tokenizer}
     on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins}
     on_task["parent"] = reads.parent
     tuned: Inputs = {"student": "results/students/{student}/model", "encoded": reads.encoded_task}
     grid: Inputs = {"trials": reads.grid}
     stores = {"stores_activations": plan.reads_stored_activations}
+    trained = {"reads_weights": plan.reads_weights}
     scored = {"scores": f"{SCORES}.json", "answers": f"{SCORES}.answers.json"}
     by_teacher = {name: path.replace("{student}", "{teacher}") for name, path in scored.items()}
     scored |= {"weights": "results/students/{student}/{task}/{seeds}"} if plan.keeps else {}
-
-    def stamp(*names: str) -> dict[str, Any]:
-        return {"settings": at(*names)}
-
-    def trained(*names: str) -> dict[str, Any]:
-        return {**stamp(*names), "reads_weights": plan.reads_weights}
-
     return [
-        Rule("fetch_source", source, {}, stamp("sources", "source"), {"source": one_of(study.sources.keys() - made)}),
-        Rule("make_source", source, {}, stamp("sources", "source"), {"source": one_of(made)}),
-        Rule("encode_task", {"folder": "results/encoded/{task}/{tokenizer}"},
-             {"sources": reads.sources_of_task, **tokenizer}, stamp("tasks", "tokenizer", "task")),
-        Rule("tokenize_corpus", {"folder": "results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"},
-             of_corpus, stamp("corpora", "tokenizer", "corpus"), PARTS),
-        Rule("build_corpus", {"folder": "results/corpora/{corpus}/{tokenizer}"},
-             {**of_corpus, "parts": reads.tokenized_parts}, stamp("corpora", "tokenizer", "corpus")),
         Rule("run_grid_of_teacher", {"trials": TRIALS.replace("{student}", "{teacher}")}, of_teacher,
-             stamp("teachers", "teacher", "task"), {**teacher, **PARTS}),
+             _stamp(plan, "teachers", "teacher", "task"), {**teacher, **PARTS}),
         Rule("finetune_teacher", {**by_teacher, "model": "results/teachers/{teacher}/{task}/{seeds}"},
-             {**of_teacher, **grid}, stamp("teachers", "teacher", "task"), {**teacher, "seeds": NUMBER}),
+             {**of_teacher, **grid}, _stamp(plan, "teachers", "teacher", "task"), {**teacher, "seeds": NUMBER}),
         Rule("fit_teacher_head", {"model": "results/teachers/{teacher}/{corpus}/model"},
-             {"blocks": reads.blocks_of_teacher, **begins}, stamp("teacher_heads", "teacher", "corpus"), teacher),
+             {"blocks": reads.blocks_of_teacher, **begins},
+             _stamp(plan, "teacher_heads", "teacher", "corpus"), teacher),
         Rule("run_grid_on_task", {"trials": TRIALS}, on_task,
-             {**stamp("distillations", "student", "task"), **stores}, {"student": specific, **PARTS}),
+             {**_stamp(plan, "distillations", "student", "task"), **stores}, {"student": specific, **PARTS}),
         Rule("distill_on_task", scored, {**on_task, **grid},
-             {**trained("distillations", "student", "task"), **stores}, {"student": specific, "seeds": SEEDS}),
+             {**trained, **_stamp(plan, "distillations", "student", "task"), **stores},
+             {"student": specific, "seeds": SEEDS}),
         Rule("distill_students", {"folder": "results/distilled/{group}"},
              {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
               "model": reads.published_model_of_group, "tokenizer": reads.tokenizer_of_group,
               "parent": reads.parent_of_group}, {"settings": settings_of_group(plan)}),
         Rule("save_student", {"model": "results/students/{student}/model"}, {"folder": reads.distilled_group},
-             stamp("students", "student"), {"student": agnostic}),
+             _stamp(plan, "students", "student"), {"student": agnostic}),
         Rule("run_grid", {"trials": TRIALS}, tuned,
-             stamp("grids", "student", "task"), {"student": agnostic, **PARTS}),
+             _stamp(plan, "grids", "student", "task"), {"student": agnostic, **PARTS}),
         Rule("finetune_student", scored, {**tuned, **grid},
-             trained("finetunings", "student", "task"), {"student": agnostic, "seeds": SEEDS}),
+             {**_stamp(plan, "finetunings", "student", "task"), **trained}, {"student": agnostic, "seeds": SEEDS}),
         Rule("profile_student", {"profile": "results/profiles/{student}.json"}, {"model": reads.published_model},
-             stamp("profiles", "student")),
+             _stamp(plan, "profiles", "student")),
         Rule("bench_gpu", {"measured": "results/bench/gpu.json"}),
-        Rule("encode_test", {"folder": "results/test_sets/{task}/{tokenizer}"},
-             {"sources": reads.sources_of_test_sets, **tokenizer}, stamp("test_sets", "tokenizer", "task"),
-             script="encode_task"),
         Rule("predict_test", {"answers": "results/answers/{student}/seed-{seed}/{task}.json"},
              {"encoded": reads.encoded_test_sets, "weights": reads.finetuned_weights},
-             stamp("predictions", "task"), {"seed": NUMBER}),
+             _stamp(plan, "predictions", "task"), {"seed": NUMBER}),
         Rule("write_submission", {"zip": "reports/submissions/{student}/seed-{seed}.zip"},
-             {"answers": reads.answers_to_send}, stamp("submission"), {"seed": NUMBER}),
+             {"answers": reads.answers_to_send}, _stamp(plan, "submission"), {"seed": NUMBER}),
+    ]  # fmt: skip
+
+
+def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
+    prints, ran = Prints(plan), plan.config.run_sources
+    return [
         Rule("make_table", {"csv": f"{TIDY}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
               "trials": reads.trials_of_table, "submissions": reads.submissions_of_table,
@@ -104,10 +115,15 @@ def rules_of(plan: Plan) -> list[Rule]:
              {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}),
         Rule("make_page", {"page": f"{PRINTED}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
-             {"deviations": prints.deviations}, {"paper": one_of(study.papers)}),
+             {"deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
         Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}),
         Rule("make_index", {"page": "reports/index.html"},
              {"files": reads.files_of_index, "tables": reads.tables_of_index, "headlines": reads.headlines,
               "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit},
              {"missing": ran.missing, "failed": ran.failures}),
     ]  # fmt: skip
+
+
+def _stamp(plan: Plan, *names: str) -> dict[str, object]:
+    """Return the params of a rule whose settings are found by these names, see `Plan.at`."""
+    return {"settings": plan.at(*names)}

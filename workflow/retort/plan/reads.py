@@ -15,7 +15,7 @@ from retort.study.questions import submitted_sources
 Wildcards = Any
 
 
-def _given(give: Callable[..., Any], *names: str) -> Callable[[Reads, Wildcards], Any]:
+def _given(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, Wildcards], Any]:
     """Return an input function from a function of the plan and of the values of some wildcards."""
     return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
 
@@ -25,7 +25,7 @@ def _name(of: Wildcards) -> str:
     return str(getattr(of, "student", "") or of.teacher)
 
 
-class Reads:
+class InputFunctions:
     """The input functions of the rules; `of` are the wildcards of a job.
 
     Args:

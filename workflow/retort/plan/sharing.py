@@ -85,14 +85,14 @@ def students_in(plan: Plan, group: str) -> list[str]:
     return members
 
 
-def settings_of_group(plan: Plan) -> Callable[[Wildcards, Any], dict[str, Any]]:
+def settings_of_group(plan: Plan) -> Callable[[Wildcards, Any], dict[str, object]]:
     """Return a function from wildcards to the settings of each student of a group, as JSON values.
 
     It asks for `output`, so that Snakemake does not compare the value with that of an earlier run: `save_student`
     asks for a student anew if its settings change, and other companions change nothing.
     """
 
-    def settings(wildcards: Wildcards, output: Any) -> dict[str, Any]:
+    def settings(wildcards: Wildcards, output: Any) -> dict[str, object]:
         return {name: plan.settings.students[name].as_json() for name in students_in(plan, wildcards.group)}
 
     return settings

@@ -19,7 +19,7 @@ from retort.errors import RetortError
 from retort.job import forkserver, planned_run
 from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
-from retort.plan.reads import Reads
+from retort.plan.reads import InputFunctions
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
 from retort.specs.config import read_config
@@ -58,7 +58,7 @@ class Run:
         estimates = Estimates(self.plan)
         share_jobs(self.plan, estimates)
         self.jobs, self.resources = Jobs(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
-        self.reads, self.prints = Reads(self.plan), Prints(self.plan)
+        self.reads, self.prints = InputFunctions(self.plan), Prints(self.plan)
         decided = self.plan.config
         choices = {
             "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
