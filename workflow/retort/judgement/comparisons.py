@@ -234,7 +234,8 @@ def at_most_percent(cells: list[NumberedCell], *, stated: Stated, than: list[Num
 
 def pairs_of(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
     """Return every pair of a cell and one of the others in the same column."""
-    return [(first, other) for first in cells for other in against if first.column == other.column]
+    others = by_column(against)
+    return [(first, other) for first in cells for other in others.get(first.column, ())]
 
 
 def known_pairs(pairs: list[Pair]) -> list[Pair]:

@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 
 from retort.formatters import number as formatted
 from retort.judgement import comparisons as tools
@@ -132,7 +133,7 @@ def columns_fall_at_each_step(cells: list[NumberedCell]) -> Verdict:
 def best(cells: list[NumberedCell]) -> list[NumberedCell]:
     """Return the best cell of each column; for a column with a missing number, the cell without a number."""
     return [
-        next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.value))
+        next((cell for cell in column if not cell.known), max(column, key=attrgetter("value")))
         for column in tools.by_column(cells).values()
     ]
 
