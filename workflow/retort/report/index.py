@@ -12,7 +12,7 @@ from markupsafe import Markup
 from retort.audit import audit, condition_of
 from retort.job.context import RunningJob
 from retort.report.across import questions
-from retort.report.outcome import RUN, Shown, Summary, Tally
+from retort.report.outcome import RUN, Files, Shown, Summary, Tally
 from retort.report.page import PageExhibit, article, heading, place_of, write_page
 from retort.results.environments import collect_runs, environments_of
 from retort.results.planned_study import planned_study
@@ -79,13 +79,13 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
         audit: the path of the page of the audit; empty if there is none.
         to: the path of the index.
     """
-    study = planned_study(config)
-    runs = collect_runs(study)
+    study, root = planned_study(config), Path(to).parents[1]
+    runs = collect_runs(study, root=root)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
-    entries = [entry_of(Shown(study, paper, devices=of_paper)) for paper, of_paper in devices.items()]
+    entries = [entry_of(Shown(study, paper, Files(root), of_paper)) for paper, of_paper in devices.items()]
     run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(
-        to, "index.html", entries=entries, across=questions(whole_of(study), list(study.papers)),
+        to, "index.html", entries=entries, across=questions(whole_of(study), list(study.papers), Files(root)),
         total=sum(run, Tally()), origin=environments_of(runs), scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,

@@ -17,7 +17,7 @@ from retort.errors import RetortError
 from retort.job.context import RunningJob
 from retort.plan import resolve
 from retort.plan.deviations import deviations_of
-from retort.report.outcome import Shown
+from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import ranking
 from retort.results.environments import collect_runs, costs_of, environments_of
@@ -192,12 +192,12 @@ def place_of(study: Study, finding: Finding) -> tuple[str, str]:
 
 def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
     """Write a paper's page to `to`, as one self-contained file: as it was run, or as it would be."""
-    study = planned_study(config)
+    study, root = planned_study(config), Path(to).parents[2]
     spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folder / "papers" / paper
-    runs = [run for run in collect_runs(study) if run.paper == paper]
+    runs = [run for run in collect_runs(study, root=root) if run.paper == paper]
     origin = environments_of(runs)
     prediction = Prediction(study) if scale else predicted(config, paper)
-    shown = Shown(study, paper, devices=origin.devices)
+    shown = Shown(study, paper, Files(root), origin.devices)
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,

@@ -92,28 +92,31 @@ def _required(study: Study) -> dict[tuple[str, str], set[Result]]:
     return results
 
 
-def _records(path: str) -> Iterator[tuple[Result, dict[str, Any]]]:
-    """Yield the results in a file: a profile, or a score for each seed."""
+def _records(path: str, root: Path) -> Iterator[tuple[Result, dict[str, Any]]]:
+    """Yield the results in a file below a folder: a profile, or a score for each seed."""
     if Path(path).is_relative_to(SCORES):
-        yield from (((path, score["seed"]), score) for score in read_score_file(path))
+        yield from (((path, score["seed"]), score) for score in read_score_file(root / path))
     else:
-        yield (path, None), read_record(path)
+        yield (path, None), read_record(root / path)
 
 
-def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[ResultFile]:
+def collect_runs(
+    study: Study, exhibits: Container[tuple[str, str]] | None = None, root: Path = Path()
+) -> list[ResultFile]:
     """Return every existing score and profile that the study's tables and figures read.
 
     Args:
         study: the study.
         exhibits: (paper, name) of the tables and figures that count; None for all.
+        root: the folder that holds `results`, which a module with a prefix has elsewhere.
 
     Raises:
         RetortError: a score or profile is damaged.
     """
     read = [(key[0], results) for key, results in _required(study).items() if exhibits is None or key in exhibits]
     required = {(paper, result) for paper, results in read for result in results}
-    files = sorted({path for _, (path, _) in required if Path(path).is_file()})
-    there = {result: record for path in files for result, record in _records(path)}
+    files = sorted({path for _, (path, _) in required if (root / path).is_file()})
+    there = {result: record for path in files for result, record in _records(path, root)}
     found = [(paper, result) for paper, result in required if result in there]
     return [ResultFile(paper, result, there[result]) for paper, result in sorted(found, key=str)]
 
