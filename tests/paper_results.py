@@ -140,8 +140,8 @@ def profile_of(job: ProfileSettings) -> dict[str, Any]:
     }
 
 
-def all_lines(plan: Plan, written: Study) -> dict[tuple[str, str], list[Line]]:
-    """Return the lines of every table and figure once all jobs of a plan have ended well; `written` has no scale."""
+def all_lines(plan: Plan) -> dict[tuple[str, str], list[Line]]:
+    """Return the lines of every table and figure once all jobs of a plan have ended well."""
     study, scores, lines = plan.study, made_up(plan.study), dict[tuple[str, str], list[Line]]()
     profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
     for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())):
@@ -149,6 +149,6 @@ def all_lines(plan: Plan, written: Study) -> dict[tuple[str, str], list[Line]]:
         others = {
             table: found for (slug, table), found in lines.items() if slug == paper
         }  # which some of the last read
-        inputs = Inputs(study, paper, name, scores, profiles, others, as_written=written)
+        inputs = Inputs(study, paper, name, scores, profiles, others)
         lines[paper, name] = exhibit.collect(inputs)
     return lines

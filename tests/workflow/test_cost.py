@@ -24,6 +24,7 @@ PARTITIONS = {"cpu": {"max_runtime": 300}, "gpu": {"max_gpu": 4, "max_runtime": 
 # at each scale, papers whose jobs together are of every kind
 PAPERS = {"paper": ["mlkd2024", "wang2023"], "pocket": ["pocket", "starts"], "rehearsal": ["mlkd2024"]}
 CLUSTER = {"partitions": PARTITIONS, "gpu_memory_gb": 40, "gpus_per_job": 2}
+FITS = {"micro_batch": 128}  # rows of the largest batches that fit such a GPU
 
 JobKey = tuple[str, frozenset[tuple[str, str]]]
 
@@ -59,9 +60,10 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 def test_its_jobs_are_those_of_snakemake(
     scale: str, papers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = planned(tmp_path, {"scale": scale, "papers": papers})
+    theirs = planned(tmp_path, {"scale": scale, "papers": papers, **FITS})
     monkeypatch.chdir(tmp_path)
-    plan = Plan(read_config({"scale": scale, "papers": papers, "precision": "bfloat16", "cluster": "cluster.yaml"}))
+    config = {"scale": scale, "papers": papers, "precision": "bfloat16", "cluster": "cluster.yaml", **FITS}
+    plan = Plan(read_config(config))
     jobs = Jobs(plan).behind(everything(plan.study))
     assert {(job.rule.name, frozenset(vars(job.wildcards).items())) for job in jobs} == set(theirs)
     check_resources(theirs, scale)
@@ -102,4 +104,4 @@ def test_resources_re_run_nothing(copied: Path) -> None:
 
 def test_a_micro_batch_runs_the_trainings_with_larger_batches_again(copied: Path) -> None:
     said = snakemake(copied, "-n", "--config", "micro_batch=2").stdout
-    assert "finetune_teacher: schedule.micro_batch: None -> 2" in said
+    assert re.search(r"finetune_teacher: schedule\.micro_batch: .* -> 2", said), said

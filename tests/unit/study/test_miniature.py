@@ -141,7 +141,7 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
 
 @pytest.mark.slow
 def test_every_cell_has_a_number_once_everything_has_run(printed: Plan, miniature: Plan) -> None:
-    lines = [line for found in all_lines(miniature, printed.study).values() for line in found]
+    lines = [line for found in all_lines(miniature).values() for line in found]
     without = [line for line in lines if line.mean is None and line.dev is None and not line.text]
     assert len(lines) > 2500
     assert {line.metric for line in lines} >= {"p", "p-holm", "p-tasks-fixed", "p-tasks-drawn", "latency", "change"}

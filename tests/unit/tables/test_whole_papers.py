@@ -79,7 +79,7 @@ def test_no_cell_has_a_wrong_verdict(tables: Tables, shifted: Tables) -> None:
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it() -> None:
     """With a number in every cell of ours, what stays open is quoted, a test server's, or not measured at all."""
     plan = Plan(Config(scale="paper"), lambda study: RunSources())
-    study, lines, left_open = plan.study, all_lines(plan, plan.study), {Kind.WITHOUT}
+    study, lines, left_open = plan.study, all_lines(plan), {Kind.WITHOUT}
     study.recordings.clear()  # their claims take thousands of draws
     counts: Counter[str] = Counter()
     for paper, claims in study.claims.items():

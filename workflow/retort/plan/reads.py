@@ -8,7 +8,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
-from retort.plan.sharing import grid_parts, remembered_group, students_in
+from retort.plan.sharing import folders_read, grid_parts, is_made, remembered_group, students_in
 from retort.study.addresses import names_of_seeds, seeds_in
 from retort.study.questions import submitted_sources
 
@@ -112,8 +112,11 @@ class InputFunctions:
 
     def distilled_group(self, of: Wildcards) -> str:
         """Return the folder of the group with which a student is, or was, distilled."""
-        group = self.plan.group_of.get(of.student) or remembered_group(of.student) or of.student
-        return f"results/distilled/{group}"
+        student, plan = of.student, self.plan
+        if (group := plan.group_of.get(student)) is None:
+            made = is_made(student, plan.settings.students[student], folders_read(plan, student))
+            group = remembered_group(student) if made else ""
+        return f"results/distilled/{group or student}"
 
     def _first(self, of: Wildcards) -> str:
         return students_in(self.plan, of.group)[0]
