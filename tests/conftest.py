@@ -23,7 +23,7 @@ os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else 
 import pytest
 import snakemake as snakemake_package
 from filelock import FileLock
-from retort.job import attempts, forkserver, planned_run
+from retort.job import attempts, fork_client, forkserver, planned_run
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -88,7 +88,7 @@ PLANNING = ("snakemake.cli", "retort.run.dry_run", "retort.run.repairs", "retort
 def server_of(*preloaded: str) -> str:
     """Start a server of forks that this process shares, and return its address."""
     forkserver.start(preloaded)
-    return os.environ.pop(forkserver.ADDRESS)
+    return os.environ.pop(fork_client.ADDRESS)
 
 
 def server_of_jobs() -> str:
@@ -104,7 +104,7 @@ def snakemake(
     done = run_snakemake(
         folder, "--snakefile", str(repository / "Snakefile"), "--directory", str(folder),
         "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments,
-        **{forkserver.ADDRESS: server_of_jobs(), "PYTHONPATH": paths},
+        **{fork_client.ADDRESS: server_of_jobs(), "PYTHONPATH": paths},
     )  # fmt: skip
     if check and done.returncode:
         raise AssertionError(
@@ -122,7 +122,7 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         streams = [opened.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
         watcher = opened.enter_context(socket.socket(socket.AF_UNIX))
         numbers = [stream.fileno() for stream in streams]
-        assert forkserver.begins(watcher, server_of(*PLANNING), numbers, command, path, str(folder), variables)
+        assert fork_client.begins(watcher, server_of(*PLANNING), numbers, command, path, str(folder), variables)
         status = int(watcher.recv(3) or 1)
         said = [stream.seek(0) or stream.read() for stream in streams[1:]]
     return subprocess.CompletedProcess(command, status, *said)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from retort.job import forkserver
+from retort.job import fork_client
 
 from tests.conftest import SNAKEMAKE, copy_study, read_json, server_of_jobs, snakemake
 from tests.tiny.make import make_study
@@ -39,7 +39,10 @@ def kill_in_the_middle(folder: Path) -> int:
     """
     command = [*SNAKEMAKE, "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
-    environment = {**os.environ, forkserver.ADDRESS: server_of_jobs()}  # a fork ends with the process that asked for it
+    environment = {
+        **os.environ,
+        fork_client.ADDRESS: server_of_jobs(),
+    }  # a fork ends with the process that asked for it
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     running = subprocess.Popen(command, cwd=folder, env=environment, **quiet)
     state = folder / CHECKPOINT / "state.json"

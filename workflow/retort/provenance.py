@@ -41,7 +41,12 @@ def _git(folder: Path, *arguments: str) -> str:
 
 @functools.cache
 def code() -> str:
-    """Return a digest of the package's own files, as they were at the first call in this process.
+    """Return the digest of the package's own files, as they were at the first call in this process."""
+    return digest_code()
+
+
+def digest_code() -> str:
+    """Return a digest of the package's own files as they are now.
 
     Unlike the commit, it also changes with files that are not committed.
     """

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from retort.job.script import job
+from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.cost.bench.gpu import lines

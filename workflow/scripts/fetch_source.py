@@ -1,4 +1,4 @@
-from retort.job.script import download
+from retort.job.context import download
 
 with download(snakemake) as running:
     from retort.data.sources.fetch import location_of

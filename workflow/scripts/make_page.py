@@ -1,4 +1,4 @@
-from retort.job.script import job
+from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.report.page import make_page

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import psutil
 import pytest
-from retort.job import forkserver
+from retort.job import fork_client, forkserver
 
 from tests.conftest import ROOT
 
-STARTER = """import os, sys; from retort.job import forkserver
-forkserver.start((sys.argv[1],)); print(os.environ[forkserver.ADDRESS], flush=True)
+STARTER = """import os, sys; from retort.job import fork_client, forkserver
+forkserver.start((sys.argv[1],)); print(os.environ[fork_client.ADDRESS], flush=True)
 sys.stdin.read()"""
-HEAD = "import os, sys\nfrom retort.job.forkserver import hand_over\nhand_over()\n"
+HEAD = "import os, sys, time\n"
 SLEEP = "import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)"  # of a fork that tells its process number
 WHERE = "print('colorsys' in sys.modules)"  # only a server has loaded it
-EDITED = "import colorsys, retort.provenance as p; p.code = str"  # as if files had been edited meanwhile
+EDITED = "import colorsys, retort.provenance as p; p.digest_code = str"  # as if files had been edited meanwhile
 KILL = "os.kill(os.getpid(), {})"
 ENDS = [(KILL.format(2), 1, "KeyboardInterrupt"), (KILL.format(9), 137, ""), (KILL.format(15), 143, ""), ("", 0, "")]
 ENDS += [("sys.exit(3)", 3, ""), ("sys.exit('a line')", 1, "a line"), ("raise KeyError", 1, "KeyError")]
@@ -34,14 +34,15 @@ Start = Callable[..., subprocess.Popen[str]]
 
 def python(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     """Start a Python process in the folder of its script."""
-    settings = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | {"cwd": Path(arguments[0]).parent}
+    folders = [Path(argument).parent for argument in arguments if argument.endswith("script.py")]
+    settings = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | {"cwd": (folders or [None])[0]}
     return subprocess.Popen([sys.executable, *arguments], text=True, env={**os.environ, **environment}, **settings)
 
 
 @contextlib.contextmanager
 def serving(module: str = "colorsys", **environment: str) -> Iterator[str]:
     """Start a server that has imported a module, and yield its address; it must end when its starter is killed."""
-    with python("-c", STARTER, module, **{forkserver.ADDRESS: "", "HF_TOKEN": "secret", **environment}) as starter:
+    with python("-c", STARTER, module, **{fork_client.ADDRESS: "", "HF_TOKEN": "secret", **environment}) as starter:
         yield (address := next(starter.stdout).strip())
         starter.kill()
     end = time.monotonic() + 20
@@ -63,7 +64,8 @@ def start(tmp_path: Path) -> Start:
 
     def start(address: str, body: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         (tmp_path / "script.py").write_text(HEAD + body)
-        return python(str(tmp_path / "script.py"), *arguments, **{forkserver.ADDRESS: address, **environment})
+        client = "-I", "-S", fork_client.__file__, str(tmp_path / "script.py")
+        return python(*client, *arguments, **{fork_client.ADDRESS: address, **environment})
 
     return start
 
@@ -83,7 +85,7 @@ def test_a_fork_has_all_but_its_imports_of_its_client(address: str, start: Start
     """Modules are loaded; arguments, folder, variables and streams are those of the client; the server has no token."""
     body = f"""{WHERE}; import multiprocessing as m
 print(input(), m.get_start_method(True), 'HF_TOKEN' in open(f'/proc/{{os.getppid()}}/environ').read())
-print(sys.argv[1], os.getcwd(), os.getenv('COLOUR'), os.getenv('{forkserver.ADDRESS}'), file=sys.stderr)"""
+print(sys.argv[1], os.getcwd(), os.getenv('COLOUR'), os.getenv('{fork_client.ADDRESS}'), file=sys.stderr)"""
     client = start(address, body, "one", COLOUR="red")
     assert client.communicate("typed", timeout=60) == ("True\ntyped None False\n", f"one {tmp_path} red None\n")
 
@@ -91,11 +93,23 @@ print(sys.argv[1], os.getcwd(), os.getenv('COLOUR'), os.getenv('{forkserver.ADDR
 def test_a_copy_of_the_package_has_a_server_of_its_own(address: str, start: Start, tmp_path: Path) -> None:
     """A server stands in for its own code only, and serves the runs that are started within a run."""
     shutil.copytree(ROOT / "workflow/retort", tmp_path / "retort")
-    copy = {"PYTHONPATH": str(tmp_path), forkserver.ADDRESS: address}
-    assert not is_forked(start(address, WHERE, **copy))
-    with serving(**copy) as other:
-        assert is_forked(start(other, WHERE, **copy | {forkserver.ADDRESS: other}))
-    assert python("-c", STARTER, "", **{forkserver.ADDRESS: address}).communicate(timeout=60)[0] == f"{address}\n"
+    with serving(PYTHONPATH=str(tmp_path)) as other:
+        assert Path(other).name != Path(address).name
+        assert is_forked(start(other, WHERE))
+    assert python("-c", STARTER, "", **{fork_client.ADDRESS: address}).communicate(timeout=60)[0] == f"{address}\n"
+
+
+def test_a_shell_command_asks_for_a_fork_where_it_calls_this_python(address: str, tmp_path: Path) -> None:
+    """Other programs, and this one by another name, are what they are; a download has a process of its own."""
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", fork_client.ADDRESS: address}
+    (tmp_path / "another-python").symlink_to(sys.executable)
+    download = next((ROOT / "workflow/scripts").glob(f"*{fork_client.DOWNLOADS[1:]}"))
+    assert "with download(snakemake)" in download.read_text()
+    calls = [(sys.executable, "a.make_page.py", "True"), (sys.executable, f"a.{download.name}", "False")]
+    for program, name, said in [*calls, ("another-python", "a.py", "False"), ("echo", "a.py", f"{tmp_path}/a.py")]:
+        (tmp_path / name).write_text(f"import sys\n{WHERE}")
+        command = ["bash", "-c", f"{forkserver.shell_prefix()}{program} {tmp_path / name}"]
+        assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout == f"{said}\n"
 
 
 @pytest.mark.parametrize(("body", "status", "last"), ENDS)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from retort.atomic import write_json
-from retort.job import attempts, planned_run, script
+from retort.job import attempts, planned_run
 from retort.job.attempts import Interrupted
-from retort.job.context import RunningJob, job
+from retort.job.context import RunningJob, download, job
 from retort.run import run_folder as run
 
 from tests.rule_job import rule_job
@@ -107,7 +107,7 @@ def test_a_job_that_another_process_does_has_failed_here(
     assert not list(attempts.LOCKS.iterdir())
 
 
-@pytest.mark.parametrize(("of_script", "seen"), [(script.job, None), (script.download, "secret")])
+@pytest.mark.parametrize(("of_script", "seen"), [(job, None), (download, "secret")])
 def test_tokens_are_only_for_jobs_that_download(
     of_script: Callable[..., AbstractContextManager[RunningJob]], seen: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -170,6 +171,11 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
         if isinstance(error, Interrupted) and planned_run.is_latest() and slurm.requeue():
             time.sleep(ENDING)
         sys.exit(1)
+
+
+def download(snakemake: Any) -> AbstractContextManager[RunningJob]:
+    """Return the context of a job that downloads: it alone sees access tokens, in a process of its own."""
+    return job(snakemake, hidden=())
 
 
 def shown(log: str) -> str:

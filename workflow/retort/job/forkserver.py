@@ -1,8 +1,9 @@
 """Start the jobs of one machine as forks of a process that has imported torch and transformers.
 
-These imports take seconds of CPU time, and a study has many short jobs. Snakemake starts each job's script in a new
-process, the client. The client asks the server for a fork, which runs the script from its first line, and waits until
-the fork ends. If there is no server, or it has another interpreter or other code, the client runs the script.
+These imports take seconds of CPU time, and a study has many short jobs. Snakemake starts each job's script by a shell
+command, in which a function puts a client (`fork_client`) in the place of Python. The client asks the server for a
+fork, which runs the script from its first line, and waits until the fork ends. If the server has ended, or the code has
+been edited since the server imported it, the client becomes Python and runs the script itself.
 
 For each client, the server forks a watcher, and it forks the process that runs the script. The watcher waits for
 the script and for its client, so jobs go on even if the server is killed.
@@ -19,6 +20,7 @@ import json
 import multiprocessing
 import os
 import runpy
+import shlex
 import shutil
 import signal
 import socket
@@ -27,25 +29,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
 
 from retort import provenance
+from retort.job import fork_client
+from retort.job.fork_client import MESSAGE
 
-ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket; its name is the server's `_code`
 # environment variables that hold an access token, or an address with a password
 TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
 # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 FOLDER, PREFIX = "/tmp", "retort-"  # the path of a socket is short
-MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
 # what forks find done: modules that are imported, and functions that are called
 FOR_PAGES = (
     "matplotlib.pyplot",
-    "pandas",
     "retort.report.index",
     "retort.report.page:prepare_ahead",
     "retort.results.planned_study:open_ahead",
@@ -54,6 +53,7 @@ FOR_PAGES = (
 )
 PRELOADED = (
     "datasets",
+    "pandas",
     "retort.training.stages.distill",
     "retort.training.stages.preprocess",
     "transformers.models.bert.modeling_bert",
@@ -64,7 +64,7 @@ PRELOADED = (
 
 def _code() -> str:
     """Return a digest of the interpreter, the folder and the code, which must be the same for server and client."""
-    identity = f"{sys.executable} {Path(__file__).resolve()} {provenance.code()}"
+    identity = f"{sys.executable} {Path(__file__).resolve()} {provenance.digest_code()}"
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
@@ -77,7 +77,7 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
     Args:
         preloaded: the modules that the server imports, and the functions that it calls.
     """
-    if Path(os.environ.get(ADDRESS, "")).name == _code():
+    if is_running():
         return
     environment = {name: value for name, value in os.environ.items() if name not in TOKENS} | SETTINGS
     _sweep()
@@ -89,7 +89,19 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
         command = [sys.executable, "-m", "retort.job.forkserver", str(listener.fileno()), *preloaded]
         # its standard input is a pipe without data, which closes when this process ends for whatever reason
         _servers.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()]))
-        os.environ[ADDRESS] = address
+        os.environ[fork_client.ADDRESS] = address
+
+
+def is_running() -> bool:
+    """Return whether this process's environment names a server of this interpreter and this code."""
+    return Path(os.environ.get(fork_client.ADDRESS, "")).name == _code()
+
+
+def shell_prefix() -> str:
+    """Return the start of a shell command (bash) in which this interpreter, called by its path, is the client."""
+    python, client = (shlex.quote(str(path)) for path in (sys.executable, Path(fork_client.__file__).resolve()))
+    # a function whose name has a slash hides the program of that path; `command` finds the program
+    return f'set -euo pipefail; function {python} {{ command {python} -I -S {client} "$@"; }}; '
 
 
 def _sweep() -> None:
@@ -103,39 +115,6 @@ def _sweep() -> None:
 
 
 _servers: list[subprocess.Popen[bytes]] = []  # a pipe would close when its Popen object is deleted
-
-
-def hand_over() -> None:
-    """Run the script of this process in a fork of the server and exit with its status.
-
-    Return if no server accepts this process; the script then runs here.
-    """
-    address = os.environ.pop(ADDRESS, "")
-    if Path(address).name != _code():
-        return
-    with socket.socket(socket.AF_UNIX) as watcher:
-        if not begins(watcher, address, (0, 1, 2), sys.argv, sys.path, str(Path.cwd()), dict(os.environ)):
-            return
-        signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
-        sys.exit(int(watcher.recv(3) or 1))
-
-
-def begins(watcher: socket.socket, address: str, streams: Sequence[int], *request: Any) -> bool:
-    """Ask a server for a fork that runs a script, and return whether it begins; the socket then gives its status.
-
-    Args:
-        watcher: a new socket.
-        address: the path of the server's socket.
-        streams: the standard input, output and error of the script.
-        request: its arguments, its `sys.path`, its folder and its environment variables.
-    """
-    with contextlib.suppress(OSError):  # the server has ended, or is on another machine
-        watcher.connect(address)
-        socket.send_fds(watcher, [MESSAGE], streams)
-        watcher.sendall(f"{json.dumps(request)}\n".encode())
-        return bool(watcher.recv(1))
-    return False
 
 
 class Watcher(socketserver.StreamRequestHandler):
@@ -169,7 +148,8 @@ def _run(client: socket.socket, streams: list[int], request: tuple[list[str], li
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin = os.fdopen(0)  # in a process of `multiprocessing`, it is empty
-    sys.argv, sys.path[:], folder, environment = request
+    sys.argv, path, folder, environment = request
+    sys.path[:] = path or [str(Path(sys.argv[0]).parent), *sys.path[1:]]
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -200,8 +180,8 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
                 if function:
                     getattr(imported, function)()
             gc.freeze()  # a fork that collects garbage would copy the memory of all imported modules
-            # its code is not that of its name if files were edited while it imported them
-            while address.name == _code() and 0 not in wait([listener, 0]):  # 0: standard input
+            # its code is not that of its name if files were edited since it began; 0: standard input
+            while 0 not in wait([listener, 0]) and address.name == _code():
                 server.handle_request()
                 server.service_actions()
     finally:

@@ -54,7 +54,8 @@ def mean_near(cells: list[NumberedCell], *, allowed: float, against: list[Number
 @comparisons.register("varies-less", whole=True)
 def varies_less(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that the cells lie closer together, from the lowest to the highest, than the others."""
-    ranges = [(min(_values(side)), max(_values(side)), _rows(side)) for side in (cells, against)]
+    sides = [(_values(side), _rows(side)) for side in (cells, against)]
+    ranges = [(min(values), max(values), rows) for values, rows in sides]
     text = " against ".join(f"{formatted(low, 1)} to {formatted(high, 1)} ({rows})" for low, high, rows in ranges)
     (low, high, _), (lowest, highest, _) = ranges
     return Verdict(high - low < highest - lowest, text)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from snakemake.shell import shell
+
 from retort.atomic import write_text
 from retort.checksums import RESULTS
 from retort.cost.estimates import Estimates
@@ -93,6 +95,8 @@ class Run:
             missing = [job.rule.name for job in jobs if not Path(job.result).exists()]
             if len(missing) > FEW:
                 forkserver.start(forkserver.FOR_PAGES if PRINTING.issuperset(missing) else forkserver.PRELOADED)
+        if forkserver.is_running():
+            shell.prefix(forkserver.shell_prefix().replace("{", "{{").replace("}", "}}"))  # it formats what it gets
 
     def _check_sources(self, jobs: list[Job]) -> None:
         """Check that no job fetches a source that cannot be had: Snakemake would delete what was fetched earlier.

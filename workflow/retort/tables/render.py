@@ -53,7 +53,7 @@ def unbroken(text: str) -> str:
 
 
 @functools.cache
-def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+def environment(folder: Path) -> jinja2.Environment:
     """Return the Jinja environment of a folder of templates; HTML is escaped, an undefined name is an error."""
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -79,12 +79,12 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 @functools.cache
 def environment_of_latex() -> jinja2.Environment:
     """Return the Jinja environment of LaTeX templates: `<<` and `<%` stand for Jinja's braces, which TeX uses."""
-    return environment().overlay(
+    return environment(TEMPLATES).overlay(
         block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>"
     )
 
 
-def compile_templates(folder: Path = TEMPLATES) -> None:
+def compile_templates(folder: Path) -> None:
     """Compile the templates of a folder ahead, for forks of this process; a process compiles each once."""
     for name in environment(folder).list_templates(["html", "md", "tex"]):
         (environment_of_latex() if name.endswith(".tex") else environment(folder)).get_template(name)
@@ -92,7 +92,7 @@ def compile_templates(folder: Path = TEMPLATES) -> None:
 
 def document(template: str, **values: object) -> str:
     """Render a template as a document: in HTML one with one `<article>`, which the report embeds."""
-    jinja = environment_of_latex() if template.endswith(".tex") else environment()
+    jinja = environment_of_latex() if template.endswith(".tex") else environment(TEMPLATES)
     return jinja.get_template(template).render(**values)
 
 

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from retort.cost.jobs import Job
-from retort.job import forkserver, planned_run
+from retort.job import fork_client, planned_run
 from retort.job.attempts import INTERRUPTED
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
@@ -104,7 +104,7 @@ def run_job(job: Job, config: dict[str, Any], without: Container[str] = ()) -> b
 def _of_no_run() -> Iterator[None]:
     """Hide from a job that runs here the settings of the run, and its server of forks."""
     hidden = {
-        name: os.environ.pop(name, None) for name in (planned_run.VARIABLE, planned_run.DECIDED, forkserver.ADDRESS)
+        name: os.environ.pop(name, None) for name in (planned_run.VARIABLE, planned_run.DECIDED, fork_client.ADDRESS)
     }
     try:
         yield

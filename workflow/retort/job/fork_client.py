@@ -1,0 +1,50 @@
+"""Ask the server of forks to run a script. Only the standard library is imported: this is the start of every job."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket, which is named after its code
+DOWNLOADS = ".fetch_source.py"  # Snakemake's copy of the script that needs the network: a server of forks is offline
+MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
+
+
+def begins(watcher: socket.socket, address: str, streams: Sequence[int], *request: Any) -> bool:
+    """Ask a server for a fork that runs a script, and return whether it begins; the socket then gives its status.
+
+    Args:
+        watcher: a new socket.
+        address: the path of the server's socket.
+        streams: the standard input, output and error of the script.
+        request: its arguments, its `sys.path` (empty: that of the server, behind the folder of the script), its folder
+            and its environment variables.
+    """
+    with contextlib.suppress(OSError):  # the server has ended, or is on another machine
+        watcher.connect(address)
+        socket.send_fds(watcher, [MESSAGE], streams)
+        watcher.sendall(f"{json.dumps(request)}\n".encode())
+        return bool(watcher.recv(1))
+    return False
+
+
+def run(arguments: list[str]) -> None:
+    """Run Python with these arguments: in a fork of the server, if it accepts; else in place of this process."""
+    address = os.environ.pop(ADDRESS, "") if not arguments[0].endswith(DOWNLOADS) else ""
+    folder = os.getcwd()  # noqa: PTH109 (to import pathlib would take longer than all the rest)
+    with socket.socket(socket.AF_UNIX) as watcher:
+        if not begins(watcher, address, (0, 1, 2), arguments, [], folder, dict(os.environ)):
+            os.execv(sys.executable, [sys.executable, *arguments])
+        signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
+        sys.exit(int(watcher.recv(3) or 1))
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])
