@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from retort.cli.needs import SEEDS as BUDGET_SEEDS
 from retort.cli.needs import SURER
+from retort.judgement.cells import Draws
 from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, drawn_means
 from scipy import stats
 
-from tests.unit.judgement.claims import by_seed
-
 SEED, DRAWN = 20261125, 2000
 SEEDS, SHARED = (2, 3, 4, 8), (0.0, 0.5, 0.9)  # runs of a row; share of the variance that is due to the seed
+UNITS = np.full(2, "x100", object)
 LOOKED = 100_000  # claims that are looked at twice
 TABLES = {0.0: 2000, 2.0: 500}  # true difference of the two rows, in deviations over runs -> simulated tables
 
@@ -39,8 +39,12 @@ def scores_of(runs: int, shared: float, apart: float, tables: int, step: float =
 
 def _above(scores: Any, paired: bool, draw: np.random.Generator) -> float:
     """Return the share of draws in which the first row is above the second: scores are (rows, runs)."""
-    cells = by_seed(dict(zip("ab", scores, strict=True)), paired).cells
-    first, second = drawn_means(cells, lambda _: 0.6, 0, DRAWN, draw).values()
+    by_seed = np.empty(2, object)
+    for row, runs in enumerate(scores):
+        by_seed[row] = tuple(enumerate(runs)) if paired else ()
+    table = {"n": np.full(2, scores.shape[1]), "std": scores.std(axis=1, ddof=1), "unit": UNITS, "by_seed": by_seed}
+    cells = Draws(np.empty((2, 3), object), np.arange(2), table, scores.mean(axis=1, keepdims=True))
+    first, second = drawn_means(cells, lambda _: 0.6, 0, DRAWN, draw)
     return float((first > second).mean())
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from retort.judgement.difference import LEVEL, TESTS, holm_corrected, tasks_drawn
-from retort.judgement.verdicts import MARGIN, Sample, Spread, difference
+from retort.judgement import verdicts
+from retort.judgement.difference import LEVEL, TESTS, tasks_drawn
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
@@ -48,11 +48,11 @@ class Runs:
         unusual = {"no deviation printed": not self.printed, "a deviation assumed for each task": self.by_task}
         return ", ".join([str(self.published_n), *(text for text, holds in unusual.items() if holds)])
 
-    def sides(self, ours: Any, published: Any) -> tuple[Sample, Sample]:
-        """Return both sides of a cell of many tables, from their runs: (tables, runs)."""
+    def sides(self, ours: Any, published: Any) -> tuple[verdicts.Runs, verdicts.Runs]:
+        """Return both sides of the cells of many tables, from their runs: (tables, cells, runs)."""
         known = (self.n > 1, self.printed and self.published_n > 1)
         mine, theirs = (
-            Sample(runs.shape[1], runs.var(axis=1, ddof=1) if there else None)
+            verdicts.Runs(runs.shape[-1], runs.var(axis=-1, ddof=1) if there else np.full(runs.shape[:-1], np.nan))
             for runs, there in zip((ours, published), known, strict=True)
         )
         return mine, theirs
@@ -105,16 +105,14 @@ def assumed_of(runs: Runs) -> Any:
 
 def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
     """Return which cells of made-up tables agree and which differ: two arrays (tables, cells)."""
-    shape, assumed, tests = ours.shape[1:3], assumed_of(runs), []
-    for at in range(shape[0]):
-        sides = [runs.sides(ours[:, at, row], published[:, at, row]) for row in range(shape[1])]
-        column = Spread.of(assumed[at % len(assumed)], sides)
-        for row, both in enumerate(sides):
-            value = ours[:, at, row].mean(axis=1) - np.round(published[:, at, row].mean(axis=1), 1)
-            tests.append(difference(value, both, column, HALF))
-    agrees = np.array([test.p_equivalence(MARGIN) < LEVEL for test in tests]).T
-    differs = np.array([holm_corrected(list(p)) for p in np.array([test.p() for test in tests]).T]) < LEVEL
-    return agrees, differs & ~agrees
+    tables, columns, rows = ours.shape[:3]
+    ours, published = (side.reshape(tables, columns * rows, -1) for side in (ours, published))
+    at, assumed, sides = np.repeat(np.arange(columns), rows), assumed_of(runs), runs.sides(ours, published)
+    column = verdicts.Spread.of(*sides, at, assumed[at % len(assumed)])
+    value = ours.mean(axis=-1) - np.round(published.mean(axis=-1), 1)
+    _, p_holm, p_equivalence = verdicts.decisions(verdicts.difference(value, *sides, column, HALF))
+    found = verdicts.verdict_of(p_holm, p_equivalence)
+    return found == verdicts.AGREES, found == verdicts.DIFFERS
 
 
 @functools.cache

@@ -12,9 +12,9 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+from pandas import DataFrame
 from retort.plan.plan import Plan
 from retort.results.collect import Scores
-from retort.results.tidy import Line
 from retort.settings.trainings import ProfileSettings
 from retort.specs.printed import Number
 from retort.study.cells import expand, sent_runs
@@ -119,8 +119,8 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
     return scores
 
 
-def lines_of(study: Study, scores: Scores) -> dict[tuple[str, str], list[Line]]:
-    """Return the tidy lines of every table of scores that a paper prints."""
+def lines_of(study: Study, scores: Scores) -> dict[tuple[str, str], DataFrame]:
+    """Return the frame of every table of scores that a paper prints."""
     return {
         (paper, name): table_of(study, paper, name).collect(Inputs(study, paper, name, scores))
         for (paper, name), exhibit in sorted(study.exhibits.items())
@@ -140,9 +140,9 @@ def profile_of(job: ProfileSettings) -> dict[str, Any]:
     }
 
 
-def all_lines(plan: Plan) -> dict[tuple[str, str], list[Line]]:
+def all_lines(plan: Plan) -> dict[tuple[str, str], DataFrame]:
     """Return the lines of every table and figure once all jobs of a plan have ended well."""
-    study, scores, lines = plan.study, made_up(plan.study), dict[tuple[str, str], list[Line]]()
+    study, scores, lines = plan.study, made_up(plan.study), dict[tuple[str, str], DataFrame]()
     profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
     for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].drawn_tables())):
         exhibit: Any = study.exhibits[paper, name]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pandas import DataFrame
 from retort.checksums import with_digest
 from retort.job.context import RunningJob
 from retort.plan import resolve
-from retort.results.tidy import Line, read
+from retort.results.frames import Line, frame_of, lines_of, read, seed_text
 from retort.specs.config import read_config
 from retort.study.addresses import SCORE_FILE, answers_address, profile_address, score_file_of_seed
 from retort.study.cells import expand
@@ -159,23 +161,29 @@ def line(
         more: further fields.
     """
     fields = {"row": "R", "student": "s", "column": "c", "task": "t", "published_n": n, "published_std": std, **more}
+    scores = {name: seed_text(dict(by_seed)) for name, by_seed in fields.items() if name.endswith("by_seed")}
     return Line("p", "table1", metric="accuracy", unit="x100", published=published, mean=mean,
-                std=std if ours is None else ours, n=n, **fields)  # fmt: skip
+                std=std if ours is None else ours, n=n, **{**fields, **scores})  # fmt: skip
+
+
+def frame(lines: Iterable[Line]) -> DataFrame:
+    """Return lines as the frame of a table."""
+    return frame_of(line._asdict() for line in lines)
 
 
 def collected(
     study: Study, table: str, scores: Any = None, profiles: Any = None, paper: str = "tiny"
-) -> tuple[Table, list[Line]]:
-    """Return a table of a study and the lines that it collects from these scores and profiles."""
+) -> tuple[Table, DataFrame]:
+    """Return a table of a study and the frame that it collects from these scores and profiles."""
     spec = table_of(study, paper, table)
     return spec, spec.collect(Inputs(study, paper, table, scores or {}, profiles or {}))
 
 
 def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
-    """Make a table from these scores; return its tidy lines and its text in each format."""
+    """Make a table from these scores; return its lines and its text in each format."""
     write_results(config, {**SCORES, **scores})
     found, profiles = paths()
     renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
     csv = Path(f"results/tables/tiny/{table}.csv")
     make_table(quiet(), config, "tiny", table, found, profiles, str(csv), renders)
-    return read(csv), {kind: Path(path).read_text() for kind, path in renders.items()}
+    return list(lines_of(read(csv))), {kind: Path(path).read_text() for kind, path in renders.items()}

@@ -2,7 +2,7 @@
 
 
 rule plot_figure:
-    """Collect a figure's points into a tidy CSV and draw it."""
+    """Collect a figure's points into a frame, kept as CSV, and draw it."""
     input:
         figure=reads.file_of_figure,
         scores=reads.scores_of_figure,

@@ -2,7 +2,7 @@
 
 
 rule make_table:
-    """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
+    """Collect a table's scores into a frame, kept as CSV, and print it as Markdown, LaTeX and HTML."""
     input:
         table=reads.file_of_table,
         scores=reads.scores_of_table,

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from retort.formatters import condition_text
-from retort.judgement.comparisons import comparisons
+from retort.judgement import judge
+from retort.judgement.cells import Parts
+from retort.judgement.comparisons import Stated, comparisons
+from retort.judgement.judge import Side, allows_missing, facts_of, frame_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
+from retort.specs.paper import Statement
+from retort.specs.printed import Number
 from retort.study.check_exhibits import GIVEN_BY
 from retort.study.load import read_study
 
@@ -30,6 +37,7 @@ AA, BB = (side("Coin", "QA", rows=(row,)) for row in "ab")
 Q, COIN, ALL = side("QA", rows=("a",)), side("Coin"), side("Coin", "QA")
 B_TO_A = side("Coin", rows=("b", "a"))
 AA_BB = "QA: 80.0 (a) against 82.0 (b)"
+DRAWN = np.random.default_rng(3).integers(58, 63, (4, 60)).astype(float)  # [cells, draws]
 # comparison, what holds, what does not (cells, than, number or width), and what the table prints instead
 STATEMENTS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], str]] = [
     ("value", (A, None, "60.0"), (A, None, "60.1"), "60.0"),
@@ -91,6 +99,32 @@ def test_statements_that_hold_and_that_do_not(tmp_path: Path) -> None:
 
 def test_every_comparison_has_a_case() -> None:  # on print nothing diverges; see the tests of claims
     assert {compare for compare, *_ in STATEMENTS} == set(comparisons) - {"diverges"}
+
+
+def meant(parts: Parts, draw: int) -> set[str]:
+    return {name for name, flags in zip(parts.names, parts.flags, strict=True) if flags[draw]}
+
+
+@pytest.mark.parametrize("numbers", [4, 3, 2])
+@pytest.mark.parametrize("name", sorted(comparisons))
+def test_all_draws_are_judged_at_once_as_each_alone(name: str, numbers: int) -> None:
+    """Cells a and b of two columns, some without a number where the comparison takes that, in draws with many ties."""
+    at = {(row, column): facts_of(Number("60.0", 60.0), 3, 1.0) for column in ("QA", "Coin") for row in "ab"}
+    frame = frame_of({("table1", *key): facts for key, facts in list(at.items())[:numbers]})
+    for compared, *cases, _ in [*STATEMENTS, ("diverges", (AA,), (COIN,), "")]:
+        for case in cases if compared == name else ():
+            statement = Statement.model_validate(said("x", name, *case))
+            cells = Side(frame, Stated).cells_of(statement)
+            if not (cells.known.all() or allows_missing(statement)):
+                continue
+            draws = np.where(cells.known[:, None], DRAWN[: len(cells)], np.nan)
+            every = judge.compare(statement, Stated, replace(cells, values=draws))
+            true, undecided = (np.broadcast_to(flags, len(DRAWN[0])) for flags in (every.true, every.open))
+            for draw, values in enumerate(draws.T):
+                alone = judge.compare(statement, Stated, replace(cells, values=values[:, None]))
+                assert (true[draw], undecided[draw]) == (alone.true[0], alone.open[0])
+                assert meant(every.wrong, draw) == meant(alone.wrong, 0)
+                assert meant(every.alone, draw) == meant(alone.alone, 0)
 
 
 def test_comparisons_are_read_without_importing_them() -> None:

@@ -13,11 +13,11 @@ from retort.checksums import KINDS, REMEDY, RESULTS, place_of, take
 from retort.cli import main
 from retort.errors import RetortError
 from retort.job.context import job, this_code
-from retort.results import tidy
+from retort.results import frames
 from retort.training.checkpoint import Checkpoint
 
 from tests.rule_job import rule_job
-from tests.tiny.results import line
+from tests.tiny.results import frame, line
 from tests.tiny.variant import write_study
 
 SCORE = Path("results/scores/s/mood/1.json")
@@ -122,16 +122,16 @@ def test_a_table_copied_over_another_is_not_read() -> None:
     first, second = (RESULTS / "tables" / "p" / f"table{number}.csv" for number in (1, 2))
     abroad = RESULTS / "tables" / "q" / "table1.csv"
     for path in (first, second, abroad):
-        tidy.write(path, [line(0.5)])
-    assert tidy.read(first)[0].table == "table1"
+        frames.write(path, frame([line(0.5)]))
+    assert list(frames.read(first)["table"]) == ["table1"]
     for path, words in ((second, "holds table1 of 'p'"), (abroad, "holds table1 of 'p'")):
         with pytest.raises(RetortError) as error:
-            tidy.read(path)
+            frames.read(path)
         assert str(error.value) == f"{path} {words}; {REMEDY}"
     shutil.copy(first, second)
     shutil.copy(place_of(first), place_of(second))
     with pytest.raises(RetortError, match=r"holds the checksum of another file, table1\.csv"):
-        tidy.read(second)
+        frames.read(second)
 
 
 # --- what `retort verify` says

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Side
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Side, facts_of, frame_of
 from retort.specs.paper import Statement
 from retort.specs.printed import Number
 
@@ -21,17 +21,15 @@ def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: A
 
 def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
     """Return means of ours: row and column, such as 'ac' -> mean."""
-    cells = [NumberedCell("table1", *at, Number(f"{mean}", mean), n, unit, std) for at, mean in means.items()]  # type: ignore[misc]
-    return Side({("table1", cell.row, cell.column): cell for cell in cells}, {}, Reached)
+    cells = {("table1", *at): facts_of(Number(f"{mean}", mean), n, std, unit=unit) for at, mean in means.items()}
+    return Side(frame_of(cells), Reached)  # type: ignore[arg-type]
 
 
-def by_seed(scores: Mapping[str, Iterable[float]], paired: bool = True) -> Side:
+def by_seed(scores: Mapping[str, Iterable[float]], paired: bool = True, first: int = 1) -> Side:
     """Return rows of one column by their scores under the seeds 1, 2, ..., which are known or not."""
     cells = {}
     for row, values in scores.items():
         runs = [float(value) for value in values]
-        number, seeds = Number("", float(np.mean(runs))), tuple(enumerate(runs, start=1)) if paired else ()
-        cells["table1", row, "c"] = NumberedCell(
-            "table1", row, "c", number, len(runs), "x100", float(np.std(runs, ddof=1)), by_seed=seeds
-        )
-    return Side(cells, {}, Reached)
+        number, seeds = Number("", float(np.mean(runs))), tuple(enumerate(runs, start=first)) if paired else ()
+        cells["table1", row, "c"] = facts_of(number, len(runs), float(np.std(runs, ddof=1)), seeds, "x100")
+    return Side(frame_of(cells), Reached)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 import pytest
 from retort.judgement import certainty
 from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
-from retort.judgement.judge import Coverage, Kind, Side, our_numbers
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Coverage, Kind, Side, frame_of, our_numbers
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
 from retort.study.load import open_study
@@ -20,7 +20,7 @@ from scipy.stats import t
 from tests import claim_coverage
 from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
-from tests.tiny.results import made
+from tests.tiny.results import frame, made
 from tests.tiny.variant import TABLE
 from tests.unit.judgement.claims import by_seed, claim, side_of
 
@@ -135,7 +135,7 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
         lines, _ = made(config)
         assert next(line.n for line in lines if line.row == "Teacher") == 1
         study = open_study(read_config(config))
-        side = our_numbers({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
+        side = our_numbers({"table1": study.exhibits["tiny", "table1"]}, {"table1": frame(lines)})
         claim = study.claims["tiny"]["a-beats-b"]
         return certainty.claim_outcome(claim, side, certainty.assumed_by(study, "tiny")).kind
 
@@ -192,10 +192,8 @@ def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
 
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
-    numbers = by_seed(SAME_LUCK)
-    later = {key: replace(cell, by_seed=tuple((seed + 4, score) for seed, score in cell.by_seed))
-             for key, cell in numbers.cells.items() if key[1] == "b"}  # fmt: skip
-    one = outcome(ABOVE, replace(numbers, cells={**numbers.cells, **later}))
+    first, later = by_seed({"a": SAME_LUCK["a"]}), by_seed({"b": SAME_LUCK["b"]}, first=5)
+    one = outcome(ABOVE, Side(frame_of({**first.numbers, **later.numbers}), Reached))
     assert (one.kind, one.removed) == (OPEN, None)
 
 

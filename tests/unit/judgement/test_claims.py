@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from retort.judgement.judge import our_numbers, printed_numbers, recomputed_averages
-from retort.results.tidy import Line
+from retort.results.frames import Line
 from retort.specs.paper import Statement
 from retort.study.reasons import Status
 from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
 from retort.tables.kinds.scores import ScoresTable
 
 from tests.tiny.printed import table
-from tests.tiny.results import line, made, quiet
+from tests.tiny.results import frame, line, made, quiet
 from tests.tiny.variant import CLAIMS, write_study
 from tests.unit.judgement.claims import claim
 
@@ -33,8 +32,8 @@ PRINTED = printed({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3
 
 def on_ours(statement: Statement, **cells: float | Line) -> Judgement:
     """Judge the statement on our numbers: row -> score or line."""
-    lines = [replace(value if isinstance(value, Line) else line(value), row=row) for row, value in cells.items()]
-    return judge_runs(statement, our_numbers({"table1": PRINTED}, {"table1": lines}), lambda _: 0.6)
+    lines = [(value if isinstance(value, Line) else line(value))._replace(row=row) for row, value in cells.items()]
+    return judge_runs(statement, our_numbers({"table1": PRINTED}, {"table1": frame(lines)}), lambda _: 0.6)
 
 
 def leans(found: Judgement) -> bool:
@@ -141,7 +140,9 @@ def test_most_columns_decide_before_all_have_numbers(a: tuple[Any, ...], b: tupl
         for row, values in (("A", a), ("B", b))
         for column, value in zip("xyz", values, strict=True)
     ]
-    found = judge_printed(claim("mostly-above", "A", "B", "xyz"), our_numbers({"table1": PRINTED}, {"table1": lines}))
+    found = judge_printed(
+        claim("mostly-above", "A", "B", "xyz"), our_numbers({"table1": PRINTED}, {"table1": frame(lines)})
+    )
     assert ", ".join(filter(None, (found.verdict, found.remark.rpartition(", ")[0]))) == verdict
 
 

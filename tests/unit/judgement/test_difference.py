@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from retort.judgement import difference
 from retort.judgement.difference import ALL_EQUAL
@@ -58,5 +59,7 @@ def test_a_sample_that_is_too_small_says_so(test: difference.Callable, differenc
 def test_holm_by_hand():
     # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
     assert difference.holm_corrected([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
-    assert difference.holm_corrected([0.9, 0.8]) == [1.0, 1.0]
-    assert difference.holm_corrected([]) == []
+    assert list(difference.holm_corrected([0.9, 0.8])) == [1.0, 1.0]
+    assert difference.holm_corrected([]).size == 0
+    missing = difference.holm_corrected([[0.03, float("nan"), 0.02], [0.9, 0.01, 0.2]])  # of two tables
+    assert missing == pytest.approx(np.array([[0.04, np.nan, 0.04], [0.9, 0.03, 0.4]]), nan_ok=True)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
-from retort.results.tidy import Line
 from retort.specs.rows import ASSUMED_STD
 
 from tests.conftest import ROOT
@@ -29,12 +28,12 @@ from tests.error_rates import (
     tables_of_verdicts,
     true_deviations,
 )
-from tests.tiny.results import line
+from tests.tiny.results import frame, line
 
 README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
-def default(_: Line) -> float:
+def default(_: str) -> float:
     """Return the default deviation."""
     return ASSUMED_STD.points
 
@@ -82,7 +81,7 @@ def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) 
         for row, (mine, theirs) in enumerate(zip(*rows, strict=True))
     ]  # fmt: skip
     assumed = assumed_of(runs)
-    verdicts = [one.verdict for one in judge_lines(lines, lambda one: assumed[int(one.column)])]
+    verdicts = list(judge_lines(frame(lines), lambda column: assumed[int(column)])["verdict"])
     agrees, differs = (cells[0] for cells in decided(ours, published, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip
@@ -97,16 +96,16 @@ def deviation_of(runs: Any) -> float | None:
 def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
     """The cells of a table of one column have the same deviation."""
     cells = [line(70.8, 70.0, std=std, n=3, row=str(row), published_n=n, published_half=HALF) for row in range(400)]
-    needed = int(judge_lines(cells, default)[0].runs_needed)
+    needed = int(judge_lines(frame(cells), default)["runs_needed"].iloc[0])
     draw = np.random.default_rng(1)
     sides = [70 + std * draw.standard_normal((len(cells), runs)) for runs in (needed, n)]
     judged = judge_lines(
-        [
+        frame(
             line(mine.mean(), theirs.mean(), row=str(row), n=needed, published_n=n, published_half=HALF,
                  ours=deviation_of(mine), published_std=deviation_of(theirs))
             for row, (mine, theirs) in enumerate(zip(*sides, strict=True))
-        ],
+        ),
         default,
     )  # fmt: skip
-    agree = sum(one.verdict == AGREES for one in judged)
+    agree = (judged["verdict"] == AGREES).sum()
     assert agree / len(cells) == pytest.approx(0.85, abs=0.06)  # enough, and not many more than enough

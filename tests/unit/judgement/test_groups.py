@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from retort.judgement.comparisons import ABSENT, NumberedCell
-from retort.judgement.groups import last_column_gains_most, none_dominates
-from retort.specs.printed import Number
+from retort.judgement.cells import Verdict
+from retort.judgement.judge import compare
+
+from tests.unit.judgement.claims import claim, side_of
 
 Values = dict[str, list[float | None]]  # row -> a number for each column, or none
 
 
-def cells(rows: Values, std: float = 1.0) -> list[NumberedCell]:
-    """Return the cells of some rows, of four runs each."""
-    return [
-        NumberedCell("t", row, f"c{at}", ABSENT if value is None else Number(f"{value}", value), 4, "x100", std)
-        for row, values in rows.items()
-        for at, value in enumerate(values)
-    ]
+def compared(name: str, rows: Values, own: str, than: str = "") -> Verdict:
+    """Compare rows of a table of four runs each, whose columns are v, w, ..."""
+    columns = "vwxyz"[: len(rows[own[0]])]
+    cells = {f"{row}{at}": mean for row, of in rows.items() for at, mean in zip(columns, of, strict=True)}
+    means = {at: mean for at, mean in cells.items() if mean is not None}
+    side, statement = side_of(means), claim(name, own, than, columns)
+    return compare(statement, side.rule, side.cells_of(statement))
 
 
 DOMINATES: list[tuple[Values, bool | None, bool | None, str]] = [
@@ -35,16 +36,16 @@ DOMINATES: list[tuple[Values, bool | None, bool | None, str]] = [
 
 @pytest.mark.parametrize(("rows", "holds", "so_far", "numbers"), DOMINATES)
 def test_no_row_is_best_everywhere(rows: Values, holds: bool | None, so_far: bool | None, numbers: str) -> None:
-    verdict = none_dominates(cells(rows))
-    assert (verdict.holds, verdict.so_far) == (holds, so_far)
+    verdict = compared("none-dominates", rows, "".join(rows))
+    assert (verdict.holds, verdict.leans) == (holds, so_far)
     assert verdict.numbers.startswith(numbers)
 
 
 # gains of a over b in three columns -> whether the mean gain is larger in the last one than in any other
 GAINS: list[tuple[Values, bool | None, str]] = [
-    ({"a": [3, None, 4], "b": [1, 1, 1]}, None, "c0: 2.0; c2: 3.0"),
-    ({"a": [5, None, 4], "b": [1, 1, 1]}, False, "c0: 4.0; c2: 3.0"),
-    ({"a": [3, 2, 4], "b": [1, 1, 1]}, True, "c0: 2.0; c1: 1.0; c2: 3.0"),
+    ({"a": [3, None, 4], "b": [1, 1, 1]}, None, "v: 2.0; x: 3.0"),
+    ({"a": [5, None, 4], "b": [1, 1, 1]}, False, "v: 4.0; x: 3.0"),
+    ({"a": [3, 2, 4], "b": [1, 1, 1]}, True, "v: 2.0; w: 1.0; x: 3.0"),
     ({"a": [3, 2, None], "b": [1, 1, 1]}, None, ""),
     ({"a": [None, None, 4], "b": [1, 1, 1]}, None, ""),
 ]  # fmt: skip
@@ -52,7 +53,6 @@ GAINS: list[tuple[Values, bool | None, str]] = [
 
 @pytest.mark.parametrize(("rows", "holds", "numbers"), GAINS)
 def test_the_last_column_gains_most(rows: Values, holds: bool | None, numbers: str) -> None:
-    gained, beside = (cells({row: rows[row]}) for row in "ab")
-    verdict = last_column_gains_most(gained, counterparts=beside)
+    verdict = compared("last-column-gains-most", rows, "a", "b")
     assert (verdict.holds, verdict.numbers) == (holds, numbers)
-    assert verdict.so_far is (bool(numbers) if holds is None and numbers else holds)
+    assert verdict.leans is (None if not numbers else holds is not False)

@@ -9,7 +9,7 @@ import pytest
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import at_floor, order_of
 from retort.report.outcome import Files, Shown
-from retort.results import tidy
+from retort.results import frames
 from retort.specs.config import read_config
 from retort.specs.paper import Facts, Recording
 from retort.study.load import open_study
@@ -60,13 +60,13 @@ def recorded(study: Study, **runs: Scores) -> Study:
 def files_of(study: Study) -> Files:
     """Return the files of a paper of which nothing was run."""
     files = Files(study.folder / "made")
-    tidy.write(files.tidy("tiny", "table1"), [])
+    frames.write(files.csv("tiny", "table1"), frames.frame_of(()))
     return files
 
 
 def judged(study: Study) -> Judged:
     """Return the judged claim of the paper, of which nothing was run."""
-    (found,) = judge_all(study, "tiny", {"table1": []})
+    (found,) = judge_all(study, "tiny", {"table1": frames.frame_of(())})
     return found
 
 

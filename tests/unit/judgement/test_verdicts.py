@@ -10,25 +10,30 @@ import pytest
 import scipy.stats
 from retort.judgement import verdicts
 from retort.judgement.difference import holm_corrected
-from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, size_verdict, verdict_rules
-from retort.results.tidy import Line
+from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, size_verdicts, verdict_rules
+from retort.results.frames import Line, lines_of
 from retort.specs.config import Config
 from retort.specs.printed import read_number
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
 
-from tests.tiny.results import line
+from tests.tiny.results import frame, line
 
 
 def one(cell: Line) -> Line:
     """Return the line with the verdict that it has in a table of its own."""
-    return judge_lines([cell], lambda _: 0.6)[0]
+    return judged([cell], 0.6)[0]
+
+
+def judged(cells: list[Line], assumed: float) -> list[Line]:
+    """Return the lines of a table with their verdicts, where this deviation is assumed."""
+    return list(lines_of(judge_lines(frame(cells), lambda _: assumed)))
 
 
 def test_a_moderated_variance_by_hand():
     cells = [line(72.0, 70.0, ours=2.0, std=1.0, n=3, published_n=5)]
     cells += [line(70.0, 70.0, row=f"R{n}", std=1.0, n=3, published_n=5) for n in range(2)]
-    first = judge_lines(cells, lambda _: 0.6)[0]
+    first = judged(cells, 0.6)[0]
     # the column: 0.6 with 4 degrees of freedom, ours with 2 each (2.0, 1.0, 1.0), the published ones with 4 each (1.0)
     column = (4 * 0.6 + 2 * (2.0 + 1.0 + 1.0) + 4 * (1.0 + 1.0 + 1.0)) / (4 + 6 + 12)
     # each side borrows 2 degrees of freedom, as there are two other cells: ours has 4 then, the published one 6
@@ -48,7 +53,7 @@ def test_two_runs_borrow_two_degrees_of_freedom():
     cells = [line(72.0, 70.0, row=f"R{n}", std=1.0, n=2) for n in range(9)]
     column = (4 * 0.6 + 18 * 1.0) / 22
     variance = (2 * column**2 + 1.0) / 3
-    first = judge_lines(cells, lambda _: 0.6)[0]  # 97.5 % quantile with 3 degrees of freedom: 3.182
+    first = judged(cells, 0.6)[0]  # 97.5 % quantile with 3 degrees of freedom: 3.182
     assert (first.high or 0) - 2.0 == pytest.approx(3.1824 * variance**0.5, rel=1e-4)
 
 
@@ -63,9 +68,9 @@ def test_a_table_is_a_family_of_tests():
     # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
     alone = line(71.8, 70.0, std=0.7, n=4)
     assert one(alone).verdict == "differs"
-    many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: 0.6)
+    many = judged([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], 0.6)
     assert many[0].verdict == "inconclusive"
-    assert [cell.p_holm for cell in many] == pytest.approx(holm_corrected([cell.p or 0.0 for cell in many]))
+    assert [cell.p_holm for cell in many] == pytest.approx(holm_corrected([cell.p for cell in many]))
 
 
 ASSUMED = [
@@ -90,7 +95,7 @@ def test_what_single_runs_can_show_and_what_not():
     def many(apart: float, assumed: float, cells: int = 1) -> Line:
         zeros = [line(70.0, 70.0, row=f"R{n}", n=1, published_half=0.05) for n in range(1, cells)]
         first = line(70.0 + apart, 70.0, n=1, published_half=0.05)
-        return judge_lines([first, *zeros], lambda _: assumed)[0]
+        return judged([first, *zeros], assumed)[0]
 
     same = many(0.0, 0.6)
     assert (same.verdict, same.runs_needed) == ("inconclusive", "none")  # not even equal numbers agree
@@ -112,7 +117,7 @@ def needed(std: float | None) -> str:
     n, published_n = (1, 1) if std is None else (3, 4)
     cells = [line(70.8, 70.0, row=f"R{row}", n=n, published_n=published_n, ours=std, published_std=std)
              for row in range(9)]  # fmt: skip
-    return judge_lines(cells, lambda _: ASSUMED_STD.points)[0].runs_needed
+    return judged(cells, ASSUMED_STD.points)[0].runs_needed
 
 
 def test_runs_that_would_decide():
@@ -126,7 +131,7 @@ def test_runs_that_would_decide():
 def test_without_both_numbers_there_is_no_verdict():
     for cell in (line(70.0), line(None, 70.0)):
         assert (one(cell).verdict, one(cell).p) == ("", None)
-    assert verdict_rules([one(line(70.0))]) == []
+    assert verdict_rules(frame([one(line(70.0))])) == []
 
 
 @pytest.mark.parametrize(
@@ -138,8 +143,8 @@ def test_without_both_numbers_there_is_no_verdict():
 def test_a_size_is_compared_at_the_digits_of_the_print(printed: str, ours: float, verdict: str):
     number = read_number(printed)
     assert number
-    cell = Line("p", "t", "R", "c", "s", "", "parameters", "M", number.value, None, ours, published_half=number.half)
-    assert size_verdict(cell) == verdict
+    cell = Line(unit="M", published=number.value, mean=ours, published_half=number.half)
+    assert list(size_verdicts(frame([cell]))) == [verdict]
 
 
 def test_the_defaults_are_those_of_the_printed_deviations(monkeypatch: pytest.MonkeyPatch):

@@ -100,12 +100,13 @@ def test_no_room_imports_itself_by_way_of_others() -> None:
     assert list(graphlib.TopologicalSorter(edges).static_order())  # raises CycleError with the circle
 
 
-def test_commands_start_and_sources_are_fetched_without_torch() -> None:
+def test_commands_start_and_sources_are_fetched_without_torch_or_pandas() -> None:
     code = """
 import sys
 import retort.training.stages.preprocess
 from retort.cli import main
-for verb in ("list", "check", "published audit", "cost"):
+for verb in ("list", "check", "cost", "published audit"):
+    assert "pandas" not in sys.modules, verb  # a table or a claim may need it, a plan does not
     main(verb.split())
     assert "torch" not in sys.modules, verb
 """

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from retort.cli import VERBS
 from retort.cli.base import verbs
-from retort.results.tidy import Status
+from retort.study.reasons import Status
 
 from tests.conftest import ROOT
 
@@ -24,6 +24,7 @@ SCRIPTS = [*WORKFLOW.glob("scripts/*.py"), *WORKFLOW.glob("snakemake_*_plugin_re
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 RULE = re.compile(r"^\s*(?:rule|checkpoint)\b *(\w*)(?:\(.*\))? *:", re.MULTILINE)
+STARTS = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}  # what stands before a statement
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -52,10 +53,10 @@ def code_lines(paths: Iterable[Path]) -> int:
         with path.open("rb") as stream:
             tokens = [token for token in tokenize.tokenize(stream.readline) if token.type != tokenize.ENCODING]
         for token, after in zip(tokens, [*tokens[1:], tokens[-1]], strict=True):
-            is_docstring = token.type == tokenize.STRING and {before, after.type} <= NO_CODE
+            is_docstring = token.type == tokenize.STRING and before in STARTS and after.type == tokenize.NEWLINE
             if token.type not in NO_CODE and not is_docstring:
                 lines |= set(range(token.start[0], token.end[0] + 1))
-            before = token.type
+            before = before if token.type in (tokenize.COMMENT, tokenize.NL) else token.type
         count += len(lines)
     return count
 
@@ -70,8 +71,8 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (23152, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (18772, lambda: code_lines(TESTS)),
+    "code lines": (23404, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (18936, lambda: code_lines(TESTS)),
 }
 
 
@@ -88,7 +89,7 @@ def test_every_verb_is_counted() -> None:
 def test_a_docstring_is_no_code(tmp_path: Path) -> None:
     path = tmp_path / "a.smk"
     path.write_text(
-        '"""Rules\nof two."""\n\n\nrule a:\n    """Make."""\n    output:\n        "x", # a file\n        y="z",\n'
+        '"""Rules\nof two."""\n\n\nrule a:\n    """Make."""\n    output:\n        "x", # a file\n        y="z"\n        "zz",\n'
     )
-    assert code_lines([path]) == 4
+    assert code_lines([path]) == 5
     assert RULE.findall("rule a:\nrule:\n    rule b(c):\ncheckpoint d:\n# rule e\nrules = 1\n") == ["a", "", "b", "d"]

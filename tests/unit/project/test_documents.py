@@ -111,7 +111,7 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
     design = (POCKET / "README.md").read_text().partition("| question |")[2].split("\n\n")[0].splitlines()[2:]
     for (name, claim), line in zip(study.claims["pocket"].items(), design, strict=True):
         own, others = (
-            [side.cells[key].number.value for group in groups for key in group.keys]
+            [side.numbers[key]["value"] for group in groups for key in group.keys]
             for groups in (claim.cells, claim.than)
         )
         mean = claim.compare.startswith("mean")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from retort.report.ranking import RankedMean, panel_of, ranking
-from retort.results.tidy import Line, read
+from retort.results.frames import read
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
@@ -40,16 +40,15 @@ def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, 
     lines = read("results/tables/tiny/table1.csv")
     plot = ranking(table, lines, TITLES)
     assert plot
-    means = {row: sum(line.mean or 0 for line in lines if line.row == row) for row in table.rows_and_columns()}
-    assert plot.rows == sorted(means, key=lambda row: -means[row])
+    assert plot.rows == list(lines.groupby("row")["mean"].mean().sort_values(ascending=False).index)
     assert [panel.look for panel in plot.panels] == ["ours"]  # too few rows have a printed number
 
 
 def test_two_rows_and_rows_that_measure_different_things_are_not_ranked(config: dict[str, Any]) -> None:
     study = open_study(read_config(config))
-    lines: list[Line] = read("results/tables/tiny/table1.csv")
-    rows = sorted({line.row for line in lines})[:2]
-    assert ranking(study.exhibits["tiny", "table1"], [line for line in lines if line.row in rows], TITLES) is None
+    lines = read("results/tables/tiny/table1.csv")
+    two = lines[lines["row"].isin(sorted(set(lines["row"]))[:2])]
+    assert ranking(study.exhibits["tiny", "table1"], two, TITLES) is None
     assert ranking(study.exhibits["tiny", "table2"], read("results/tables/tiny/table2.csv"), TITLES) is None
 
 

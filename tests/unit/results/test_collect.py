@@ -10,6 +10,7 @@ import pytest
 from retort.checksums import REMEDY
 from retort.errors import RetortError
 from retort.results.collect import read_profiles, read_scores
+from retort.results.frames import lines_of
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import (
@@ -34,7 +35,7 @@ def test_a_missing_seed_a_task_not_run_and_rows_without_labels(config: dict[str,
     change_score(unlabelled, metrics={}, unlabelled=["test"])
     change_answers(unlabelled, 1, {"test": {"answers": [1, 0], "truth": None}})
     scores = read_scores(study, [path for path in paths()[0] if "tiny-kd/mood/2" not in path])
-    cells = {(one.student, one.column): one for one in collected(study, "table1", scores)[1]}
+    cells = {(one.student, one.column): one for one in lines_of(collected(study, "table1", scores)[1])}
     for where, state in (
         (("tiny-attention", "Pearson"), "not run at this scale"),
         (("tiny-kd", "Acc. %"), "missing (seed 2 of 3)"),

@@ -12,7 +12,7 @@ from retort.cost.jobs import PRINTING, Jobs
 from retort.job import attempts
 from retort.job.attempts import Attempt, file_of
 from retort.plan.plan import Plan
-from retort.results.tidy import read
+from retort.results.frames import lines_of, read
 from retort.run.failures import failed_jobs, print_what_there_is
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
@@ -79,9 +79,9 @@ def test_after_a_failed_training_its_cells_say_so(
         f"1 job failed; cells that need the results say 'failed', everything else is made:\n  {KD}: no luck\n" in told
     )
     assert "Traceback" not in told
-    lines = {line.student: line for line in read("results/tables/tiny/table1.csv") if line.task == "mood"}
+    lines = {line.student: line for line in lines_of(read("results/tables/tiny/table1.csv")) if line.task == "mood"}
     assert lines["tiny-kd"].state == f"failed ({KD}: no luck)"
-    assert lines["tiny-attention"].status is Status.OK
+    assert lines["tiny-attention"].status == Status.OK
     assert Path("results/tables/tiny/table1.csv").stat().st_mtime == 1  # the next run makes it anew
     assert "This run could not make" not in page
     assert "1 job failed</h2>" in Path("reports/index.html").read_text()

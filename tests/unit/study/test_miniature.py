@@ -11,7 +11,7 @@ from retort.cost.jobs import Jobs
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
 from retort.report.outcome import ClaimCounts, Files, Shown
-from retort.results.tidy import Line, for_claims, withhold_verdicts, write
+from retort.results.frames import concatenated, for_claims, frame_of, lines_of, withhold_verdicts, write
 from retort.run.rehearsal.rehearse import distinct_trainings, family
 from retort.specs.config import RunSources, read_config
 from retort.study import questions
@@ -112,18 +112,20 @@ def test_distinct_trainings_meet_every_objective_mapping_start_family_and_task(m
     assert {task for _, task in scored} == {task for name, task in miniature.pairs if name in study.students}
 
 
-LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1, verdict="differs", p=0.01, low=1.0)
+LINE = {"paper": "p", "table": "table1", "unit": "x100", "published": 70.0, "mean": 50.0, "n": 1, "verdict": "differs"}
+ONE = frame_of([{**LINE, "p": 0.01, "low": 1.0}])
 
 
 def test_numbers_of_a_rehearsal_have_a_mark_no_verdict_and_decide_no_claim(printed: Plan, miniature: Plan) -> None:
-    (line,) = withhold_verdicts(miniature.study, "mlkd2024", [LINE])
+    (line,) = lines_of(withhold_verdicts(miniature.study, "mlkd2024", ONE))
     assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
     assert line.note.startswith("rehearsed")
-    for line in for_claims(miniature.study, {"table1": [LINE, replace(LINE, mean=None, dev=50.0)]})["table1"]:
+    both = frame_of([LINE, {**LINE, "mean": None, "dev": 50.0}])
+    for line in lines_of(for_claims(miniature.study, {"table1": both})["table1"]):
         assert (line.mean, line.dev, line.published) == (None, None, 70.0)
         assert "rehearsed" in line.state
-    assert withhold_verdicts(printed.study, "mlkd2024", [LINE]) == [LINE]
-    assert for_claims(printed.study, {"table1": [LINE]}) == {"table1": [LINE]}
+    assert withhold_verdicts(printed.study, "mlkd2024", ONE).equals(ONE)
+    assert for_claims(printed.study, {"table1": ONE})["table1"].equals(ONE)
 
 
 def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan, tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
     names = {name for claim in study.claims["wang2023"].values() for name in claim.tables}
     for name in names:
         lines = table_of(study, "wang2023", name).collect(Inputs(study, "wang2023", name, {}, {}))
-        write(files.tidy("wang2023", name), [replace(line, mean=50.0, status=Status.OK) for line in lines])
+        write(files.csv("wang2023", name), lines.assign(mean=50.0, status=Status.OK.value))
     shown = Shown(replace(study, recordings={}), "wang2023", files)
     shown.judged = judge_all(shown.study, "wang2023", shown.of_claims)
     (found,), published = shown.openings, shown.tally.published
@@ -141,9 +143,9 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
 
 @pytest.mark.slow
 def test_every_cell_has_a_number_once_everything_has_run(printed: Plan, miniature: Plan) -> None:
-    lines = [line for found in all_lines(miniature).values() for line in found]
-    without = [line for line in lines if line.mean is None and line.dev is None and not line.text]
+    lines = concatenated({"/".join(key): frame for key, frame in all_lines(miniature).items()})
+    without = lines[lines["mean"].isna() & lines["dev"].isna() & (lines["text"] == "")]
     assert len(lines) > 2500
-    assert {line.metric for line in lines} >= {"p", "p-holm", "p-tasks-fixed", "p-tasks-drawn", "latency", "change"}
+    assert set(lines["metric"]) >= {"p", "p-holm", "p-tasks-fixed", "p-tasks-drawn", "latency", "change"}
     # quoted: a number of other work's; as printed: a text of the paper that shows no setting or count of ours
-    assert [line for line in without if line.status not in (Status.QUOTED, Status.AS_PRINTED)] == []
+    assert set(without["status"]) <= {Status.QUOTED, Status.AS_PRINTED}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.errors import RetortError
 from retort.plan.resolve import score
-from retort.results.tidy import Line
+from retort.results.frames import Line, lines_of
 from retort.run.workflow import mark_scale
 from retort.specs import catalogue
 from retort.specs.config import read_config
@@ -236,7 +236,7 @@ def row_of(study: Study, table: str, student: str, **accuracies: float) -> dict[
         for task, mean in accuracies.items()
         for seed in (1, 2, 3, 4)
     }
-    lines = collected(study, table, scores, paper=student.split("-")[0])[1]
+    lines = list(lines_of(collected(study, table, scores, paper=student.split("-")[0])[1]))
     row = next(line.row for line in lines if line.student == student)
     return {line.column: line for line in lines if line.row == row}
 

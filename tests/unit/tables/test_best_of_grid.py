@@ -11,14 +11,14 @@ from retort.errors import RetortError
 from retort.judgement.judge import our_numbers
 from retort.plan import exhibits, resolve
 from retort.plan.plan import Plan
-from retort.results.tidy import Line, for_claims
+from retort.results.frames import Line, for_claims
 from retort.settings.trials import Trial
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
 from tests.tiny.edit import set_value, write
 from tests.tiny.printed import as_printed
-from tests.tiny.results import made
+from tests.tiny.results import frame, made
 from tests.tiny.variant import NARROW, PRINTED_PAPER, STUDENTS, write_one_table
 
 GRID = {"learning_rate": [1e-3, 2e-3], "batch_size": [4, 8], "seed": 1}
@@ -137,7 +137,7 @@ def test_trials_of_other_points_are_refused_and_the_table_waits_for_its_own(grid
 def test_claims_are_judged_on_what_was_trained_again(grids: dict[str, Any]) -> None:
     lines, _ = lines_of(grids)
     study = open_study(read_config(grids))
-    judged = for_claims(study, {"table1": list(lines.values())})
-    cells = our_numbers({"table1": study.exhibits["tiny", "table1"]}, judged).cells
-    values = {row: cells["table1", row, "Acc"].number.value for row in ("Narrow", "Plain", "Elsewhere")}
+    judged = for_claims(study, {"table1": frame(lines.values())})
+    cells = our_numbers({"table1": study.exhibits["tiny", "table1"]}, judged).numbers
+    values = {row: cells["table1", row, "Acc"]["value"] for row in ("Narrow", "Plain", "Elsewhere")}
     assert values == {"Narrow": pytest.approx(74), "Plain": pytest.approx(72), "Elsewhere": pytest.approx(74)}

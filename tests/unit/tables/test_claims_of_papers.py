@@ -7,7 +7,7 @@ from retort.audit import checks, condition_of
 from retort.formatters import condition_text
 from retort.judgement.judge import Kind
 from retort.judgement.verdicts import MARGIN
-from retort.results.tidy import Line
+from retort.results.frames import frame_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -39,7 +39,7 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
         for one in (claim, *map(claim.read_as, claim.other_readings.values())):  # else the text gives the distance
             assert one.number or not one.within or one.within == MARGIN, one.says
 
-    tables: dict[str, list[Line]] = {name: [] for one in claims.values() for name in one.tables}  # nothing was run
+    tables = {name: frame_of(()) for one in claims.values() for name in one.tables}  # nothing was run
     judged = judge_all(study, paper, tables)
     assert {item.ours.verdict for item in judged} == {Kind.WITHOUT}
     verdicts = {item.name: item.published.verdict for item in judged}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.results.tidy import read
+from retort.results.frames import read
 from retort.tables.figures import style
 from retort.tables.figures.base import plot_figure
 from retort.tables.figures.pareto import front
@@ -20,7 +20,7 @@ RENDERS = {"svg": "out.svg", "png": "out.png"}
 
 
 def drawn(config: dict[str, Any], figure: str, **scores: Any) -> str:
-    """Draw a figure of the variant of the tiny study and return its SVG; its tidy data is in out.csv."""
+    """Draw a figure of the variant of the tiny study and return its SVG; its frame is in out.csv."""
     write_results(config, {**SCORES, **scores})
     return redrawn(config, figure)
 
@@ -50,7 +50,7 @@ def test_the_same_bytes_every_time(config: dict[str, Any], figure: str) -> None:
     assert "<text" in first  # text is stored as text, not as paths
     texts = {"A &amp; &lt;b&gt;_1", "B", "gain", "20", "60", "number of the task", "Accuracy on mood, × 100"}
     assert figure != "figure3" or texts <= set(re.findall(r">([^<>]+)</text>", first))
-    assert {line.table for line in read("out.csv")} == {figure}
+    assert set(read("out.csv")["table"]) == {figure}
 
 
 def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:

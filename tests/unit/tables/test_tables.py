@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from retort.formatters import number, with_std
 from retort.judgement.comparisons import Stated
@@ -20,7 +21,7 @@ from retort.tables.claims import judge_all
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
 
 from tests.conftest import ROOT
-from tests.tiny.results import SCORES, change_score, collected, made, paths, write_results
+from tests.tiny.results import SCORES, change_score, collected, frame, made, paths, write_results
 from tests.tiny.variant import ROWS, TABLE, write_study
 
 # --- collecting
@@ -62,8 +63,8 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert "Verdicts on 1 cells: differs 1." in out["md"]
     study, cells = open_study(read_config(config)), {"Acc. %": [70.0]}
     recorded = Recording.model_construct(tables={"table1": {rows[1]["label"]: cells, "B": cells}}, runs=3)
-    assert list(side_of_recording(study, "tiny", recorded).cells) == [("table1", "B", "Acc. %")]
-    (claim,) = judge_all(study, "tiny", {"table1": lines})
+    assert list(side_of_recording(study, "tiny", recorded).numbers) == [("table1", "B", "Acc. %")]
+    (claim,) = judge_all(study, "tiny", {"table1": frame(lines)})
     assert claim.published.verdict == "holds"
     assert claim.ours.word == "not run"
     assert "ours is not what the row prints: without <more> rows" in claim.ours.numbers
@@ -82,7 +83,7 @@ def test_a_diverged_seed(config: dict[str, Any]):
 @pytest.mark.parametrize(("value", "text"), [(41.55, "41.5"), (57.45, "57.5"), (82.75, "82.8"), (74.55, "74.5")])
 def test_a_tie_is_rounded_alike_in_tables_in_claims_and_for_bold(value: float, text: str):
     assert number(value, 1) == with_std(value, None, 1) == f"{round(value, 1)}" == text
-    assert Stated(Number("1.0", 1.0), 0.0).decide(value, "").result == text
+    assert Stated(Number("1.0", 1.0), 0.0).decide(np.array([value]), "").result == text
 
 
 def test_profiles(config: dict[str, Any]):
@@ -150,7 +151,7 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     change_score(Path("results/scores/tiny-kd/mood/1-2-3.json"), sample={"train": [8000, 104743]})
     spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     sheet, told = spec.lay_out(lines), "measured on a sample: train 8,000 of 104,743 rows"
-    assert [(line.student, line.column) for line in lines if line.note == told] == [("tiny-kd", "Acc. %")]
+    assert list(lines.loc[lines["note"] == told, "student"]) == ["tiny-kd"]
     assert sheet.letters[told] == "a"
     marks = {row.label: sheet.mark(row.entries[0]) for row in sheet.grids[0].rows}
     assert (marks["A & <b>_1"], marks["B"]) == ("a", "")

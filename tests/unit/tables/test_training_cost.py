@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 from retort.cost.training_work import COSTS, COUNTED, DEVICE, stages_of, work_of
 from retort.cost.work import TRAINED, forward
+from retort.results.frames import lines_of
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
 from retort.study.load import open_study, open_written, read_study
@@ -53,14 +54,15 @@ def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
 def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     columns = [HOURS, {"label": "Batch", "of": "batch_size"}, {"label": "Steps", "of": "steps"}]
     spec = table([{**OURS, "stated": {"Batch": "256"}}, OTHERS], columns)
-    lines = {(line.row, line.column): line for line in spec.collect(inputs)}
+    frame = spec.collect(inputs)
+    lines = {(line.row, line.column): line for line in lines_of(frame)}
     assert lines["Ours", "Hours"].mean == pytest.approx(134, abs=1)
     batch = lines["Ours", "Batch"]
     assert (batch.mean, batch.published, batch.unit) == (256, 256, "rows")
     assert lines["Ours", "Steps"].mean == 400_000
     assert (lines["Others", "Hours"].mean, lines["Others", "Hours"].status) == (1720, Status.OK)
     assert (lines["Others", "Batch"].mean, lines["Others", "Batch"].status) == (None, Status.QUOTED)
-    sheet = spec.lay_out(list(lines.values()))
+    sheet = spec.lay_out(frame)
     ours, others = ([entry.text for entry in row.entries] for row in sheet.grids[0].rows)
     assert (ours, others) == (["134.2", "256", "400,000"], ["1,720", "-", "-"])
     assert sheet.remarks == [COUNTED]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from pandas import DataFrame
 from retort.judgement.judge import Kind
 from retort.judgement.verdicts import NO_RUNS, is_comparable
 from retort.plan.plan import Plan
-from retort.results.tidy import Line
+from retort.results.frames import concatenated
 from retort.specs.config import Config, RunSources
 from retort.study.load import open_whole
 from retort.study.study import Study
@@ -19,7 +20,7 @@ from tests.paper_results import all_lines, lines_of, made_up
 
 pytestmark = pytest.mark.slow
 
-Tables = dict[tuple[str, str], list[Line]]
+Tables = dict[tuple[str, str], DataFrame]
 README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
@@ -41,14 +42,15 @@ def shifted(study: Study) -> Tables:
     return lines_of(study, made_up(study, shift=10.0))
 
 
-def comparable(tables: Tables, paper: str) -> list[Line]:
+def comparable(tables: Tables, paper: str) -> DataFrame:
     """Return the comparable lines of a paper."""
-    return [line for (slug, _), lines in tables.items() for line in lines if is_comparable(line) and slug == paper]
+    lines = concatenated({name: frame for (slug, name), frame in tables.items() if slug == paper})
+    return lines[is_comparable(lines)]
 
 
 def counts_of(tables: Tables, paper: str) -> Counter[str]:
     """Return the number of comparable cells of a paper with each verdict."""
-    return Counter(line.verdict for line in comparable(tables, paper))
+    return Counter(comparable(tables, paper)["verdict"])
 
 
 def papers_of(tables: Tables) -> list[str]:
@@ -60,8 +62,8 @@ def test_the_readme_shows_the_verdicts_of_each_paper(tables: Tables, shifted: Ta
     rows = []
     for paper in papers_of(tables):
         lines, same, apart = comparable(tables, paper), counts_of(tables, paper), counts_of(shifted, paper)
-        single = sum(line.n == 1 and line.published_n < 2 for line in lines)
-        hopeless = sum(line.runs_needed == NO_RUNS for line in lines)
+        single = ((lines["n"] == 1) & (lines["published_n"] < 2)).sum()
+        hopeless = (lines["runs_needed"] == NO_RUNS).sum()
         shown = [single, same["agrees"], same["inconclusive"], hopeless, same["differs"], apart["differs"]]
         rows.append([paper, *map(str, [len(lines), *shown])])
     total = [str(sum(int(row[at]) for row in rows)) for at in range(1, len(rows[0]))]

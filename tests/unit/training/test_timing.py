@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.plan import resolve
-from retort.results.tidy import Line
+from retort.results.frames import Line, lines_of
 from retort.settings.trainings import ProfileSettings
 from retort.specs.config import read_config
 from retort.specs.printed import Timing
@@ -29,10 +29,10 @@ def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {"kind": "profiles", "title": "T", "question": "Q?", "columns": columns, "rows": ROWS[::2], **more}
 
 
-def lines_of(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
+def timed(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
     """Return the lines of table 2 made from these profiles, by student and column."""
-    _, lines = collected(open_study(read_config(config)), "table2", profiles=profiles)
-    return {(line.student, line.column): line for line in lines}
+    _, frame = collected(open_study(read_config(config)), "table2", profiles=profiles)
+    return {(line.student, line.column): line for line in lines_of(frame)}
 
 
 def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]) -> dict[str, Any]:
@@ -46,17 +46,17 @@ def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> No
     config = write_study(tmp_path / "study", table2=table(columns))
     assert further_timings(open_study(read_config(config)), "tiny-attention") == [Timing(device="cpu")]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
-    lines = lines_of(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
+    lines = timed(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
     assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
     assert lines["tiny-teacher", "GPU"].state == "missing (its profile was timed on cpu: <any>)"
 
 
 def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: Path) -> None:
     profiles = {"tiny-teacher": profile([8.0]), "tiny-attention": profile([2.0]), "tiny-kd": profile([4.0])}
-    lines = lines_of(write_study(tmp_path / "study", table2=table(SPEEDS)), profiles)
+    lines = timed(write_study(tmp_path / "study", table2=table(SPEEDS)), profiles)
     assert (lines["tiny-attention", "Speed"].mean, lines["tiny-attention", "Time"].mean) == (4.0, 2.0)
     config = write_study(tmp_path / "again", table2=table(SPEEDS, against="tiny-kd"))
-    assert lines_of(config, profiles)["tiny-attention", "Speed"].mean == 2.0
+    assert timed(config, profiles)["tiny-attention", "Speed"].mean == 2.0
     study = open_study(read_config(config))
     assert profiled(study, study.exhibits["tiny", "table2"]) == ["tiny-teacher", "tiny-attention", "tiny-kd"]
 
@@ -68,7 +68,7 @@ def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     assert found == [Timing(size, values="batches") for size in (1, 16)]
     assert "further" not in resolve.profile(study, "tiny-kd").as_json()
     own = profile([9.0], batch_1_length_32_each_batch=[1.0, 3.0, 5.0], batch_16_length_32_each_batch=[2.0, 4.0])
-    lines = lines_of(config, {"tiny-attention": own})
+    lines = timed(config, {"tiny-attention": own})
     found = [(line.mean, line.n) for (student, _), line in lines.items() if student == "tiny-attention"]
     assert found == [(3.0, 3), (3.0, 2)]
 

@@ -21,7 +21,7 @@ from retort.specs.printed import AVERAGE, OF_A_MODEL, Number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.layout import label_of
-from retort.tables.published import printed_tables
+from retort.tables.numbers import printed_tables
 
 TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come out slightly larger
 Item = TypeVar("Item")

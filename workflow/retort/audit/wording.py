@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from retort.audit.base import Finding, Looked, Printed, PrintedNumber, by_column, checks
-from retort.judgement.comparisons import NumberedCell, Verdict, pairs_of
-from retort.judgement.comparisons import by_column as cells_by_column
-from retort.judgement.groups import gains_by_column
-from retort.judgement.judge import Side, decide_statement, printed_numbers, recomputed_averages
+from retort.judgement.cells import Draws, Objects, Pairs, Verdict
+from retort.judgement.comparisons import by_column as places_by_column
+from retort.judgement.comparisons import pairs_of
+from retort.judgement.groups import gains_of
+from retort.judgement.judge import Side, decide_statement, printed_numbers, recomputed_averages, sides_of
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
 
@@ -41,14 +42,14 @@ def texts(printed: Printed) -> Looked:
     A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
     """
     for paper, statements in printed.statements.items():
-        sides = sides_of(printed, paper)
+        sides = both_sides(printed, paper)
         for statement in statements:
             verdict = judged(statement, sides)
             if verdict:
                 yield 1, None if verdict.holds else _finding(paper, statement, verdict.result or verdict.numbers)
 
 
-def sides_of(printed: Printed, paper: str) -> tuple[Side, Side]:
+def both_sides(printed: Printed, paper: str) -> tuple[Side, Side]:
     """Return the numbers of a paper as printed, and with each average computed from the numbers of its row."""
     tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
     side = printed_numbers(tables)
@@ -82,23 +83,29 @@ def prose(printed: Printed) -> Looked:
 #
 # A finding here is no mistake of the paper's: it says what a reader must not take the sentence for.
 
-Sides = tuple[list[NumberedCell], list[NumberedCell]]  # of one column: the text says that the first ones are above
+Sides = tuple[Objects, Objects]  # (table, row, column) of cells of one column: the text says that the first are above
 
 
-def _all(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+def _all(own: Draws, others: Draws) -> list[Sides]:
     """Pair each cell with each of the others in the same table and column."""
-    return [([one], [other]) for one, other in pairs_of(own, others) if one.table == other.table]
+    pairs = pairs_of(own, others)
+    return _one_by_one(pairs[pairs.own.keys[:, 0] == pairs.other.keys[:, 0]])
 
 
-def _in_order(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+def _in_order(own: Draws, others: Draws) -> list[Sides]:
     """Pair each cell with its counterpart in the same column."""
-    return [([one], [other]) for column in gains_by_column(own, others) for one, other in column]
+    return _one_by_one(gains_of(own, others))
 
 
-def _of_best(own: list[NumberedCell], others: list[NumberedCell]) -> list[Sides]:
+def _one_by_one(pairs: Pairs) -> list[Sides]:
+    return list(zip(pairs.own.keys[:, None], pairs.other.keys[:, None], strict=True))
+
+
+def _of_best(own: Draws, others: Draws) -> list[Sides]:
     """Pair all cells of a column with all others in it: the best of each side will count."""
-    columns = cells_by_column(others)
-    return [(each, columns[name]) for name, each in cells_by_column(own).items() if name in columns]
+    rivals = places_by_column(others)
+    both = ((places, rivals[column]) for column, places in places_by_column(own).items() if column in rivals)
+    return [(own.keys[places], others.keys[against]) for places, against in both]
 
 
 # comparison which says that one side is above the other -> how it pairs their cells
@@ -117,7 +124,7 @@ PAIRED = {
 def readings(printed: Printed) -> Looked:
     """Check that a claim which can be read in several ways holds in each of its readings."""
     for paper, statements in printed.statements.items():
-        sides = sides_of(printed, paper)
+        sides = both_sides(printed, paper)
         for claim in statements:
             as_claimed = judged(claim, sides)
             for reading in claim.other_readings.values():
@@ -141,10 +148,10 @@ def means(printed: Printed) -> Looked:
     """Check that a claim that holds on average holds on more than half of the columns of that average."""
     rows = printed.rows()
     for paper, statements in printed.statements.items():
-        side, _ = sides_of(printed, paper)
+        side, _ = both_sides(printed, paper)
         for statement, sides in ((one, sides) for one in statements for sides in _on_average(one, side)):
-            column = sides[0][0].column
-            own, other = ([rows.get((paper, cell.table, cell.row), {}) for cell in cells] for cells in sides)
+            column = sides[0][0][2]
+            own, other = ([rows.get((paper, table, row), {}) for table, row, _ in keys] for keys in sides)
             parts = own[0][column].cell.spec.mean_of if column in own[0] else []
             if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
                 continue
@@ -161,7 +168,7 @@ def means(printed: Printed) -> Looked:
 def _on_average(statement: Statement, side: Side) -> list[Sides]:
     """Return the cells of each column in which a statement says that one side is above the other."""
     pair = PAIRED.get(statement.compare)
-    return pair(*side.both(statement)) if pair else []
+    return pair(*sides_of(statement, side.cells_of(statement))) if pair else []
 
 
 def _best(rows: list[dict[str, PrintedNumber]], column: str) -> PrintedNumber:

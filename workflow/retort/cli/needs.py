@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from retort.cost.budget import NONE, Prices, Runs, joined_runs
 from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
 from retort.judgement.certainty import FIRST, LOOKS, assumed_by, claim_outcome, level_of_look, shares_of
-from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Key, Kind, Side, decide_statement, our_numbers, printed_numbers, with_dev
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Facts, Key, Kind, Side, decide_statement, frame_of, our_numbers, printed_numbers
 from retort.plan.plan import Plan
-from retort.results import tidy
+from retort.results import frames
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
@@ -76,22 +77,23 @@ def _needs(
     if not claim.compare:
         return CANNOT, {}
     files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
-    lines = {name: tidy.read(path) for name, path in files.items() if path.is_file()}
-    own = with_dev(claim, our_numbers(exhibits, tidy.for_claims(study, lines)))
+    lines = {name: frames.read(path) for name, path in files.items() if path.is_file()}
+    own = our_numbers(exhibits, frames.for_claims(study, lines))
     if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
         return DECIDED, {}
     trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
     once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}
-    expected: dict[Key, NumberedCell] = {}
+    here = {tuple(key) for key in own.cells_of(claim).numbered.keys}
+    expected: dict[Key, Facts] = {}
     for key, runs in trained.items():
-        if key in own.cells:
-            expected[key] = _wider(own.cells[key])
-        elif key in printed.cells:
-            n, unit = 0, "x100" if runs else ""
-            expected[key] = replace(printed.cells[key], n=n, unit=unit, std=None, by_seed=())
+        if key in here:
+            expected[key] = _wider(own.numbers[key])
+        elif key in printed.numbers:
+            unit = "x100" if runs else ""
+            expected[key] = {**printed.numbers[key], "n": 0, "unit": unit, "std": math.nan, "by_seed": ()}
     if trained and not any(trained.values()):
         return OPEN, {}
-    side = Side(expected, {}, Reached)
+    side = Side(frame_of(expected), Reached)
     verdict = decide_statement(claim, side)
     if isinstance(verdict, str) or verdict.holds is None:
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
@@ -100,15 +102,14 @@ def _needs(
     def decided(seeds: int) -> bool:
         prior = assumed_by(study, paper)
 
-        def assumed(cell: NumberedCell) -> float:
-            key = (cell.table, cell.row, cell.column)
-            known = printed.cells[key].std if key in printed.cells else None
-            return SURER * (known or prior(cell)) * (seeds**0.5 if key in once else 1)
+        def assumed(key: Key) -> float:
+            known = printed.numbers[key]["std"] if key in printed.numbers else math.nan
+            return SURER * (known if known > 0 else prior(key)) * (seeds**0.5 if key in once else 1)
 
         shares = shares_of(claim, side, assumed, seeds, LOOKS[1], draws=FIRST)
         return shares.shows_true if verdict.holds else shares.shows_false
 
-    there = max((cell.n for cell in own.cells.values() if cell.n), default=0)
+    there = max((cell["n"] for cell in own.numbers.values()), default=0)
     further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
     if not further or not decided(further[-1]):
         return FAR, {}
@@ -139,11 +140,11 @@ def _is_sent(study: Study, exhibit: Exhibit, key: Key) -> bool:
     return any(bool(sent_tasks(study, cell)) for cell in exhibit.cells() if (cell.row, cell.column) == key[1:])
 
 
-def _wider(cell: NumberedCell) -> NumberedCell:
+def _wider(cell: Facts) -> Facts:
     """Return a cell of ours with its spread times `SURER`."""
-    mean = cell.number.value
-    by_seed = tuple((seed, mean + SURER * (score - mean)) for seed, score in cell.by_seed)
-    return replace(cell, std=cell.std and SURER * cell.std, by_seed=by_seed)
+    mean = cell["value"]
+    by_seed = tuple((seed, mean + SURER * (score - mean)) for seed, score in cell["by_seed"])
+    return {**cell, "std": SURER * cell["std"], "by_seed": by_seed}
 
 
 def prices_of(config: Config, flops: float | None) -> Prices:

@@ -47,13 +47,13 @@ FOR_PAGES = (
     "matplotlib.pyplot",
     "retort.report.index",
     "retort.report.page:prepare_ahead",
+    "retort.results.frames:prepare_ahead",
     "retort.results.planned_study:open_ahead",
     "scipy.stats",
     "snakemake.script",
 )
 PRELOADED = (
     "datasets",
-    "pandas",
     "retort.training.stages.distill",
     "retort.training.stages.preprocess",
     "transformers.models.bert.modeling_bert",

@@ -4,7 +4,7 @@ Each mean is drawn anew many times from its sampling distribution: mean + s / sq
 distribution with n - 1 degrees of freedom. Means of runs with the same n seeds are drawn together, from the
 multivariate t distribution with the covariance of their scores over these seeds. So the difference of two of them, or
 any weighted sum, is drawn as in a paired t-test over the seeds, which is exact for normal scores, also with two seeds.
-The claim is judged on every draw by its own comparison.
+Its own comparison judges the claim on all draws at once.
 
 - The claim holds if it is true of our means and of at least 97.5 % of the draws. A claim about the best of several
   rows, gains or pairs of columns must also be true of one of them by itself: of k candidates that fulfil it in any
@@ -28,17 +28,13 @@ are not drawn.
 
 from __future__ import annotations
 
-import itertools
-import math
-import statistics
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from retort.judgement.comparisons import NumberedCell
-from retort.judgement.judge import Coverage, Key, Kind, Side, comparison_of, coverage_of, decide_statement, with_dev
+from retort.judgement.cells import Draws, Flags, Parts, SeedScores, Values, Verdict
+from retort.judgement.judge import Coverage, Key, Kind, Side, compare, coverage_of, decide_statement, sides_of
 from retort.specs.paper import Statement
 from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
 from retort.study.study import Study
@@ -52,7 +48,7 @@ FIRST_RUNS = 2  # of each student, at which a budget looks first
 LOOKS = (0.01, 0.03)  # levels of the first look and of the last; README.md simulates both together
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
 MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
-Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
+Assumed = Callable[[Key], float]  # a cell -> the standard deviation that its table assumes, in points
 
 
 @dataclass(frozen=True)
@@ -75,84 +71,68 @@ class Outcome:
     removed: float | None = None
 
 
-def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> tuple[float, int] | None:
-    """Return standard error and degrees of freedom of a cell's mean over its own runs, or over `runs` if more.
+def seed_scores(by_seed: Iterable[SeedScores]) -> Values:
+    """Return the scores of cells as [cells, seeds]; NaN where a cell has no run with a seed."""
+    import pandas as pd
 
-    None for a cell without a deviation that is not a score: no deviation is assumed for it.
-    """
-    n = max(cell.n, runs, 1)
-    if cell.std and cell.n > 1:
-        return cell.std / math.sqrt(n), n - 1
-    if cell.unit != "x100":
-        return None
-    return assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM
+    return pd.DataFrame([dict(scores) for scores in by_seed]).sort_index(axis=1).to_numpy(float)
 
 
-def differences_by_seed(first: NumberedCell, other: NumberedCell) -> list[float]:
-    """Return the first cell minus the other under each seed; empty unless they have the same seeds, two or more."""
-    scores, others = dict(first.by_seed), dict(other.by_seed)
-    same = len(scores) > 1 and scores.keys() == others.keys()
-    return [score - others[seed] for seed, score in scores.items()] if same else []
+def drawn_means(cells: Draws, assumed: Assumed, runs: int, count: int, generator: np.random.Generator) -> Values:
+    """Return [cells, count]: draws of the mean of each cell; a mean without an error is repeated.
 
-
-def _pairs(cell: NumberedCell) -> bool:
-    """Return whether the errors of a cell are drawn with those of others that have its seeds."""
-    return len(cell.by_seed) > 1 and bool(cell.std)
-
-
-def drawn_means(
-    cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, count: int, generator: np.random.Generator
-) -> dict[Key, np.ndarray]:
-    """Return `count` draws of the mean of each cell; without those of means that have no error.
+    A cell without a deviation has no error, unless it is a score: its table assumes one.
 
     Args:
-        cells: the cells.
+        cells: cells with a number.
         assumed: the standard deviation of a score that has none.
         runs: draw as if each student had at least so many runs.
         count: the number of draws.
         generator: what draws.
     """
-    together: dict[tuple[int, ...], list[Key]] = {}
-    drawn = {}
-    for key, cell in cells.items():
-        if _pairs(cell):
-            together.setdefault(tuple(seed for seed, _ in cell.by_seed), []).append(key)
-        elif error := _standard_error(cell, assumed, runs):
-            drawn[key] = cell.number.value + error[0] * generator.standard_t(error[1], count)
-    for seeds, keys in together.items():
-        n = max(len(seeds), runs)
-        scores = np.array([[score for _, score in cells[key].by_seed] for key in keys])  # [cells, seeds]
+    drawn = np.repeat(cells.values[:, :1], count, axis=1)
+    n, std, by_seed = cells.facts("n"), cells.facts("std"), cells.facts("by_seed")
+    pairs = (std > 0) & np.array([len(scores) > 1 for scores in by_seed], bool)
+    measured, many = (std > 0) & (n > 1), np.maximum(n, max(runs, 1))
+    apart = np.flatnonzero(~pairs & (measured | (cells.facts("unit") == "x100")))
+    spread = np.array([std[at] if measured[at] else assumed(tuple(cells.keys[at])) for at in apart])
+    freedom = np.where(measured | (runs > 0), many - 1, ASSUMED_FREEDOM)[apart]
+    error = spread / np.sqrt(many[apart])
+    drawn[apart] += error[:, None] * generator.standard_t(freedom[:, None], (len(apart), count))
+    together: dict[tuple[int, ...], list[int]] = {}
+    for at in np.flatnonzero(pairs).tolist():
+        together.setdefault(tuple(seed for seed, _ in by_seed[at]), []).append(at)
+    for seeds, group in together.items():
+        k, most = len(seeds), max(len(seeds), runs)
+        scores = np.array([[score for _, score in by_seed[at]] for at in group])  # [cells, seeds]
         # x = means + Z (scores - means) / sqrt((k - 1) n) / sqrt(C / (n - 1)), with Z ~ N(0, 1) for each of k seeds and
         # C ~ chi2(n - 1): multivariate t with the sample covariance / n.
-        normal = generator.standard_normal((count, len(seeds))) / math.sqrt((len(seeds) - 1) * n)
-        scale = np.sqrt(generator.chisquare(n - 1, count) / (n - 1))
-        errors = (scores - scores.mean(axis=1, keepdims=True)) @ normal.T / scale  # [cells, count]
-        drawn |= {key: cells[key].number.value + error for key, error in zip(keys, errors, strict=True)}
+        normal = generator.standard_normal((count, k)) / np.sqrt((k - 1) * most)
+        scale = np.sqrt(generator.chisquare(most - 1, count) / (most - 1))
+        drawn[group] += (scores - scores.mean(axis=1, keepdims=True)) @ normal.T / scale
     return drawn
 
 
-def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int, draws: int) -> Iterator[None]:
-    """Give the cells newly drawn means, as often as it is asked; a mean without an error stays as it is."""
-    generator = np.random.default_rng(SEED)
-    for count in (FIRST, draws - FIRST):
-        drawn = drawn_means(cells, assumed, runs, count, generator)
-        for values in zip(*(means.tolist() for means in drawn.values()), strict=True) if drawn else [()] * count:
-            for key, value in zip(drawn, values, strict=True):
-                cells[key].value = value
-            yield
-
-
-def variance_removed(statement: Statement, side: Side) -> float | None:
+def variance_removed(statement: Statement, cells: Draws) -> float | None:
     """Return the share of the variance of a claim's differences that pairs of runs with the same seeds remove.
 
     The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
+
+    Args:
+        statement: the claim.
+        cells: its cells that have a number, each once.
     """
-    own, others = with_dev(statement, side).both(statement)
-    every = itertools.product(own, others) if statement.than else itertools.combinations(own, 2)
-    pairs = [pair for pair in every if pair[0].column == pair[1].column and differences_by_seed(*pair)]
-    apart = sum(statistics.variance(score for _, score in cell.by_seed) for pair in pairs for cell in pair)
-    paired = sum(statistics.variance(differences_by_seed(*pair)) for pair in pairs)
-    return 1 - paired / apart if apart else None
+    own, others = (side.numbered for side in sides_of(statement, cells))
+    others = others if statement.than else own
+    first, other = np.nonzero(own.columns[:, None] == others.columns)
+    if not statement.than:
+        first, other = first[first < other], other[first < other]
+    scores = seed_scores([*own.facts("by_seed"), *others.facts("by_seed")])  # [cells of both sides, seeds]
+    one, another = scores[first], scores[len(own) + other]
+    same = (np.isnan(one) == np.isnan(another)).all(axis=1) & ((~np.isnan(one)).sum(axis=1) > 1)
+    one, another = one[same], another[same]
+    apart, paired = (np.nanvar(each, axis=1, ddof=1).sum() for each in (np.vstack([one, another]), one - another))
+    return float(1 - paired / apart) if apart else None
 
 
 @dataclass(frozen=True)
@@ -191,31 +171,35 @@ class Shares:
         return max(shares.values(), default=0.0) >= 1 - self.level / 2 / max(len(shares), 1)
 
 
+def _shares(verdict: Verdict, level: float) -> Shares:
+    """Return the shares of the draws of a verdict."""
+    fails = ~verdict.true & ~verdict.open
+    whole = Parts(["the claim"], (fails & ~verdict.wrong.flags.any(axis=0))[None])
+    wrong = {**_by_name(verdict.wrong), **_by_name(whole)}
+    return Shares(float((verdict.true & ~verdict.open).mean()), wrong, _by_name(verdict.alone), level)
+
+
+def _by_name(parts: Parts) -> dict[str, float]:
+    """Return the shares of parts that are meant in any draw; parts of one name are one."""
+    meant: dict[str, Flags] = {}
+    for name, flags in zip(parts.names, parts.flags, strict=True):
+        meant[name] = meant[name] | flags if name in meant else flags
+    return {name: float(flags.mean()) for name, flags in meant.items() if flags.any()}
+
+
 def shares_of(
     statement: Statement, side: Side, assumed: Assumed, runs: int = 0, level: float = LEVEL, draws: int = DRAWS
 ) -> Shares:
     """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
-    cells = {key: replace(cell) for key, cell in _cells(statement, with_dev(statement, side)).items()}
-    compared = comparison_of(statement, replace(side, cells=cells))
-    holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), Shares(0.0, {}, {})
-    for number, _ in enumerate(_draws(cells, assumed, runs, draws), start=1):
-        verdict = compared()
-        holding += verdict.holds is True
-        for part in verdict.wrong or ["the claim"] * (verdict.holds is False):
-            wrong[part] += 1
-        for candidate in verdict.alone:
-            alone[candidate] += 1
-        if number in (FIRST, draws):
-            apart, single = ({part: count / number for part, count in counts.items()} for counts in (wrong, alone))
-            shares = Shares(holding / number, apart, single, level)
-            if shares.largest < OPEN:
-                break
+    cells, generator = side.cells_of(statement), np.random.default_rng(SEED)
+    known, drawn = cells.known, np.repeat(cells.values, draws, axis=1)  # [cells, draws]
+    start, shares = 0, Shares(0.0, {}, {})
+    for end in sorted({FIRST, draws}):
+        drawn[known, start:end] = drawn_means(cells.numbered, assumed, runs, end - start, generator)
+        start, shares = end, _shares(compare(statement, side.rule, replace(cells, values=drawn[:, :end])), level)
+        if shares.largest < OPEN:
+            break
     return shares
-
-
-def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
-    """Return the cells of a claim that have a number."""
-    return {key: side.cells[key] for key in sorted(set(statement.keys)) if key in side.cells}
 
 
 def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: float = LEVEL) -> Outcome:
@@ -231,12 +215,12 @@ def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: flo
     if isinstance(verdict, str):
         return Outcome(Kind.WITHOUT)
     if verdict.holds is None:
-        kind = Kind.WITHOUT if verdict.so_far is None else Kind.OPEN
-        return Outcome(kind, verdict.so_far, known=coverage_of(statement, side, verdict.diverged))
-    cells = _cells(statement, with_dev(statement, side)).values()
-    if any(cell.unit in MEASURED and cell.std is None for cell in cells):
+        kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
+        return Outcome(kind, verdict.leans, known=coverage_of(statement, side, verdict.diverged))
+    cells = side.cells_of(statement)
+    if (np.isin(cells.numbered.facts("unit"), MEASURED) & np.isnan(cells.numbered.facts("std"))).any():
         return Outcome(Kind.OPEN, verdict.holds)
-    removed = variance_removed(statement, side)
+    removed = variance_removed(statement, cells)
 
     def decided(runs: int = 0) -> bool:
         shares = shares_of(statement, side, assumed, runs, level)
@@ -250,9 +234,9 @@ def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: flo
 def assumed_by(study: Study, paper: str) -> Assumed:
     """Return a function from a cell of a paper to the standard deviation that its table assumes."""
 
-    def assumed(cell: NumberedCell) -> float:
-        table = study.exhibits[paper, cell.table]
-        return assumed_std_of([*table.judging(cell.column), study.papers[paper]]).points
+    def assumed(cell: Key) -> float:
+        table, _, column = cell
+        return assumed_std_of([*study.exhibits[paper, table].judging(column), study.papers[paper]]).points
 
     return assumed
 
@@ -264,4 +248,5 @@ def level_of(study: Study, statement: Statement, side: Side) -> float:
 
 def level_of_look(statement: Statement, side: Side) -> float:
     """Return the level of the look at which a claim is: the first, or the last if it has more runs."""
-    return LOOKS[max((cell.n for cell in _cells(statement, side).values()), default=0) > FIRST_RUNS]
+    runs = side.cells_of(statement).numbered.facts("n")
+    return LOOKS[int(runs.max(initial=0) > FIRST_RUNS)]

@@ -100,17 +100,20 @@ def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Num
     return (2 * _t().cdf(least, freedom) - 1).clip(0)
 
 
-def holm_corrected(p: Sequence[float | None]) -> list[float | None]:
-    """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given.
+def holm_corrected(p: Numbers) -> Numbers:
+    """Return p-values corrected for multiple tests by Holm's step-down procedure, over the last axis of an array.
 
-    A test without a p-value is no member of the family, and has no corrected one.
+    A test without a p-value (NaN) is no member of the family, and has no corrected one.
     """
+    import numpy as np
+
     # Holm (1979): with p_(1) <= ... <= p_(m), the corrected p_(i) is max over j <= i of min(1, (m - j + 1) p_(j)).
-    known = sorted((value, index) for index, value in enumerate(p) if value is not None)
-    corrected, largest = list(p), 0.0
-    for rank, (value, index) in enumerate(known):
-        largest = max(largest, min(1.0, (len(known) - rank) * value))
-        corrected[index] = largest
+    p = np.asarray(p, dtype=float)
+    order = p.argsort(axis=-1)  # NaN stands last
+    steps = np.isfinite(p).sum(axis=-1, keepdims=True) - np.arange(p.shape[-1])
+    raised = np.maximum.accumulate(np.minimum(1.0, steps * np.take_along_axis(p, order, axis=-1)), axis=-1)
+    corrected = np.empty_like(p)
+    np.put_along_axis(corrected, order, raised, axis=-1)
     return corrected
 
 
@@ -195,7 +198,7 @@ class PairedTest:
         title: the sample, in a few words.
         explanation: what the test answers, in a sentence.
         run: the test.
-        metric: the `metric` of its p-values in the tidy CSV.
+        metric: the `metric` of its p-values in a frame.
     """
 
     title: str
@@ -205,7 +208,7 @@ class PairedTest:
 
     @property
     def metric_holm(self) -> str:
-        """The `metric` of its corrected p-values in the tidy CSV."""
+        """The `metric` of its corrected p-values in a frame."""
         return f"{self.metric}-holm"
 
 

@@ -18,31 +18,56 @@ test server can compute a score, our score on dev is used, unless the statement 
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from retort.formatters import number as formatted
 from retort.judgement import groups
-from retort.judgement.comparisons import ABSENT, OPEN, NumberedCell, Reached, Stated, Verdict, comparisons
-from retort.results.tidy import Line
+from retort.judgement.cells import Draws, SeedScores, Verdict
+from retort.judgement.comparisons import OPEN, Reached, Stated, comparisons
+from retort.results.frames import lines_of, scores_by_seed
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
 from retort.specs.printed import Number, read_number
 from retort.study.reasons import Status
 
+if TYPE_CHECKING:  # pandas takes long to import
+    from numpy.typing import NDArray
+    from pandas import DataFrame
+
 REGISTERED = groups  # imported because it registers its comparisons
 Key = tuple[str, str, str]  # table, row, column
+KEY, NOWHERE = ("table", "row", "column"), ("", "", "")
+Facts = Mapping[str, Any]  # what is known of a cell: some of `FACTS`
 ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
 SHOWN = 3  # name at most so many rows without a number
 UNPRINTED = "nothing is printed"
 NOT_AS_PRINTED = "ours is not what the row prints: {}"
+DEV = "dev"
 # unit -> printed decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0, "p": 3}
+# the columns of a frame of cells, with the values of a cell of which nothing is known
+FACTS: Facts = {
+    "value": math.nan,  # the mean; NaN without one
+    "text": "",  # the mean as printed, with its standard deviation if there is one
+    "half": 0.0,  # half a unit of the last printed digit
+    "n": 0,  # runs that are averaged; 0 if unknown
+    "std": math.nan,  # the standard deviation over them; NaN if unknown
+    "unit": "",  # that of the frame; empty for a published number
+    "by_seed": (),  # (seed, score) of each run, if known
+    "split": "",  # `DEV` for our score on dev of a cell that only a test server can score
+    "status": "",  # what became of a cell of ours
+    "reason": UNPRINTED,  # why it has no number
+}
 
 
 class Kind(StrEnum):
@@ -55,49 +80,83 @@ class Kind(StrEnum):
     WITHOUT = "no numbers"
 
 
+def frame_of(cells: Mapping[Key, Facts]) -> DataFrame:
+    """Return a frame with a line for each cell: its table, row and column, and `FACTS`.
+
+    The last line is that of all cells of which nothing is known, so that place -1 finds it.
+    """
+    import pandas as pd
+
+    lines = [(*key, *{**FACTS, **facts}.values()) for key, facts in {**cells, NOWHERE: FACTS}.items()]
+    frame = pd.DataFrame(lines, columns=[*KEY, *FACTS], dtype=object)  # other types of text are slow to and from NumPy
+    return frame.astype(dict.fromkeys(("value", "half", "n", "std"), float))
+
+
+def facts_of(number: Number, n: int, std: float | None, by_seed: SeedScores = (), unit: str = "") -> Facts:
+    """Return what is known of a cell with a number over so many runs, as a line of a frame."""
+    text = f"{number.text} ± {number.std_text}" if number.std_text else number.text
+    return {
+        "value": number.value, "text": text, "half": number.half, "n": n, "std": std, "by_seed": by_seed, "unit": unit,
+    }  # fmt: skip
+
+
+def facts_of_runs(
+    mean: float, std: float | None, digits: int, n: int, by_seed: SeedScores = (), unit: str = "x100"
+) -> Facts:
+    """Return what is known of a cell of ours, a mean with so many printed digits."""
+    number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
+    return facts_of(number, n, std, by_seed, unit)
+
+
 @dataclass(frozen=True)
 class Side:
     """The numbers on which statements are judged: published, ours or recorded.
 
     Args:
-        cells: the cells that have a number.
-        reasons: cell -> why it has no number, if known.
+        frame: the cells (`frame_of`).
         rule: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
-        dev: our scores on dev of cells that only a test server can score.
-        diverged: cells without a number because a training diverged.
     """
 
-    cells: Mapping[Key, NumberedCell]
-    reasons: Mapping[Key, str]
+    frame: DataFrame
     rule: type[Stated] = Stated
-    dev: Mapping[Key, NumberedCell] = field(default_factory=dict)
-    diverged: frozenset[Key] = frozenset()
 
-    def numbers(self, key: Key) -> NumberedCell:
-        """Return a cell; its number is `ABSENT` if it has none."""
-        return self.cells.get(key) or NumberedCell(*key, ABSENT, diverged=key in self.diverged)
+    @cached_property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The columns of the frame by name."""
+        return {name: self.frame[name].to_numpy() for name in (*KEY, *FACTS)}
 
-    def both(self, statement: Statement) -> tuple[list[NumberedCell], list[NumberedCell]]:
-        """Return the cells of a statement, and those that they are compared with."""
-        own, others = (
-            [self.numbers(key) for group in groups for key in group.keys]
-            for groups in (statement.cells, statement.than)
-        )
-        return own, others
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """The line of each cell in the frame."""
+        return {key: line for line, key in enumerate(zip(*(self.arrays[name] for name in KEY), strict=True))}
 
-    def missing(self, keys: Iterable[Key]) -> list[Key]:
-        """Return the cells that have no number, each once."""
-        return [key for key in dict.fromkeys(keys) if key not in self.cells]
+    @cached_property
+    def numbers(self) -> dict[Key, Facts]:
+        """The cells that have a number, also one on dev, with what is known of them."""
+        lines = zip(*(self.arrays[name].tolist() for name in FACTS), strict=True)
+        every = {key: dict(zip(FACTS, line, strict=True)) for key, line in zip(self.places, lines, strict=True)}
+        return {key: facts for key, facts in every.items() if not math.isnan(facts["value"])}
 
-    def why(self, keys: list[Key]) -> str:
+    def cells(self, keys: Sequence[Key]) -> Draws:
+        """Return cells with their numbers, the means alone."""
+        lines = np.array([self.places.get(key, -1) for key in keys], int)
+        return Draws(np.array(keys, object).reshape(-1, 3), lines, self.arrays, self.arrays["value"][lines, None])
+
+    def cells_of(self, statement: Statement) -> Draws:
+        """Return the cells of a statement, each once, in the order of their names.
+
+        Scores on dev are no numbers of a statement about test sets alone.
+        """
+        cells = self.cells(sorted(set(statement.keys)))
+        left_out = statement.test_alone & (cells.facts("split") == DEV)
+        return replace(cells, values=np.where(left_out[:, None], math.nan, cells.values))
+
+    def why(self, keys: Iterable[Key]) -> str:
         """Return a text that names the rows of cells without a number, grouped by reason."""
         rows: dict[str, dict[str, None]] = {}  # reason -> rows, each once
         for key in keys:
-            rows.setdefault(self.reasons.get(key, UNPRINTED), {})[key[1]] = None
+            rows.setdefault(self.arrays["reason"][self.places.get(key, -1)], {})[key[1]] = None
         return "; ".join(f"no number for {_list_few(list(names))}: {reason}" for reason, names in rows.items())
-
-
-NOTHING = Side({}, {})
 
 
 def _list_few(names: list[str]) -> str:
@@ -110,79 +169,82 @@ def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
     Args:
         exhibits: the tables and figures of the paper by name.
     """
-    numbers = {}
-    for name, exhibit in exhibits.items():
-        for cell in exhibit.published_cells():
-            if cell.number:
-                key = (name, cell.row, cell.column)
-                numbers[key] = NumberedCell(
-                    *key, exhibit.as_stated(cell.number), cell.runs, std=cell.number.std, by_seed=cell.by_seed
-                )
-    return Side(numbers, {})
+    cells = {
+        (name, one.row, one.column): facts_of(exhibit.as_stated(one.number), one.runs, one.number.std, one.by_seed)
+        for name, exhibit in exhibits.items()
+        for one in exhibit.published_cells()
+        if one.number
+    }
+    return Side(frame_of(cells))
 
 
 def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
     """Return the numbers of a paper with each average computed from the printed numbers of its row."""
-    cells = dict(side.cells)
+    cells = dict(side.numbers)
     for name, exhibit in exhibits.items():
         for cell in exhibit.cells():
             key, parts = (name, cell.row, cell.column), [(name, cell.row, column) for column in cell.spec.mean_of]
-            if key in cells and parts and all(part in side.cells for part in parts):
-                numbers = [side.cells[part].number for part in parts]
-                mean = statistics.mean(number.value for number in numbers)
-                error = statistics.mean(number.half for number in numbers)
-                cells[key] = replace(cells[key], number=Number(f"{mean:.2f}", mean, cells[key].number.std_text, error))
-    return replace(side, cells=cells)
+            if key in cells and parts and all(part in side.numbers for part in parts):
+                mean, half = (statistics.mean(side.numbers[part][fact] for part in parts) for fact in ("value", "half"))
+                text = f"{mean:.2f}{''.join(cells[key]['text'].partition(' ±')[1:])}"
+                cells[key] = {**cells[key], "value": mean, "text": text, "half": half}
+    return replace(side, frame=frame_of(cells))
 
 
-def our_numbers(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
-    """Return the numbers of our runs, from the lines of some tables, and the reason for each cell that has none."""
-    numbers: dict[Key, NumberedCell] = {}
-    dev: dict[Key, NumberedCell] = {}
-    reasons, diverged = {}, set()
-    for name, lines_of in lines.items():
-        for line in lines_of:
-            key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
-            if line.differs:
-                reasons[key] = NOT_AS_PRINTED.format(line.differs)
-                continue
-            if line.mean is not None:
-                std = "" if line.std is None else formatted(line.std, digits)
-                number = Number(formatted(line.mean, digits), line.mean, std)
-                cell = NumberedCell(*key, number, line.n, line.unit, line.std, by_seed=line.by_seed)
-                if line.status is not Status.DEV:
-                    numbers[key] = cell
-                    continue
-                dev[key] = replace(cell, number=replace(number, text=f"dev {number.text}", error=number.half))
-            reasons[key] = "no number" if line.status is Status.OK else line.state
-            if line.status is Status.DIVERGED:
-                diverged.add(key)
-            if line.dev is not None:
-                text = Number(f"dev {formatted(line.dev, digits)}", line.dev, error=0.0)
-                dev[key] = NumberedCell(*key, text, unit=line.unit)
-    return Side(numbers, reasons, Reached, dev, frozenset(diverged))
+def our_numbers(exhibits: Mapping[str, Exhibit], frames: Mapping[str, DataFrame]) -> Side:
+    """Return the numbers of our runs, from the frames of some tables, and the reason for each cell that has none."""
+    found = {
+        (name, line.row, line.column): _facts_of_line(line, DECIMALS.get(line.unit, exhibits[name].digits))
+        for name, frame in frames.items()
+        for line in lines_of(frame)
+    }
+    return Side(frame_of(found), Reached)
 
 
-def with_dev(statement: Statement, side: Side) -> Side:
-    """Add our scores on dev to the numbers of a side, unless the statement is about test sets alone."""
-    return side if statement.test_alone else replace(side, cells={**side.dev, **side.cells})
+def _facts_of_line(line: Any, digits: int) -> Facts:
+    """Return what a line of a frame says of its cell; our score on dev counts where only a server has others."""
+    if line.differs:
+        return {"reason": NOT_AS_PRINTED.format(line.differs)}
+    state = {"status": line.status, "reason": "no number" if line.status == Status.OK else line.state}
+    on_dev = line.status == Status.DEV or line.mean is None
+    if on_dev and line.dev is not None:
+        line = line._replace(mean=line.dev, std=None, n=0, by_seed="")
+    if line.mean is None:
+        return state
+    facts = facts_of_runs(line.mean, line.std, digits, line.n, tuple(scores_by_seed(line.by_seed).items()), line.unit)
+    return {**facts, **state, **({"text": f"dev {facts['text']}", "split": DEV} if on_dev else {})}
 
 
-def comparison_of(statement: Statement, side: Side) -> Callable[[], Verdict]:
-    """Return a function that compares the cells of a statement by the values that they have when it is called.
+def sides_of(statement: Statement, cells: Draws) -> tuple[Draws, Draws]:
+    """Return the cells of a statement, and those that they are compared with, in its order.
 
     Args:
         statement: the statement.
-        side: the side; it gives the rule for a number in the text, and the cells.
+        cells: all of its cells, each once.
     """
-    own, others = side.both(statement)
+    places = {tuple(key): place for place, key in enumerate(cells.keys)}
+    own, others = (
+        cells[[places[key] for group in groups for key in group.keys]] for groups in (statement.cells, statement.than)
+    )
+    return own, others
+
+
+def compare(statement: Statement, rule: type[Stated], cells: Draws) -> Verdict:
+    """Compare the cells of a statement, for each draw of their numbers.
+
+    Args:
+        statement: the statement.
+        rule: the rule for a number in the text.
+        cells: all of its cells, each once.
+    """
+    own, others = sides_of(statement, cells)
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
-    rule = Stated if all(cell.unit == "M" for cell in own) else side.rule
-    texts = {"stated": rule(number, within) if number else None, "both": (statement.number, statement.other)}
+    needed = Stated if {*own.numbered.facts("unit")} == {"M"} else rule
+    texts = {"stated": needed(number, within) if number else None, "both": (statement.number, statement.other)}
     given = {**texts, "allowed": statement.within, **dict.fromkeys(GROUPS, others)}
     needs = catalogue.comparisons()[statement.compare].options
-    return partial(comparisons[statement.compare], own, **{name: given[name] for name in needs})
+    return comparisons[statement.compare](own, **{name: given[name] for name in needs})
 
 
 def allows_missing(statement: Statement) -> bool:
@@ -211,8 +273,8 @@ def coverage_of(statement: Statement, side: Side, diverged: int = 0) -> Coverage
         side: the numbers.
         diverged: the number of cells that count too, because their training diverged and the statement is about that.
     """
-    keys = set(statement.keys)
-    return Coverage(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
+    cells = side.cells_of(statement)
+    return Coverage(len(cells.numbered) + diverged, len(cells))
 
 
 def decide_statement(statement: Statement, side: Side) -> Verdict | str:
@@ -222,10 +284,10 @@ def decide_statement(statement: Statement, side: Side) -> Verdict | str:
     """
     if not statement.compare:
         return statement.undecided or statement.but
-    side = with_dev(statement, side)
-    compared = comparison_of(statement, side)
-    missing = side.missing(statement.keys)
+    cells = side.cells_of(statement)
+    missing = {tuple(key) for key in cells.keys[~cells.known]}
     if not missing:
-        return compared()
-    verdict = compared() if allows_missing(statement) else OPEN
-    return replace(verdict, missing=side.why(missing)) if verdict.numbers else side.why(missing)
+        return compare(statement, side.rule, cells)
+    why = side.why(key for key in statement.keys if key in missing)
+    verdict = compare(statement, side.rule, cells) if allows_missing(statement) else OPEN
+    return replace(verdict, missing=why) if verdict.numbers else why

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retort.errors import RetortError
 from retort.formatters import number
@@ -17,30 +19,38 @@ from retort.study.questions import runs_on, seeds_of
 from retort.study.reasons import Status, sentence
 from retort.study.study import Study
 
+if TYPE_CHECKING:  # pandas takes long to import
+    from pandas import DataFrame
+
 CHOICES = (
     "a pair is a task and a seed that both rows have a score of; each task by the first column that shows it; "
     "scores times 100; two-sided; not corrected for further comparisons"
 )
-Key = tuple[str, str, int]  # variant, task, seed
 ABSENT = "no score"
+PAIR = ["variant", "task", "seed"]
 
 
-RowScores = Mapping[Key, float | str]  # the scores of a row, times 100, or why a run has none
+def _row_frame(found: Mapping[tuple[str, str, int], float | str]) -> DataFrame:
+    """Return the scores of a row, times 100, by variant, task and seed; `reason` says why a run has none."""
+    import pandas as pd
+
+    lines = [(math.nan, score) if isinstance(score, str) else (score, "") for score in found.values()]
+    return pd.DataFrame(lines, pd.MultiIndex.from_tuples(found, names=PAIR), ["score", "reason"]).sort_index()
 
 
-def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowScores:
-    """Return the scores of a row, or why a run has none; of several cells that show a task, the first one counts."""
+def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> DataFrame:
+    """Return the scores of a row (`_row_frame`); of several cells that show a task, the first one counts."""
     sources: dict[tuple[str, str], tuple[str, str]] = {}
     for cell in table.cells():
         for task, metric in cell.scored if cell.row == row else []:
             sources.setdefault((cell.spec.variant, task), (cell.student, metric))
-    found: dict[Key, float | str] = {}
+    found: dict[tuple[str, str, int], float | str] = {}
     for (variant, task), (student, metric) in sources.items():
         for seed in seeds_of(study, student) if runs_on(study, student, task) else []:
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
             found[variant, task, seed] = _why(record) if value is None else value
-    return found
+    return _row_frame(found)
 
 
 def _why(record: Record | None) -> str:
@@ -49,7 +59,7 @@ def _why(record: Record | None) -> str:
     return f"diverged at step {record['step']}" if record["status"] == Status.DIVERGED else "not defined"
 
 
-def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
+def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> DataFrame:
     """Return the scores of a row in the recorded run of the study's scale; its means where it has no scores by seed.
 
     Raises:
@@ -60,7 +70,7 @@ def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> Row
     recording = study.record_of(paper) if ours else study.recordings.get((paper, study.config.scale))
     if recording is None:
         raise RetortError(f"no run of {paper} at scale {study.config.scale} is recorded", "name another with --config")
-    values: dict[Key, float | str] = {}
+    values: dict[tuple[str, str, int], float | str] = {}
     for cell in table.cells():
         if cell.row == row and len(cell.scored) == 1:
             key = study.names(paper).short(cell.student) if ours else row
@@ -70,44 +80,38 @@ def recorded_scores(study: Study, address: str, table: Exhibit, row: str) -> Row
                 values.setdefault((cell.spec.variant, cell.scored[0][0], seed), score)
     if not values:
         raise RetortError(f"row '{row}' of {address} has no recorded scores", "compare rows that were run")
-    return values
+    return _row_frame(values)
 
 
-def paired_differences(first: RowScores, second: RowScores) -> Differences:
+def paired_differences(first: DataFrame, second: DataFrame) -> Differences:
     """Return task -> the differences first minus second, one for each seed with a score in both rows."""
-    differences: dict[tuple[str, str], list[float]] = {}
-    for key in sorted(first.keys() & second.keys()):
-        score, other = first[key], second[key]
-        if not (isinstance(score, str) or isinstance(other, str)):
-            differences.setdefault(key[:2], []).append(score - other)
-    return differences
+    apart = (first["score"] - second["score"]).dropna().sort_index()
+    return {group: values.tolist() for group, values in apart.groupby(level=PAIR[:2])}  # type: ignore[misc]
 
 
-def left_out(rows: Mapping[str, RowScores]) -> str:
+def left_out(rows: Mapping[str, DataFrame]) -> str:
     """Return how many pairs of task and seed two rows lack, and which runs are the reason; empty if none is lacking.
 
     Runs that were never made are counted, not listed.
     """
-    without = [
-        (name, key, why) for name, scores in rows.items() for key, why in sorted(scores.items()) if isinstance(why, str)
-    ]
+    without = [(row, *line) for row, frame in rows.items() for line in frame[frame["score"].isna()].itertuples()]
     named = [
-        f"{name} on {'-'.join(filter(None, key[:2]))}, seed {key[2]}: {why}"
-        for name, key, why in without
+        f"{row} on {'-'.join(filter(None, key[:2]))}, seed {key[2]}: {why}"
+        for row, key, _, why in without
         if why != ABSENT
     ]
     absent = len(without) - len(named)
     named += [f"{absent} run{'s' * (absent > 1)} without a score"] if absent else []
-    count = len({key for _, key, _ in without})
+    count = len({key for _, key, *_ in without})
     return f"{count} pair{'s' * (count > 1)} left out: {'; '.join(named)}" if count else ""
 
 
-def _scores(study: Study, address: str, table: Exhibit, row: str) -> RowScores:
+def _scores(study: Study, address: str, table: Exhibit, row: str) -> DataFrame:
     """Return the scores of a row, from the files that exist."""
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
     files = sorted(path for pair in scored for path in score_files(study, *pair) if Path(path).is_file())
     scores = row_scores(study, table, row, read_scores(study, files))
-    if all(isinstance(score, str) for score in scores.values()):
+    if scores["score"].isna().all():
         raise RetortError(f"row '{row}' of {address} has no scores here", "name a row that is run, and run it")
     return scores
 

@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from retort.formatters import number as formatted
-from retort.judgement.certainty import DRAWS, SEED, assumed_by, drawn_means
-from retort.judgement.comparisons import NumberedCell, Reached
-from retort.judgement.judge import Key, Side
+from retort.judgement.cells import SeedScores, Values
+from retort.judgement.certainty import DRAWS, SEED, assumed_by, drawn_means, seed_scores
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Facts, Key, Side, facts_of_runs, frame_of
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Recording
-from retort.specs.printed import Number
 from retort.study.study import Study
 
 NEAR = 3.0  # points above the commonest answer within which a student has hardly left it
@@ -81,17 +80,16 @@ def at_floor(study: Study, paper: str, table: str, recording: Recording) -> dict
     return found
 
 
-def _mean_over(cells: list[NumberedCell]) -> tuple[Number, float | None, tuple[tuple[int, float], ...]]:
+def _mean_over(cells: Sequence[Facts], runs: int) -> Facts:
     """Return the mean of cells of a row, its deviation and its scores by seed; tasks scatter independently."""
-    mean = statistics.mean(cell.number.value for cell in cells)
-    stds = [cell.std for cell in cells if cell.std is not None]
-    std = math.sqrt(sum(one**2 for one in stds)) / len(cells) if len(stds) == len(cells) else None
-    by_seed = [dict(cell.by_seed) for cell in cells]
-    seeds = sorted(by_seed[0]) if all(one.keys() == by_seed[0].keys() for one in by_seed) else []
-    scores = tuple((seed, statistics.mean(one[seed] for one in by_seed)) for seed in seeds)
-    if len(scores) > 1:
-        std = statistics.stdev(score for _, score in scores)
-    return Number(formatted(mean, 1), mean, "" if std is None else formatted(std, 1)), std, scores
+    mean, by_seed = statistics.mean(cell["value"] for cell in cells), seed_scores(cell["by_seed"] for cell in cells)
+    stds, seeds = [cell["std"] for cell in cells], SeedScores()
+    std = None if None in stds else math.hypot(*stds) / len(cells)
+    if all(len(cell["by_seed"]) == by_seed.shape[1] > 1 for cell in cells):
+        means = by_seed.mean(axis=0).tolist()
+        seeds = tuple((seed, each) for (seed, _), each in zip(cells[0]["by_seed"], means, strict=True))
+        std = statistics.stdev(means)
+    return facts_of_runs(mean, std, 1, 1 if std is None else runs, seeds)
 
 
 def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Collection[str] | None = None) -> Side:
@@ -105,9 +103,7 @@ def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Col
         recording: the recorded run.
         tasks: the only tasks that count; averages are taken over them. None for all.
     """
-    cells: dict[Key, NumberedCell] = {}
-    keys = {key for claim in study.claims.get(paper, {}).values() for key in claim.keys}
-    reasons = dict.fromkeys(keys, MISSING)
+    cells: dict[Key, Facts] = {}
     for name, rows in recording.tables.items():
         exhibit, by_seed = study.exhibits[paper, name], recording.by_seed.get(name, {})
         stuck, scored = at_floor(study, paper, name, recording), _tasks(exhibit)
@@ -120,20 +116,17 @@ def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Col
                 continue
             parts = [column for column in spec.spec.mean_of if column in rows[spec.row]]
             if spec.column in stuck or (parts and {*parts} <= {*stuck}):
-                reasons[key] = stuck.get(spec.column) or stuck[parts[0]]
+                cells[key] = {"reason": stuck.get(spec.column) or stuck[parts[0]]}
                 continue
-            std = values[1] if values[1:] else None
-            texts = [formatted(value, exhibit.digits) for value in values]
-            number = Number(texts[0], values[0], "" if std is None else texts[1])
-            scores = tuple(sorted(by_seed.get(spec.row, {}).get(spec.column, {}).items()))
             kept = [cells[name, spec.row, part] for part in parts if part not in dropped and part not in stuck]
-            if kept and {*parts} & dropped:
-                number, std, scores = _mean_over(kept)
-            elif {*parts} & dropped:
-                continue
-            runs = 1 if std is None else recording.runs
-            cells[key] = NumberedCell(*key, number, runs, "x100", std, by_seed=scores)
-    return Side(cells, reasons, Reached)
+            if not {*parts} & dropped:
+                seeds = tuple(sorted(by_seed.get(spec.row, {}).get(spec.column, {}).items()))
+                std, runs = (values[1], recording.runs) if values[1:] else (None, 1)
+                cells[key] = facts_of_runs(values[0], std, exhibit.digits, runs, seeds)
+            elif kept:
+                cells[key] = _mean_over(kept, recording.runs)
+    keys = (key for claim in study.claims.get(paper, {}).values() for key in claim.keys)
+    return Side(frame_of(cells | {key: {"reason": MISSING} for key in keys if key not in cells}), Reached)
 
 
 # --- the order of rows
@@ -176,42 +169,46 @@ class Order:
 
 def order_of(study: Study, paper: str, table: str, recording: Recording) -> Order | None:
     """Return how the order of a table's rows agrees with print; None without three rows that have both numbers."""
-    from scipy.stats import rankdata, spearmanr
+    from scipy.stats import rankdata
 
     exhibit, side = study.exhibits[paper, table], side_of_recording(study, paper, recording)
-    scored = {(cell.row, cell.column): frozenset(cell.scored) for cell in exhibit.cells() if not cell.spec.mean_of}
-    columns = Counter(key[2] for key in side.cells if key[0] == table and scored.get(key[1:]))
-    names = [column for column, count in columns.items() if count >= LEAST]
+    ours = {key[1:]: facts["value"] for key, facts in side.numbers.items() if key[0] == table}
     printed = {
         (cell.row, cell.column): exhibit.as_stated(cell.number).value
         for cell in exhibit.published_cells()
         if cell.number
     }
-    rows = [
-        row
-        for row in dict.fromkeys(key[1] for key in side.cells if key[0] == table)
-        if all((row, name) in printed and (table, row, name) in side.cells for name in names)
-    ]
-    if len(rows) < LEAST or any(len({scored[row, name] for row in rows}) > 1 for name in names):
+    scored = {(cell.row, cell.column): frozenset(cell.scored) for cell in exhibit.cells() if not cell.spec.mean_of}
+    counts = Counter(column for row, column in ours if scored.get((row, column)))
+    names = [column for column, count in counts.items() if count >= LEAST]
+    found = dict.fromkeys(row for row, _ in ours)
+    rows = [row for row in found if all((row, name) in printed and (row, name) in ours for name in names)]
+    if not names or len(rows) < LEAST or any(len({scored[row, name] for row in rows}) > 1 for name in names):
         return None
-    cells = {(table, row, name): side.cells[table, row, name] for row in rows for name in names}
+    # [rows]: the means over the columns, rounded because equal ones may differ in their last bits
+    each = ([[of[row, name] for name in names] for row in rows] for of in (ours, printed))
+    here, there = (np.mean(values, axis=1).round(9) for values in each)
+    if np.ptp(here) == 0 or np.ptp(there) == 0:  # nothing to put in order
+        return None
+    cells = side.cells([(table, row, name) for row in rows for name in names])
     drawn = drawn_means(cells, assumed_by(study, paper), 0, DRAWS, np.random.default_rng(SEED))
-    here, there = (
-        [statistics.mean(of[row, name] for name in names) for row in rows]
-        for of in ({key[1:]: cell.number.value for key, cell in cells.items()}, printed)
-    )
-    if not names or len({*here}) < 2 or len({*there}) < 2:  # nothing to put in order
-        return None
-    ranks = rankdata([sum(drawn[table, row, name] for name in names) for row in rows], axis=0)  # [rows, draws]
-    ranks, fixed = ranks - ranks.mean(axis=0), rankdata(there) - (len(rows) + 1) / 2
-    with np.errstate(invalid="ignore"):
-        rhos = (fixed @ ranks) / np.sqrt((fixed @ fixed) * (ranks**2).sum(axis=0))
-    low, high = np.quantile(np.nan_to_num(rhos), (0.025, 0.975))
-    places = [rankdata([-mean for mean in means], method="min").astype(int).tolist() for means in (here, there)]
+    means = drawn.reshape(len(rows), len(names), DRAWS).sum(axis=1)
+    low, high = np.quantile(_rank_correlation(means, there), (0.025, 0.975))
+    places = [rankdata(-means, method="min").astype(int).tolist() for means in (here, there)]
     ran = recording.replacements.get("tasks")
     known = list(dict.fromkeys(task for of in scored.values() for task, _ in sorted(of)))
     tasks = [task for task in known if ran is None or task in ran]
     return Order(
-        float(spearmanr(here, there).statistic), float(low), float(high), len(rows), tasks,
+        float(_rank_correlation(here[:, None], there)[0]), float(low), float(high), len(rows), tasks,
         len(known), max(zip(rows, *places, strict=True), key=lambda one: abs(one[1] - one[2])),
     )  # fmt: skip
+
+
+def _rank_correlation(means: Values, others: Values) -> Values:
+    """Return [draws]: Spearman's rho of [rows, draws] with [rows]; 0 for a draw without an order."""
+    from scipy.stats import rankdata
+
+    ranks, fixed = (rankdata(each, axis=0) - (len(others) + 1) / 2 for each in (means, others))
+    with np.errstate(invalid="ignore"):
+        rho: Values = (fixed @ ranks) / np.sqrt((fixed @ fixed) * (ranks**2).sum(axis=0))
+    return np.nan_to_num(rho)

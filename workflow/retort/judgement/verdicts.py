@@ -24,13 +24,12 @@ formed under each seed. Its spread is that of rounding on another machine, and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from retort.judgement.difference import (
     LEVEL,
-    Comparison,
     MeanDifference,
     Numbers,
     VariancePart,
@@ -38,10 +37,13 @@ from retort.judgement.difference import (
     mean_is_zero,
     power_of_equivalence,
 )
-from retort.results.tidy import Line
+from retort.results.frames import joined, lines_of, scores_by_seed, with_lines
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of
 from retort.study.reasons import Status
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`judge_repeats`)
@@ -53,58 +55,82 @@ MOST_RUNS = 1000  # more runs than this are not counted
 NO_RUNS = "none"
 HOPELESS = "with that, no number of runs of ours shows equal means to agree with a power of 80 %"
 TINY = 1e-9
-AssumedStd = Callable[[Line], float]  # a line -> the standard deviation that its table assumes, in points
+AssumedStd = Callable[[str], float]  # a column -> the standard deviation that its table assumes, in points
+
+
+# --- the difference of two means, for all cells of a table at once
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The runs of one side of a cell, ours or the published ones.
+class Runs:
+    """The runs of one side of each cell, ours or the reported ones. The last axis of each array is the cells.
 
     Args:
         n: how many there are.
-        variance: their sample variance; None if it is not known, or zero, which tells nothing about other runs.
+        variance: their sample variance; NaN if it is not known, or zero, which tells nothing about other runs.
     """
 
     n: Numbers
-    variance: Numbers | None
+    variance: Numbers
+
+    @classmethod
+    def of(cls, n: Numbers, std: Numbers) -> Runs:
+        """Return the runs of cells from their numbers and their standard deviations."""
+        import numpy as np
+
+        n, std = np.asarray(n), np.asarray(std, dtype=float)
+        return cls(n, np.where((std > 0) & (n > 1), std**2, np.nan))
+
+    @property
+    def known(self) -> Numbers:
+        """Whether the variance is known."""
+        return self.variance > 0
 
     @property
     def freedom(self) -> Numbers:
-        """The degrees of freedom of its variance."""
-        return 0 if self.variance is None else self.n - 1
-
-
-Samples = tuple[Sample, Sample]  # ours and the published one
+        """The degrees of freedom of the variance; 0 if it is not known."""
+        return self.known * (self.n - 1)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What the judged cells of a column tell about the spread of single runs.
+    """What the cells of its column tell of the spread of single runs, for each cell.
 
     Args:
-        std: the mean of their standard deviations, weighted by degrees of freedom, and of the assumed one.
-        cells: how many cells have a deviation.
+        std: the mean of the column's standard deviations, weighted by degrees of freedom, and of the assumed one, which
+            has ASSUMED_FREEDOM of them.
+        cells: how many cells of the column have a deviation.
     """
 
     std: Numbers
-    cells: int
+    cells: Numbers
 
     @classmethod
-    def of(cls, assumed: Numbers, cells: Sequence[Samples]) -> Spread:
-        """Return what cells tell; the `assumed` deviation counts with ASSUMED_FREEDOM degrees of freedom."""
-        stds = [(side.variance**0.5, side.freedom) for cell in cells for side in cell if side.variance is not None]
-        stds.append((assumed, ASSUMED_FREEDOM))
-        total = sum(freedom for _, freedom in stds)
-        known = sum(any(side.variance is not None for side in cell) for cell in cells)
-        return cls(sum(std * freedom / total for std, freedom in stds), known)
+    def of(cls, ours: Runs, reported: Runs, columns: Numbers, assumed: Numbers) -> Spread:
+        """Return what the columns of a table tell.
 
-    def assumed(self, sides: Samples) -> Numbers:
+        Args:
+            ours: our runs of each cell.
+            reported: the reported ones.
+            columns: the number of each cell's column: (cells,).
+            assumed: the standard deviation that its table assumes of each cell: (cells,).
+        """
+        import numpy as np
+
+        same = (columns[:, None] == columns).astype(float)  # a sum over the cells of a column: x @ same
+        freedom, weighted = ASSUMED_FREEDOM, ASSUMED_FREEDOM * assumed
+        for side in (ours, reported):
+            freedom = freedom + side.freedom @ same
+            weighted = weighted + (side.freedom * np.sqrt(np.nan_to_num(side.variance))) @ same
+        return cls(weighted / freedom, (ours.known | reported.known).astype(float) @ same)
+
+    def assumed_variance(self, ours: Runs, reported: Runs) -> Numbers:
         """Return the variance of a side that has none: that of the column, or of the other side if this is larger."""
         import numpy as np
 
-        return reduce(np.maximum, [side.variance for side in sides if side.variance is not None], self.std**2)
+        return np.fmax(np.fmax(ours.variance, reported.variance), self.std**2)
 
-    def part(self, side: Sample, assumed: Numbers) -> VariancePart:
+    def part(self, side: Runs, assumed: Numbers) -> VariancePart:
         """Return the variance of the mean of a side.
 
         A variance over runs is moderated (Smyth, 2004): b degrees of freedom are borrowed from the column. b is at most
@@ -116,147 +142,149 @@ class Spread:
         """
         import numpy as np
 
-        if side.variance is None:
-            return VariancePart(assumed / side.n, ASSUMED_FREEDOM)
-        borrowed = np.minimum(min(BORROWED, max(self.cells - 1, 0)), 2 * side.freedom)
-        freedom = borrowed + side.freedom
-        return VariancePart((borrowed * self.std**2 + side.freedom * side.variance) / freedom / side.n, freedom)
+        borrowed = np.minimum(np.clip(self.cells - 1, 0, BORROWED), 2 * side.freedom)
+        freedom = np.where(side.known, borrowed + side.freedom, ASSUMED_FREEDOM)
+        moderated = (borrowed * self.std**2 + side.freedom * np.nan_to_num(side.variance)) / freedom
+        return VariancePart(np.where(side.known, moderated, assumed) / side.n, freedom)
 
 
-def difference(value: Numbers, sides: Samples, column: Spread, half: float) -> MeanDifference:
-    """Return the difference of two means.
+def difference(value: Numbers, ours: Runs, reported: Runs, column: Spread, half: Numbers) -> MeanDifference:
+    """Return the difference of two means, of each cell.
 
     Its degrees of freedom are the fewer of both sides. Those of Welch are too many if the side with fewer runs has a
     small variance by luck.
 
     Args:
-        value: ours minus published.
-        sides: the runs.
-        column: what the column of the cell tells.
+        value: ours minus reported.
+        ours: our runs.
+        reported: the reported ones.
+        column: what the columns of the cells tell.
         half: half a unit of the last printed digit. The rounding error is uniform between -half and half.
     """
     import numpy as np
 
-    ours, published = (column.part(side, column.assumed(sides)) for side in sides)
-    error = np.sqrt(ours.variance + published.variance + half**2 / 3)
-    return MeanDifference(value, error, np.minimum(ours.freedom, published.freedom))
+    assumed = column.assumed_variance(ours, reported)
+    mine, theirs = column.part(ours, assumed), column.part(reported, assumed)
+    error = np.sqrt(mine.variance + theirs.variance + half**2 / 3)
+    return MeanDifference(value, error, np.minimum(mine.freedom, theirs.freedom))
 
 
-def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:
-    """Return a function from a line of a table to its assumed standard deviation."""
-    return lambda line: assumed_std_of([*exhibit.judging(line.column), paper]).points
+def decisions(apart: MeanDifference) -> tuple[Numbers, Numbers, Numbers]:
+    """Return p, p after Holm's correction over the last axis, and p of equivalence, on which verdicts rest."""
+    return apart.p(), holm_corrected(apart.p()), apart.p_equivalence(MARGIN)
 
 
-def samples_of(line: Line) -> Samples:
-    """Return the runs of both sides of a cell."""
-    ours, published = (
-        Sample(n, std**2 if std and n > 1 else None)
-        for n, std in ((line.n, line.std), (_published_runs(line), line.published_std))
-    )
-    return ours, published
+def verdict_of(p_holm: Numbers, p_equivalence: Numbers) -> Numbers:
+    """Return the verdict on each cell from its p-values."""
+    import numpy as np
+
+    return np.select([p_equivalence < LEVEL, p_holm < LEVEL], [AGREES, DIFFERS], INCONCLUSIVE)
 
 
-def columns_of(lines: Iterable[Line], assumed: AssumedStd) -> dict[str, Spread]:
-    """Return column -> what its cells tell, from the comparable lines of a table."""
-    columns: dict[str, list[Line]] = {}
-    for line in lines:
-        columns.setdefault(line.column, []).append(line)
-    return {name: Spread.of(assumed(cells[0]), list(map(samples_of, cells))) for name, cells in columns.items()}
-
-
-def _assumptions(line: Line, column: Spread) -> Iterable[str]:
-    """Yield what the test of a line assumes."""
-    sides = samples_of(line)
-    without = [name for name, side in zip(("our", "published"), sides, strict=True) if side.variance is None]
-    if without:
-        which = "both deviations" if len(without) == 2 else f"{without[0]} deviation"
-        yield f"{which} taken to be {column.assumed(sides) ** 0.5:.2g}"
-    if not line.published_n:
-        yield f"published over {_published_runs(line)} run{'s' * (_published_runs(line) > 1)}, not stated"
-
-
-def _published_runs(line: Line) -> int:
-    """Return the number of runs behind a published mean; if unknown, 2 if a deviation is printed, else 1."""
-    return line.published_n or (2 if line.published_std is not None else 1)
-
-
-def is_comparable(line: Line) -> bool:
-    """Return whether a line is a score with both means, of the printed model and split."""
-    both = line.mean is not None and line.published is not None
-    return line.unit == "x100" and both and line.status is Status.OK and not line.differs
-
-
-def runs_needed(line: Line, column: Spread) -> str:
-    """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none'.
+def runs_needed(ours: Runs, reported: Runs, column: Spread, half: Numbers) -> list[str]:
+    """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none', by cell.
 
     The number is larger than that of the existing runs, and our deviation stays as it is. It is 'none' if the error of
-    the published mean alone is too large for the margin.
+    the reported mean alone is too large for the margin.
     """
     import numpy as np
 
-    ours, published = samples_of(line)
-    n = np.arange(line.n + 1, MOST_RUNS + 1)
-    more = Sample(n, ours.variance or column.assumed((ours, published)))
-    apart = difference(0.0, (more, published), column, line.published_half or 0.0)
-    enough = power_of_equivalence(apart.error, apart.freedom, MARGIN) >= POWER
-    return str(n[enough.argmax()]) if enough.any() else NO_RUNS
+    n = np.arange(2, MOST_RUNS + 1)[:, None]  # (numbers of runs, cells)
+    assumed = column.assumed_variance(ours, reported)
+    more = Runs(n, np.where(ours.known, ours.variance, assumed))
+    apart = difference(0.0, more, reported, column, half)
+    enough = (power_of_equivalence(apart.error, apart.freedom, MARGIN) >= POWER) & (n > ours.n)
+    return [str(2 + first) if any_ else NO_RUNS for first, any_ in zip(enough.argmax(0), enough.any(0), strict=True)]
 
 
-def size_verdict(line: Line) -> str:
+# --- the verdicts of a table
+
+
+def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:
+    """Return a function from a column of a table to its assumed standard deviation."""
+    return lambda column: assumed_std_of([*exhibit.judging(column), paper]).points
+
+
+def is_comparable(frame: DataFrame) -> Series[bool]:
+    """Return which lines are scores with both means, of the printed model and split."""
+    both = frame["mean"].notna() & frame["published"].notna() & (frame["differs"] == "")
+    return both & (frame["unit"] == "x100") & (frame["status"] == Status.OK)
+
+
+def published_runs(frame: DataFrame) -> Series[int]:
+    """Return the number of runs behind each published mean; if unknown, 2 if a deviation is printed, else 1."""
+    stated = frame["published_n"]
+    return stated.where(stated > 0, 1 + frame["published_std"].notna())
+
+
+def size_verdicts(frame: DataFrame) -> Series[str]:
     """Return 'agrees' if a number of parameters, rounded like the printed one, equals it; else 'differs'.
 
     The verdict is empty for any other unit than 'M', and for another model. Times have none, since machines differ.
     """
-    if line.unit != "M" or line.mean is None or line.published is None or line.differs:
-        return ""
-    return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
+    apart = (frame["mean"] - frame["published"]).abs()
+    judged = (frame["unit"] == "M") & apart.notna() & (frame["differs"] == "")
+    agrees = apart <= frame["published_half"].fillna(0.0) + TINY
+    return agrees.map({True: AGREES, False: DIFFERS}).where(judged, "")
 
 
-def _test(line: Line, column: Spread) -> Line:
-    """Add interval and p-values to a comparable line."""
-    value = (line.mean or 0.0) - (line.published or 0.0)
-    apart = difference(value, samples_of(line), column, line.published_half or 0.0)
-    low, high = map(float, apart.interval())
-    assumes = "; ".join(filter(None, [line.best_of, *_assumptions(line, column)]))
-    p, p_equivalence = float(apart.p()), float(apart.p_equivalence(MARGIN))
-    return replace(line, low=low, high=high, p=p, p_equivalence=p_equivalence, assumes=assumes)
+# whether our deviation is known, and the published one -> which are not
+WITHOUT = {(False, False): "both deviations", (False, True): "our deviation", (True, False): "published deviation"}
 
 
-def _decide(line: Line, p_holm: float, column: Spread) -> Line:
-    """Add the verdict to a line with p-values."""
-    line = replace(line, p_holm=p_holm)
-    if (line.p_equivalence or 0.0) < LEVEL:
-        return replace(line, verdict=AGREES)
-    if p_holm < LEVEL:
-        return replace(line, verdict=DIFFERS)
-    if line.rerun is not None:  # a best of a grid: more runs of its point do not make it surer
-        return replace(line, verdict=INCONCLUSIVE)
-    needed = runs_needed(line, column)
-    hopeless = [HOPELESS] if line.assumes and needed == NO_RUNS else []
-    assumes = "; ".join([line.assumes, *hopeless])
-    return replace(line, verdict=INCONCLUSIVE, runs_needed=needed, assumes=assumes)
+def _assumptions(ours: Runs, reported: Runs, column: Spread, stated: Numbers) -> list[str]:
+    """Return what the test of each cell assumes, as text."""
+    taken, texts = column.assumed_variance(ours, reported) ** 0.5, []
+    for mine, theirs, std, n, runs in zip(ours.known, reported.known, taken, stated, reported.n, strict=True):
+        without = WITHOUT.get((bool(mine), bool(theirs)))
+        unstated = "" if n else f"published over {runs} run{'s' * bool(runs > 1)}, not stated"
+        texts.append(joined(f"{without} taken to be {std:.2g}" if without else "", unstated))
+    return texts
 
 
-def judge_lines(lines: Iterable[Line], assumed: AssumedStd) -> list[Line]:
-    """Add verdicts to the lines of a table; to those of scores, also intervals and p-values.
+def judge_lines(frame: DataFrame, assumed: AssumedStd) -> DataFrame:
+    """Return the frame of a table with its verdicts; those of scores have intervals and p-values, too.
 
     Args:
-        lines: the lines of one table, which are the family of tests of Holm's correction.
-        assumed: the standard deviation of a line whose column has none.
+        frame: the lines of one table, which are the family of tests of Holm's correction.
+        assumed: a column -> the standard deviation of a line whose column has none.
     """
-    lines = list(lines)
-    columns = columns_of(filter(is_comparable, lines), assumed)
-    tested = [_test(line, columns[line.column]) if is_comparable(line) else line for line in lines]
-    return [
-        replace(line, verdict=size_verdict(line)) if p_holm is None else _decide(line, p_holm, columns[line.column])
-        for line, p_holm in zip(tested, holm_corrected([line.p for line in tested]), strict=True)
-    ]
+    import numpy as np
+
+    frame = frame.assign(verdict=size_verdicts(frame))
+    cells = frame[is_comparable(frame)]
+    if cells.empty:
+        return frame
+    ours, reported = Runs.of(cells["n"], cells["std"]), Runs.of(published_runs(cells), cells["published_std"])
+    column = Spread.of(
+        ours, reported, cells["column"].factorize()[0], np.array([assumed(name) for name in cells["column"]])
+    )
+    half = cells["published_half"].fillna(0.0).to_numpy()
+    apart = difference((cells["mean"] - cells["published"]).to_numpy(), ours, reported, column, half)
+    low, high = apart.interval()
+    p, p_holm, p_equivalence = decisions(apart)
+    stated = _assumptions(ours, reported, column, cells["published_n"])
+    assumes = [joined(best, text) for best, text in zip(cells["best_of"], stated, strict=True)]
+    tested = cells.assign(
+        low=low, high=high, p=p, p_holm=p_holm, p_equivalence=p_equivalence, assumes=assumes,
+        verdict=verdict_of(p_holm, p_equivalence),
+    )  # fmt: skip
+    # of a best of a grid, more runs of its point do not make it surer
+    left = (tested["verdict"] == INCONCLUSIVE) & tested["rerun"].isna()
+    if left.any():
+        at = left.to_numpy()
+        some = Runs(ours.n[at], ours.variance[at]), Runs(reported.n[at], reported.variance[at])
+        needed = runs_needed(*some, Spread(column.std[at], column.cells[at]), half[at])
+        tested.loc[left, "runs_needed"] = needed
+        hopeless = left & (tested["assumes"] != "") & (tested["runs_needed"] == NO_RUNS)
+        tested.loc[hopeless, "assumes"] += f"; {HOPELESS}"
+    return with_lines(frame, tested)
 
 
-def verdict_rules(lines: list[Line]) -> list[str]:
+def verdict_rules(frame: DataFrame) -> list[str]:
     """Return sentences that explain the verdicts of a table; none if no score of it was judged."""
-    tested, found = [line for line in lines if line.p is not None], []
-    if any(line.verdict not in (REPEATS, REPRODUCES) for line in tested):
+    tested, found = frame[frame["p"].notna()], []
+    if not tested["verdict"].isin((REPEATS, REPRODUCES)).all():
         found.append(
             "In brackets: the 95 % interval of the difference, with the rounding of the print; a deviation over few "
             "runs borrows from those of its column. A cell 'agrees' "
@@ -265,7 +293,7 @@ def verdict_rules(lines: list[Line]) -> list[str]:
             "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without "
             "a number, none would, as the published mean alone is too uncertain."
         )
-    if any(line.verdict in (REPEATS, REPRODUCES) for line in lines):
+    if frame["verdict"].isin((REPEATS, REPRODUCES)).any():
         found.append(
             "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
             f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
@@ -282,27 +310,30 @@ DIGITS, DIGIT = 5, 1e-5  # decimals of a recorded score
 SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded run, seed by seed"
 
 
-def seed_differences(line: Line) -> list[float]:
-    """Return ours minus recorded under each seed; empty if the two runs do not have the same seeds."""
-    ours, recorded = (dict(line.by_seed), dict(line.published_by_seed))
-    if not recorded or ours.keys() != recorded.keys() or not is_comparable(line):
+def seed_differences(line: Any) -> list[float]:
+    """Return ours minus recorded under each seed, of a comparable line; empty if the two runs have other seeds."""
+    ours, recorded = scores_by_seed(line.by_seed), scores_by_seed(line.published_by_seed)
+    if not recorded or ours.keys() != recorded.keys():
         return []
     return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]
 
 
-def judge_repeats(lines: list[Line]) -> list[Line]:
-    """Give the lines of a table that repeat or reproduce a recorded run this verdict; the others keep theirs."""
-    apart = list(map(seed_differences, lines))
-    tests = [mean_is_zero([values]) for values in apart]
-    shifts = holm_corrected([test.p for test in tests])
-
-    def decide(line: Line, values: list[float], test: Comparison, p: float | None) -> Line:
-        if values and max(map(abs, values)) < DIGIT / 2:
-            zero = (line.mean or 0.0) - (line.published or 0.0)
-            return replace(line, verdict=REPEATS, low=zero, high=zero, assumes=SAME, runs_needed="")
-        if test.mean is None or abs(test.mean) > MARGIN + TINY or (p is not None and p < LEVEL):
-            return line
-        low, high = map(float, test.difference.interval()) if test.difference else (None, None)
-        return replace(line, verdict=REPRODUCES, low=low, high=high, assumes=PAIRED, runs_needed="")
-
-    return [decide(*one) for one in zip(lines, apart, tests, shifts, strict=True)]
+def judge_repeats(frame: DataFrame) -> DataFrame:
+    """Return the frame of a table in which lines that repeat or reproduce a recorded run have this verdict."""
+    pairs = frame[is_comparable(frame) & (frame["published_by_seed"] != "")]
+    apart = {at: seed_differences(line) for at, line in zip(pairs.index, lines_of(pairs), strict=True)}
+    apart = {at: values for at, values in apart.items() if values}
+    tests = {at: mean_is_zero([values]) for at, values in apart.items()}
+    shifts = holm_corrected([float("nan") if test.p is None else test.p for test in tests.values()])
+    shown, found = frame["mean"] - frame["published"], {}
+    for (at, test), p in zip(tests.items(), shifts, strict=True):
+        if max(map(abs, apart[at])) < DIGIT / 2:
+            found[at] = (REPEATS, shown[at], shown[at], SAME)
+        elif abs(test.mean or 0.0) <= MARGIN + TINY and not p < LEVEL:
+            ends = map(float, test.difference.interval()) if test.difference else (float("nan"),) * 2
+            found[at] = (REPRODUCES, *ends, PAIRED)
+    if not found:
+        return frame
+    verdict, low, high, assumes = map(list, zip(*found.values(), strict=True))
+    changed = frame.loc[list(found)].assign(verdict=verdict, low=low, high=high, assumes=assumes, runs_needed="")
+    return with_lines(frame, changed)

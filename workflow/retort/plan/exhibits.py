@@ -28,8 +28,8 @@ TABLE, FIGURE = "table[a-z0-9-]*", "figure[a-z0-9-]*"
 ENDINGS = {"table": "html", "figure": "svg"}
 
 
-def _tidy(paper: str, names: list[str]) -> list[str]:
-    """Return the tidy CSV files of tables."""
+def _csvs(paper: str, names: list[str]) -> list[str]:
+    """Return the CSV files of tables."""
     return [f"results/tables/{paper}/{name}.csv" for name in names]
 
 
@@ -75,8 +75,8 @@ def records_beside(plan: Plan, paper: str, name: str) -> list[str]:
 
 
 def drawn_tables(plan: Plan, paper: str, name: str) -> list[str]:
-    """Return the tidy CSV files of the tables that a figure draws."""
-    return _tidy(paper, plan.study.exhibits[paper, name].drawn_tables())
+    """Return the CSV files of the tables that a figure draws."""
+    return _csvs(paper, plan.study.exhibits[paper, name].drawn_tables())
 
 
 def profiles(plan: Plan, paper: str, name: str) -> list[str]:
@@ -156,9 +156,9 @@ def files_of_claims(plan: Plan, paper: str) -> list[str]:
 
 
 def tables_of_claims(plan: Plan, paper: str) -> list[str]:
-    """Return the tidy CSV files of the tables that the claims of a paper are about."""
+    """Return the CSV files of the tables that the claims of a paper are about."""
     claims = plan.study.claims.get(paper, {})
-    return _tidy(paper, sorted({name for claim in claims.values() for name in claim.tables}))
+    return _csvs(paper, sorted({name for claim in claims.values() for name in claim.tables}))
 
 
 def files_of_page(plan: Plan, paper: str) -> list[str]:
@@ -197,8 +197,8 @@ def files_of_index(plan: Plan) -> list[str]:
 
 
 def tables_of_index(plan: Plan) -> list[str]:
-    """Return the tidy CSV files of all tables."""
-    return [path for paper in plan.study.papers for path in _tidy(paper, _names(plan.study, paper, "table"))]
+    """Return the CSV files of all tables."""
+    return [path for paper in plan.study.papers for path in _csvs(paper, _names(plan.study, paper, "table"))]
 
 
 def claims_of_index(plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ Inputs = dict[str, Input]
 NUMBER = r"\d+"
 PARTS = {"part": NUMBER, "parts": NUMBER}
 SCORES = "results/scores/{student}/{task}/{seeds}"
-TIDY, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
+CSVS, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
 RENDERED, DRAWN = ("md", "tex", "html"), ("svg", "png")
 TRIALS = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
 
@@ -100,18 +100,18 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
 def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
     prints, ran = Prints(plan), plan.config.run_sources
     return [
-        Rule("make_table", {"csv": f"{TIDY}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
+        Rule("make_table", {"csv": f"{CSVS}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
               "trials": reads.trials_of_table, "submissions": reads.submissions_of_table,
               "recorded": reads.records_beside_table},
              {"compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
               "settings": prints.shown_settings, "scale": prints.scale}, {"table": TABLE}),
-        Rule("plot_figure", {"csv": f"{TIDY}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
+        Rule("plot_figure", {"csv": f"{CSVS}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
              {"figure": reads.file_of_figure, "scores": reads.scores_of_figure, "profiles": reads.profiles_of_figure,
               "tables": reads.tables_of_figure}, {"left_out": prints.left_out_of_figure, "scale": prints.scale},
              {"figure": FIGURE}),
         Rule("check_claims",
-             {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md", "judged": f"{TIDY}claims.json"},
+             {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md", "judged": f"{CSVS}claims.json"},
              {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}),
         Rule("make_page", {"page": f"{PRINTED}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},

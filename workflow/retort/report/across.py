@@ -6,19 +6,20 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from retort.formatters import signed_number
-from retort.judgement.certainty import differences_by_seed
-from retort.judgement.comparisons import NumberedCell
-from retort.judgement.judge import Key, our_numbers, printed_numbers
+from retort.judgement.certainty import seed_scores
+from retort.judgement.judge import Facts, Key, our_numbers, printed_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, panel_of
-from retort.results.tidy import read
+from retort.results.frames import read
 from retort.specs.paper import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 
-Cells = Mapping[Key, NumberedCell]
+Cells = Mapping[Key, Facts]
 LOOKS = {"print": "print", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
 
 
@@ -72,13 +73,12 @@ class Question:
 def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
     """Yield the numbers of a table on each side: in print, recorded at each scale, and in the current run."""
     exhibits = {one.table: study.exhibits[one.paper, one.table]}
-    yield "record" if study.papers[one.paper].ours else "print", printed_numbers(exhibits).cells
+    yield "record" if study.papers[one.paper].ours else "print", printed_numbers(exhibits).numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
-            yield "recorded", side_of_recording(study, one.paper, recording).cells
-    if (path := files.tidy(one.paper, one.table)).is_file():
-        side = our_numbers(exhibits, {one.table: read(path)})
-        yield "ours", {**side.dev, **side.cells}
+            yield "recorded", side_of_recording(study, one.paper, recording).numbers
+    if (path := files.csv(one.paper, one.table)).is_file():
+        yield "ours", our_numbers(exhibits, {one.table: read(path)}).numbers
 
 
 def _effect(cells: Cells, row: str, one: Compared) -> RankedMean | None:
@@ -90,12 +90,16 @@ def _effect(cells: Cells, row: str, one: Compared) -> RankedMean | None:
     both = [(cells[own], cells[other]) for own, other in keys if own in cells and other in cells]
     if not both:
         return None
-    apart = [differences_by_seed(*pair) for pair in both]
-    if all(apart) and len(set(map(len, apart))) == 1:
-        means = [statistics.mean(of_seed) for of_seed in zip(*apart, strict=True)]
+    scores = seed_scores(cell["by_seed"] for pair in both for cell in pair)  # [cells, seeds]
+    if scores.shape[1] > 1 and not np.isnan(scores).any():
+        means = (scores[::2] - scores[1::2]).mean(axis=0).tolist()
         return RankedMean.of([(statistics.mean(means), statistics.stdev(means), len(means))])
-    own, others = ([(cell.number.value, cell.std, cell.n) for cell in cells] for cells in zip(*both, strict=True))
+    own, others = ([_spread(cell) for cell in cells] for cells in zip(*both, strict=True))
     return RankedMean.of(own, others)
+
+
+def _spread(cell: Facts) -> tuple[float, float | None, int]:
+    return cell["value"], None if np.isnan(cell["std"]) else cell["std"], cell["n"]
 
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:

@@ -15,13 +15,13 @@ from retort.report.across import questions
 from retort.report.outcome import RUN, Files, Shown, Summary, Tally
 from retort.report.page import PageExhibit, article, heading, place_of, write_page
 from retort.results.environments import collect_runs, environments_of
+from retort.results.frames import read
 from retort.results.planned_study import planned_study
-from retort.results.tidy import read
 from retort.study.load import whole_of
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.layout import label_of
-from retort.tables.published import printed_tables
+from retort.tables.numbers import printed_tables
 from retort.tables.recordings import has_scores
 from retort.tables.render import aligned
 
@@ -106,9 +106,9 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
         tables = [each for each in (study.exhibits_of(paper) if paper in study.papers else []) if each[:5] == "table"]
         shown = tables[:1] if name == "index" else [each for each in tables if each == name]
         for table in shown:
-            lines = read(RUN.tidy(paper, table)) if RUN.tidy(paper, table).is_file() else []
-            if has_scores(lines):
-                sheet = table_of(study, paper, table).lay_out(lines)
+            frame = read(RUN.csv(paper, table)) if RUN.csv(paper, table).is_file() else None
+            if frame is not None and has_scores(frame):
+                sheet = table_of(study, paper, table).lay_out(frame)
                 yield f"{study.papers[paper].title}, {label_of(table).lower()}. {sheet.title}"
                 yield from (line for grid in sheet.grids for line in aligned(grid))
     yield from (f"report: {target}" for target in reports[:1])

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
-from retort.results.tidy import Line, for_claims, read
+from retort.results.frames import concatenated, for_claims, read
 from retort.specs.paper import Recording
 from retort.study.reasons import Status
 from retort.study.study import Study
@@ -31,6 +32,9 @@ from retort.tables.claims import (
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import compared_with_record, has_scores, is_outdated, recorded_tasks, source_of
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 @dataclass(frozen=True)
 class Files:
@@ -42,8 +46,8 @@ class Files:
 
     root: Path = Path()
 
-    def tidy(self, paper: str, name: str) -> Path:
-        """Return the path of the tidy CSV of a table or figure."""
+    def csv(self, paper: str, name: str) -> Path:
+        """Return the path of the CSV of a table or figure."""
         return self.root / f"results/tables/{paper}/{name}.csv"
 
     def judged(self, paper: str) -> Path:
@@ -176,20 +180,19 @@ class Tally:
         return sum(self.verdicts[verdict] for verdict in ("repeats", "reproduces", "agrees"))
 
 
-def cells_of(table: Table, lines: list[Line]) -> Tally:
+def cells_of(table: Table, frame: DataFrame) -> Tally:
     """Count the cells of a table that a run measures and, separately, those that need no run.
 
     P-values do not count, since they are computed from cells.
     """
-    cells = [line for line in lines if table.cells() and line.unit not in SHAPE_UNITS]
-    verdicts = table.verdicts(lines)
-    measured = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
-    others = counts_of(verdicts.values())
+    verdicts = table.verdicts(frame).to_numpy()
+    run = ~frame["unit"].isin(SHAPE_UNITS) & bool(table.cells())
+    cells, others = frame[run], counts_of(verdicts[~run])
     return Tally(
         cells=len(cells),
-        measured=sum(line.mean is not None for line in cells),
-        not_run=sum(line.status is Status.NOT_RUN for line in cells),
-        verdicts=Counter(measured),
+        measured=int(cells["mean"].notna().sum()),
+        not_run=int((cells["status"] == Status.NOT_RUN).sum()),
+        verdicts=Counter(counts_of(verdicts[run])),
         counted=sum(others.values()),
         as_printed=others["agrees"],
     )
@@ -227,21 +230,21 @@ class Shown:
     devices: Sequence[str] = ()
 
     @cached_property
-    def lines(self) -> dict[str, list[Line]]:
-        """The tidy lines of its tables and figures, by name, if their files exist."""
-        paths = {name: self.files.tidy(self.paper, name) for name in self.study.exhibits_of(self.paper)}
+    def frames(self) -> dict[str, DataFrame]:
+        """The frames of its tables and figures, by name, if their files exist."""
+        paths = {name: self.files.csv(self.paper, name) for name in self.study.exhibits_of(self.paper)}
         return {name: read(path) for name, path in paths.items() if path.is_file()}
 
     @property
-    def tables(self) -> dict[str, list[Line]]:
-        """The tidy lines of its tables, by name."""
-        return {name: lines for name, lines in self.lines.items() if name.startswith("table")}
+    def tables(self) -> dict[str, DataFrame]:
+        """The frames of its tables, by name."""
+        return {name: frame for name, frame in self.frames.items() if name.startswith("table")}
 
     @cached_property
-    def of_claims(self) -> dict[str, list[Line]]:
-        """The lines on which its claims are judged, by table or figure."""
+    def of_claims(self) -> dict[str, DataFrame]:
+        """The frames on which its claims are judged, by table or figure."""
         names = sorted({name for claim in self.study.claims.get(self.paper, {}).values() for name in claim.tables})
-        return for_claims(self.study, {name: self.lines[name] for name in names if name in self.lines})
+        return for_claims(self.study, {name: self.frames[name] for name in names if name in self.frames})
 
     @cached_property
     def judged(self) -> list[Judged]:
@@ -292,7 +295,7 @@ class Shown:
         tables = {name: table_of(self.study, self.paper, name) for name in self.tables}
         computed = sum((one.computed for one in self.openings if not one.source), ClaimCounts())
         claims = Tally(published=ClaimCounts(item.published.verdict for item in self.judged), computed=computed)
-        return sum((cells_of(table, self.lines[name]) for name, table in tables.items()), claims)
+        return sum((cells_of(table, self.frames[name]) for name, table in tables.items()), claims)
 
     @cached_property
     def summary(self) -> Summary:
@@ -301,8 +304,7 @@ class Shown:
         if self.study.papers[self.paper].ours:
             learnt = next((one.learnt for one in self.openings if one.learnt), [])
             if counted.measured or not recorded:
-                tables = [line for lines in self.tables.values() for line in lines]
-                compared = compared_with_record(self.study, self.paper, tables, self.devices)
+                compared = compared_with_record(self.study, self.paper, concatenated(self.tables), self.devices)
                 return Summary(f"{compared} {_claims(own)}".strip() or "Not run yet.", learnt=learnt)
             return Summary(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}", learnt=learnt)
         verdict = self._run(own) if counted.measured else "Not run at its own scale."

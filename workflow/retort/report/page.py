@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -21,8 +21,8 @@ from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import ranking
 from retort.results.environments import collect_runs, costs_of, environments_of
+from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
-from retort.results.tidy import Line
 from retort.results.verification import VERIFIED
 from retort.study.cells import expand
 from retort.study.reasons import AT_SCALE
@@ -32,6 +32,9 @@ from retort.tables.figures.style import empty_figure_text
 from retort.tables.layout import NOT_RUN as NOT_RUN_HERE
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
@@ -91,12 +94,12 @@ def _width(path: Path) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _alternative_text(lines: list[Line]) -> str:
+def _alternative_text(frame: DataFrame) -> str:
     """Return the alternative text of a figure: a phrase for each of at most 40 points; without any, why."""
-    points = [(line, line.mean) for line in lines if line.mean is not None]
-    if not points:
-        return empty_figure_text(lines)
-    phrases = [f"{line.row}, {line.column}: {value:.3g}" for line, value in points[:40]]
+    points = frame[frame["mean"].notna()]
+    if points.empty:
+        return empty_figure_text(frame)
+    phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines_of(points[:40])]
     return "; ".join(phrases) + (f"; and {len(points) - 40} more" if len(points) > 40 else "")
 
 
@@ -121,9 +124,9 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
         return replace(top, body=_with_plot(shown, name))
-    lines, caption = shown.lines[name], spec.caption
-    text, recorded = _alternative_text(lines), _recorded_figure(study, paper, name)
-    if recorded and all(line.mean is None for line in lines):
+    frame, caption = shown.frames[name], spec.caption
+    text, recorded = _alternative_text(frame), _recorded_figure(study, paper, name)
+    if recorded and frame["mean"].isna().all():
         drawn, text, caption = recorded, RECORDED, f"{RECORDED} {caption}"
     wide = _width(drawn) > 400
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
@@ -136,15 +139,15 @@ def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
 
 def _with_plot(shown: Shown, name: str) -> Markup:
     """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
-    study, paper, lines = shown.study, shown.paper, shown.lines.get(name, [])
-    recorded = as_recorded(study, paper, name) if any(line.recorded is not None for line in lines) else study
+    study, paper, frame = shown.study, shown.paper, shown.frames.get(name, frame_of(()))
+    recorded = as_recorded(study, paper, name) if frame["recorded"].notna().any() else study
     recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
         "print": f"the record of {record.run['date']}" if record else "as printed",
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
-    plot = ranking(study.exhibits[paper, name], lines, titles, recording.runs if recording else 0)
+    plot = ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
     macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
     drawn = str(macros.rank(plot)) if plot else ""
     return Markup(str(article(shown.files.printed(paper, name))).replace("<!--plot-->", drawn, 1))

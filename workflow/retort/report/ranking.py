@@ -11,14 +11,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from retort.formatters import number
 from retort.judgement.difference import VariancePart, welch_difference
-from retort.results.tidy import Line
+from retort.results.frames import lines_of
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
 from retort.study.reasons import HAS_VALUE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 LEAST_ROWS = 3  # of a plot: two rows are ranked by reading their table
 PLACES = 0.04  # free part of a panel at either end
@@ -123,10 +126,10 @@ def panel_of(look: str, title: str, points: Points, zero: bool = False) -> Panel
 Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
-def _sides(lines: list[Line], runs: int) -> dict[str, Cells]:
+def _sides(frame: DataFrame, runs: int) -> dict[str, Cells]:
     """Return the cells of print, of the recorded run and of this run, without those that have no number."""
     sides: dict[str, Cells] = {"print": {}, "recorded": {}, "ours": {}}
-    for line in lines:
+    for line in lines_of(frame):
         mean = line.mean if line.status in HAS_VALUE else None
         given = {
             "print": (line.published, line.published_std, line.published_n),
@@ -166,29 +169,26 @@ def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict
     return kept, scores
 
 
-def _comparable(lines: list[Line], specs: Mapping[tuple[str, str], CellSpec]) -> bool:
+def _comparable(frame: DataFrame, specs: Mapping[tuple[str, str], CellSpec]) -> bool:
     """Return whether all rows measure the same in each column."""
-    measured: dict[str, set[Any]] = {}
-    for line in lines:
-        spec = specs.get((line.row, line.column))
-        if spec and spec.student:
-            measured.setdefault(line.column, set()).add((spec.task, spec.metric, *spec.tasks.items()))
-    return all(len(each) == 1 for each in measured.values())
+    cells = [specs[key] for key in zip(frame["row"], frame["column"], strict=True) if key in specs]
+    measured = {(one.column, one.task, one.metric, *one.tasks.items()) for one in cells if one.student}
+    return len({column for column, *_ in measured}) == len(measured)
 
 
-def ranking(exhibit: Exhibit, lines: list[Line], titles: Mapping[str, str], runs: int = 0) -> Plot | None:
+def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs: int = 0) -> Plot | None:
     """Return the dot plot of a table of scores, best row first; None for a table that ranks nothing.
 
     Args:
         exhibit: the table.
-        lines: its tidy lines.
+        frame: its frame.
         titles: the name of each side: 'print', 'recorded' and 'ours'.
         runs: the number of runs behind a recorded mean.
     """
     if not exhibit.compared_rows():
         return None
     specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
-    scored = [line for line in lines if line.unit == "x100"]
+    scored = frame[frame["unit"] == "x100"]
     if not _comparable(scored, specs):
         return None
     averaged = _averaged(exhibit)

@@ -1,1 +1,1 @@
-"""Results on disk: scores read and checked, the tidy CSV, and the runs behind each number."""
+"""Results on disk: scores read and checked, the frame of a table, and the runs behind each number."""

@@ -6,21 +6,21 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
+from retort.results.frames import AGAIN, INCOMPLETE, joined, seed_text
 from retort.results.score_files import Record, check_score, name_of_score, read_record, read_score_file
-from retort.results.tidy import AGAIN, INCOMPLETE, UNPLACED, Line, trained_again
 from retort.settings.inputs import first_difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
 from retort.study.questions import grid_of, seeds_of
-from retort.study.reasons import Reason, Status, failed, is_of_scale, unscored
+from retort.study.reasons import Reason, Status, failed, is_of_scale, sentence, unscored
 from retort.study.study import Study
 
 Scores = dict[tuple[str, str, int], Record]
@@ -116,29 +116,69 @@ def sample_note(records: Iterable[Record]) -> str:
     return f"measured on a sample: {counts}" if rows else ""
 
 
-def measured(values: list[float]) -> Line:
+@dataclass(frozen=True)
+class MeasuredCell:
+    """What was measured for a cell: the columns of its line in a frame (`results/frames.py`) that come from our runs.
+
+    Args:
+        student: the student that is shown, if the cell shows the best of several.
+    """
+
+    mean: float | None = None
+    std: float | None = None
+    n: int = 0
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    status: Status = Status.OK
+    reason: str = ""
+    note: str = ""
+    dev: float | None = None
+    best_of: str = ""
+    best_point: str = ""
+    rerun: float | None = None
+    rerun_std: float | None = None
+    rerun_n: int = 0
+    student: str = ""
+
+    @property
+    def trained_again(self) -> MeasuredCell:
+        """The score of a point of a grid that was trained again, alone; what is no best of a grid stays."""
+        if self.rerun is None:
+            return self
+        return MeasuredCell(self.rerun, self.rerun_std, self.rerun_n, self.by_seed, self.status, self.reason, self.note)
+
+    @property
+    def state(self) -> str:
+        """The status and its reason as a sentence."""
+        return sentence(self.status, self.reason)
+
+    def as_columns(self) -> dict[str, Any]:
+        """Return the columns of its line."""
+        columns = {name: value for name, value in vars(self).items() if name != "student" or value}
+        return {**columns, "by_seed": seed_text(self.by_seed), "status": self.status.value}
+
+
+def measured(values: list[float]) -> MeasuredCell:
     """Return mean (None without values), sample deviation (None below two values) and number of some values."""
     mean = statistics.mean(values) if values else None
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return replace(UNPLACED, mean=mean, std=std, n=len(values))
+    return MeasuredCell(mean, statistics.stdev(values) if len(values) > 1 else None, len(values))
 
 
-def without_value(why: Reason, dev: float | None = None) -> Line:
+def without_value(why: Reason, dev: float | None = None) -> MeasuredCell:
     """Return what stands for a cell without a value of ours."""
-    return replace(UNPLACED, status=why.status, reason=why.text, dev=dev)
+    return MeasuredCell(status=why.status, reason=why.text, dev=dev)
 
 
 ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
 OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
 
 
-def best_beside(score: float, point: str, rerun: Line) -> Line:
+def best_beside(score: float, point: str, rerun: MeasuredCell) -> MeasuredCell:
     """Return the best of a grid, with what was measured of its point, trained again, beside it."""
     again = replace(rerun, rerun=rerun.mean, rerun_std=rerun.std, rerun_n=rerun.n)
     return replace(again, mean=score, std=None, n=1, best_of=ON_BOTH_SIDES, best_point=point)
 
 
-def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Line:
+def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> MeasuredCell:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if why := unscored(study, student, task):
         return without_value(why)
@@ -148,7 +188,7 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     good = {seed: value for seed, value in values.items() if value is not None}
     note = sample_note(records.values())
     if len(good) == len(seeds):
-        return replace(measured(list(good.values())), by_seed=tuple(sorted(good.items())), note=note)
+        return replace(measured(list(good.values())), by_seed=good, note=note)
     steps = sorted(record["step"] for record in records.values() if record["status"] == Status.DIVERGED)
     absent = [seed for seed in seeds if seed not in records]
     undefined = [seed for seed in records if seed not in good]
@@ -166,7 +206,7 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     return replace(without_value(found), n=len(good), note=note)
 
 
-def mean_of(cells: Iterable[Line]) -> Line:
+def mean_of(cells: Iterable[MeasuredCell]) -> MeasuredCell:
     """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
 
     Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
@@ -174,23 +214,23 @@ def mean_of(cells: Iterable[Line]) -> Line:
     """
     cells = list(cells)
     if any(cell.rerun is not None for cell in cells):
-        again = mean_of(map(trained_again, cells))
+        again = mean_of(cell.trained_again for cell in cells)
         if again.status is not Status.OK or any(cell.rerun is None for cell in cells):
             return again
         return best_beside(statistics.mean(cell.mean or 0.0 for cell in cells), "the mean of such points", again)
     if not cells or any(cell.mean is None for cell in cells):
         return without_value(Reason(Status.MISSING, INCOMPLETE))
-    each = [dict(cell.by_seed) for cell in cells]
+    each = [cell.by_seed for cell in cells]
     if not (seeds := sorted(set.intersection(*map(set, each)))):
         return without_value(Reason(Status.MISSING, "its cells have no seed in common"))
     by_seed = {seed: statistics.mean(scores[seed] for scores in each) for seed in seeds}
     note = "the mean of cells measured on samples" if any(cell.note for cell in cells) else ""
     said = {cell.best_of for cell in cells}
     best_of = said.pop() if len(said) == 1 else OF_ONE.format(why="not all cells of its row are")
-    return replace(measured(list(by_seed.values())), by_seed=tuple(by_seed.items()), note=note, best_of=best_of)
+    return replace(measured(list(by_seed.values())), by_seed=by_seed, note=note, best_of=best_of)
 
 
-Named = list[tuple[str, Line]]  # the cells of a mean, each with the name of its task or column
+Named = list[tuple[str, MeasuredCell]]  # the cells of a mean, each with the name of its task or column
 
 
 def _those_run(study: Study, cells: Named) -> Named:
@@ -199,17 +239,17 @@ def _those_run(study: Study, cells: Named) -> Named:
     return (run if study.scale.replacements else cells) or cells
 
 
-def mean_of_those_run(study: Study, cells: Named, noun: str) -> Line:
+def mean_of_those_run(study: Study, cells: Named, noun: str) -> MeasuredCell:
     """Return the mean of the cells that the scale runs; a note names their tasks or columns if these are not all."""
     run = _those_run(study, cells)
     mean = mean_of(cell for _, cell in run)
     if mean.status is not Status.OK or len(run) == len(cells):
         return mean
     note = f"the mean of {', '.join(dict.fromkeys(name for name, _ in run))}: this scale runs no other {noun} of it"
-    return replace(mean, note="; ".join(filter(None, (note, mean.note))))
+    return replace(mean, note=joined(note, mean.note))
 
 
-def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Line:
+def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> MeasuredCell:
     """Return what was measured for a cell of scores: the mean over its tasks, which may be one.
 
     Args:

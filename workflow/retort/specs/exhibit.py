@@ -1,7 +1,7 @@
 """Exhibits: what the YAML file of a table or figure says, what it answers about itself, and the registries of kinds.
 
 A kind of table is a file of `retort/tables/kinds`, a kind of figure one of `retort/tables/figures`. Its class reads the
-YAML file, answers the questions of `Answers`, collects the tidy lines, and prints or draws them. No other code of the
+YAML file, answers the questions of `Answers`, collects its frame, and prints or draws it. No other code of the
 package depends on the kind of an exhibit.
 
 Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages import
@@ -145,7 +145,7 @@ class Answers:
         return []
 
     def drawn_tables(self) -> list[str]:
-        """Return the tables of its paper whose tidy lines it reads."""
+        """Return the tables of its paper whose frames it reads."""
         return []
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:

@@ -6,18 +6,21 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from retort.results.collect import BestTrials, Scores, read_best, read_profiles, read_scores
 from retort.results.environments import mixed_warning
+from retort.results.frames import KEY, read
 from retort.results.planned_study import planned_study
 from retort.results.score_files import Record
-from retort.results.tidy import Line, read
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded
 from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.layout import Sheet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Inputs:
         name: its name.
         scores: the scores that have been run.
         profiles: student or teacher -> its profile.
-        tables: the tidy lines of the tables that it reads.
+        tables: the frames of the tables that it reads.
         trials: the best trials of grids, which verdicts compare with published ones.
         remark: a sentence for readers on the runs behind its numbers; may be empty.
     """
@@ -40,7 +43,7 @@ class Inputs:
     name: str
     scores: Scores = field(default_factory=dict)
     profiles: Mapping[str, Record] = field(default_factory=dict)
-    tables: Mapping[str, list[Line]] = field(default_factory=dict)
+    tables: Mapping[str, DataFrame] = field(default_factory=dict)
     trials: BestTrials = field(default_factory=dict)
     remark: str = ""
 
@@ -73,26 +76,26 @@ def read_inputs(
     )  # fmt: skip
 
 
-Recorded = tuple[str, str, Line]  # the two keys under which `published` holds a number, and the line that has it
-
-
 class Table(Exhibit):
     """The base of all kinds of tables; a kind is a file of `retort/tables/kinds`."""
 
     @abstractmethod
-    def collect(self, inputs: Inputs) -> list[Line]:
-        """Return the tidy lines of the table."""
+    def collect(self, inputs: Inputs) -> DataFrame:
+        """Return the frame of the table: a line for each cell."""
 
     @abstractmethod
-    def lay_out(self, lines: list[Line]) -> Sheet:
-        """Lay out the tidy lines as the content of a printed table."""
+    def lay_out(self, frame: DataFrame) -> Sheet:
+        """Lay out the frame as the content of a printed table."""
 
-    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
-        """Return (row, column) -> the verdict on the cell; an empty string if it has none."""
-        return {(line.row, line.column): line.verdict for line in lines}
+    def verdicts(self, frame: DataFrame) -> Series[str]:
+        """Return the verdict on each cell, by row and column; an empty string if it has none."""
+        return frame.set_index(KEY)["verdict"]
 
-    def recorded(self, study: Study, paper: str, lines: list[Line]) -> list[Recorded] | None:
-        """Return what is recorded of a run as the table's `published`; None for a kind that records nothing."""
+    def recorded(self, study: Study, paper: str, frame: DataFrame) -> DataFrame | None:
+        """Return the lines that are recorded of a run as the table's `published`; None for a kind that records nothing.
+
+        Their `row` and `column` are the two keys under which `published` holds the number.
+        """
         return None
 
 

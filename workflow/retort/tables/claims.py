@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,11 +14,11 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import condition_text, number
 from retort.job.context import RunningJob
+from retort.judgement.cells import Pairs, Verdict
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
-from retort.judgement.comparisons import Pair, Verdict
 from retort.judgement.difference import VariancePart, welch_difference
 from retort.judgement.judge import (
-    NOTHING,
+    DEV,
     Kind,
     Side,
     coverage_of,
@@ -29,13 +29,16 @@ from retort.judgement.judge import (
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
+from retort.results.frames import AGAIN, for_claims, read
 from retort.results.planned_study import planned_study
-from retort.results.tidy import AGAIN, Line, for_claims, read
 from retort.specs import catalogue
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import TEMPLATES, document
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
@@ -123,18 +126,19 @@ class Judged(Judgements):
         return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
 
 
-def _spread(pair: Pair | None) -> str:
+def _spread(pair: Pairs | None) -> str:
     """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
 
     Only the deviations of these two cells count, so that a remark on published numbers never rests on our runs. The
     remark is also empty if the cells are in different columns, or if one has no deviation over two runs or more.
     """
-    if not pair or pair[0].column != pair[1].column:
+    if pair is None or pair.own.columns[0] != pair.other.columns[0]:
         return ""
-    parts = [VariancePart(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
-    if len(parts) < len(pair) or not any(part.variance for part in parts):
+    spreads = [(cell.facts("std")[0], cell.facts("n")[0]) for cell in (pair.own, pair.other)]
+    parts = [VariancePart(std**2 / n, n - 1) for std, n in spreads if n > 1 and std >= 0]
+    if len(parts) < len(spreads) or not any(part.variance for part in parts):
         return ""
-    low, high = welch_difference(pair[0].number.value - pair[1].number.value, parts).interval()
+    low, high = welch_difference(pair.gap[0, 0], parts).interval()
     return WITHIN if low <= 0 <= high else ""
 
 
@@ -144,8 +148,8 @@ def judge_printed(statement: Statement, side: Side) -> Judgement:
     if isinstance(verdict, str):
         return Judgement(Kind.WITHOUT, "", verdict, PRINT)
     if verdict.holds is None:
-        kind = Kind.WITHOUT if verdict.so_far is None else Kind.OPEN
-        remarks = [LEANS[verdict.so_far], str(coverage_of(statement, side, verdict.diverged))]
+        kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
+        remarks = [LEANS[verdict.leans], str(coverage_of(statement, side, verdict.diverged))]
     else:
         kind, remarks = Kind.HOLDS if verdict.holds else Kind.FAILS, [_spread(verdict.pair)]
     return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
@@ -167,8 +171,8 @@ def judge_runs(
     words = SMALLER if conditions else OURS
     if isinstance(verdict, str):
         return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
-    units = {side.cells[key].unit for key in statement.keys if key in side.cells}
-    on_dev = ON_DEV if not statement.test_alone and any(key in side.dev for key in statement.keys) else ""
+    numbered = side.cells_of(statement).numbered
+    units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
     removed = round(100 * (found.removed or 0.0))
     paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
     remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
@@ -191,7 +195,7 @@ def _numbers(statement: Statement, verdict: Verdict) -> str:
     """Return the deciding cells as text, with the computed result, the number in the text, and the missing cells."""
     result = f": {verdict.result}" if verdict.result else ""
     if verdict.pair and not result:
-        difference = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1)
+        difference = number(verdict.pair.gap[0, 0], 1)
         several = "; " in verdict.numbers
         result = f"; at worst {difference}" if several else f": difference {difference}"
     stated = f"; the text says {statement.number}" if statement.number else ""
@@ -237,7 +241,7 @@ class Smaller:
     conditions: str
     side: Side
     tasks: Sequence[str] = ()
-    short: Side = NOTHING
+    short: Side | None = None
     longer: Smaller | None = None
 
     def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
@@ -250,7 +254,7 @@ class Smaller:
 
     def _at_both_lengths(self, found: Judgement, claim: Statement, assumed: Assumed) -> tuple[Judgement, str]:
         """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
-        if not self.longer or not coverage_of(claim, self.longer.side).known:
+        if not self.longer or not self.short or not coverage_of(claim, self.longer.side).known:
             return found, "It was not run at a second length."
         short, long = (judge_runs(claim, side, assumed, self.conditions) for side in (self.short, self.longer.side))
         at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
@@ -281,8 +285,8 @@ def smaller_runs(study: Study, paper: str) -> list[Smaller]:
     return runs
 
 
-def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
-    """Judge every claim of a paper on the tidy lines of its tables."""
+def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list[Judged]:
+    """Judge every claim of a paper on the frames of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     own, recorded, assumed = our_numbers(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
     replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper)
@@ -377,10 +381,10 @@ def check_claims(
 ) -> None:
     """Judge the claims of a paper; write them as Markdown and HTML, and their judgements as JSON, for pages."""
     study = planned_study(config)
-    lines = {Path(path).stem: read(path) for path in tables}
-    claims = judge_all(study, paper, for_claims(study, lines))
+    frames = {Path(path).stem: read(path) for path in tables}
+    claims = judge_all(study, paper, for_claims(study, frames))
     write_text(judged, STORED.dump_json({one.name: one for one in claims}, indent=1).decode())
-    job.say(print_claims(study, paper, claims, lines, renders))
+    job.say(print_claims(study, paper, claims, frames, renders))
 
 
 def read_judged(study: Study, paper: str, path: Path) -> list[Judged]:

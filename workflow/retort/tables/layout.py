@@ -1,16 +1,20 @@
-"""Lay out tidy lines as the content of a printed table, before any markup: the parts that all kinds of tables share."""
+"""Lay out a frame as the content of a printed table, before any markup: the parts that all kinds of tables share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from retort.formatters import DASH, number, signed_number, with_std
 from retort.judgement.verdicts import NO_RUNS, VERDICTS
-from retort.results.tidy import INCOMPLETE, Line
+from retort.results.frames import INCOMPLETE
 from retort.specs.exhibit import Exhibit
-from retort.study.reasons import AT_SCALE, HAS_VALUE, PLACES, Status
+from retort.study.reasons import AT_SCALE, HAS_VALUE, PLACES, Status, sentence
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
 PUBLISHED_SHOWN = "the numbers are the published ones."
@@ -63,7 +67,7 @@ class Entry:
             trained again, if `text` is the best of the grid.
         recorded: the number of a recorded run of ours, which `recorded_apart` moves; empty if there is none.
         look: its class in a page; empty for none.
-        line: the tidy line that the entry prints; None for a cell as the paper prints it.
+        line: the line of the frame that the entry prints; None for a cell as the paper prints it.
         origin: the runs behind our value, in the order of tasks and seeds.
     """
 
@@ -78,7 +82,7 @@ class Entry:
     beside: str = ""
     recorded: str = ""
     look: str = ""
-    line: Line | None = None
+    line: Any = None
     origin: tuple[CellRun, ...] = ()
 
     @property
@@ -192,18 +196,14 @@ def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
     return {verdict: given.count(verdict) for verdict in VERDICTS}
 
 
-def verdict_remark(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return a remark with the number of cells that have each verdict; empty if none has one.
-
-    Args:
-        verdicts: (row, column) -> the verdict on the cell; empty if it has none.
-    """
-    counts = counts_of(verdicts.values())
+def verdict_remark(verdicts: Series[str]) -> list[str]:
+    """Return a remark with the number of cells that have each verdict; empty if none has one."""
+    counts = counts_of(verdicts)
     given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
     return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."] if given else []
 
 
-def _difference(line: Line, decimals: int) -> str:
+def _difference(line: Any, decimals: int) -> str:
     """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
     # not judged: another model, another size of model, or another split
     of_another_model = bool(line.differs) or (line.unit == "x100" and not line.verdict and line.low is None)
@@ -215,11 +215,11 @@ def _difference(line: Line, decimals: int) -> str:
     return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"
 
 
-def entry(line: Line, decimals: int, printed: str | None) -> Entry:
+def entry(line: Any, decimals: int, printed: str | None) -> Entry:
     """Return the printed cell of a line.
 
     Args:
-        line: the line.
+        line: the line of a frame.
         decimals: digits after the point.
         printed: the published value as the paper prints it; None to format it like ours.
     """
@@ -227,7 +227,7 @@ def entry(line: Line, decimals: int, printed: str | None) -> Entry:
     recorded = "" if line.recorded is None else with_std(line.recorded, line.recorded_std, decimals)
     if line.status not in HAS_VALUE:
         beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
-        text = SHORT.get(line.status, DASH)
+        text = SHORT.get(Status(line.status), DASH)
         return Entry(text, published, notes=(line.state,), beside=beside, recorded=recorded, line=line)
     again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
     return Entry(
@@ -235,7 +235,7 @@ def entry(line: Line, decimals: int, printed: str | None) -> Entry:
         published,
         line.verdict,
         notes=tuple(filter(None, (line.note, line.assumes or line.best_of))),
-        beside="dev" if line.status is Status.DEV else again,
+        beside="dev" if line.status == Status.DEV else again,
         recorded=recorded,
         difference=_difference(line, decimals),
         differs="" if line.published is None else line.differs,
@@ -249,35 +249,34 @@ def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
     return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
 
 
-def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], remarks: list[str]) -> Sheet:
+def sheet(exhibit: Exhibit, frame: DataFrame, grids: list[Grid], remarks: list[str]) -> Sheet:
     """Return the sheet of a table from its grids and remarks."""
-    first = lines[0]
-    titles = (first.paper, first.table, first.scale, exhibit.title, exhibit.question, exhibit.caption)
-    return Sheet(*titles, grids, remarks)
+    paper, table, scale = frame[["paper", "table", "scale"]].iloc[0]
+    return Sheet(paper, table, scale, exhibit.title, exhibit.question, exhibit.caption, grids, remarks)
 
 
-def _state(lines: list[Line]) -> str:
+def _state(frame: DataFrame) -> str:
     """Return why no cell of a table was run; empty if a cell was run, or was to be run and has no value."""
-    counted = [line for line in lines if line.unit not in SHAPE_UNITS]
-    whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
-    statuses = {line.status for line in whole}
+    counted = frame[~frame["unit"].isin(SHAPE_UNITS)]
+    incomplete = (counted["status"] == Status.MISSING) & (counted["reason"] == INCOMPLETE)
+    statuses = set(counted.loc[~incomplete, "status"])
     if not statuses or statuses - set(UNRUN):
         return ""
-    reasons = sorted({line.reason or AT_SCALE for line in counted if line.status is Status.NOT_RUN})
+    reasons = sorted(set(counted.loc[counted["status"] == Status.NOT_RUN, "reason"].replace("", AT_SCALE)))
     where = next((each for each in PLACES if any(reason.startswith(each) for reason in reasons)), "")
     further = "; ".join(filter(None, (reason.partition(": ")[2] for reason in reasons)))
     return NOT_RUN.format(where=f"{where} ({further})" if further else where) if where else ALL_QUOTED
 
 
-def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
+def published_alone(laid_out: Sheet, frame: DataFrame) -> Sheet:
     """Put the published numbers in the place of ours, and say why, if no cell was run; else return the sheet unchanged.
 
     Recorded numbers stay. Grids that have neither published nor recorded numbers are left out, unless no grid has any.
     """
-    state = _state(lines)
+    state = _state(frame)
     if not state:
         return laid_out
-    quoted = {line.state for line in lines if line.status is Status.QUOTED}
+    quoted = {sentence(Status.QUOTED, why) for why in frame.loc[frame["status"] == Status.QUOTED, "reason"]}
 
     def alone(entry: Entry) -> Entry:
         notes = tuple(text for text in entry.notes if entry.published and text in quoted)

@@ -1,4 +1,4 @@
-"""Make one table: collect its cells, write them as a tidy CSV, read that back, and print it.
+"""Make one table: collect its frame, write it as CSV, read that back, and print it.
 
 Behind each printed number stand the runs that it comes from: a click on the number shows them.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retort.atomic import write_text
 from retort.formatters import DASH, number
 from retort.job.context import RunningJob
 from retort.results.collect import value_of
+from retort.results.frames import read, withhold_verdicts, write
 from retort.results.score_files import Record
-from retort.results.tidy import Line, read, withhold_verdicts, write
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import profile_address, score_file_of_seed
 from retort.study.reasons import HAS_VALUE
@@ -23,6 +23,9 @@ from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import rendered
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def make_table(
@@ -35,40 +38,40 @@ def make_table(
     csv: str,
     renders: Mapping[str, str],
 ) -> None:
-    """Write the tidy CSV of a table and each requested rendering of it.
+    """Write the frame of a table as CSV, and each requested rendering of it.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
     inputs = read_inputs(config, paper, table, scores, profiles)
-    spec, lines = table_of(inputs.study, paper, table), print_table(inputs, csv, renders)
-    without = sum(line.status not in HAS_VALUE for line in lines)
-    differs = sum(line.differs != "" for line in lines)
-    counts = {"without a value": without, **counts_of(spec.verdicts(lines).values()), "not as printed": differs}
-    job.say(", ".join([f"{len(lines)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
+    spec, frame = table_of(inputs.study, paper, table), print_table(inputs, csv, renders)
+    without = int((~frame["status"].isin(HAS_VALUE)).sum())
+    differs = int((frame["differs"] != "").sum())
+    counts = {"without a value": without, **counts_of(spec.verdicts(frame)), "not as printed": differs}
+    job.say(", ".join([f"{len(frame)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
 
 
-def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str]) -> list[Line]:
-    """Write the tidy CSV of a table, read it back, and write each rendering of it; return the lines.
+def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str]) -> DataFrame:
+    """Write the frame of a table as CSV, read it back, and write each rendering of it; return the frame.
 
     Beside the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
 
     Args:
         inputs: the inputs of the table.
-        csv: the path of the tidy CSV.
+        csv: the path of the CSV.
         renders: format ('md', 'tex', 'html') -> path.
     """
     paper, name = inputs.paper, inputs.name
     study = as_recorded(inputs.study, paper, name) if paper in inputs.study.unrun else inputs.study
     spec = table_of(study, paper, name)
     write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
-    lines, runs = read(csv), runs_behind(spec, inputs)
-    sheet = recorded_apart(published_alone(spec.lay_out(lines), lines))
+    frame, runs = read(csv), runs_behind(spec, inputs)
+    sheet = recorded_apart(published_alone(spec.lay_out(frame), frame))
     sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
     remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
     for ending, path in renders.items():
         write_text(path, rendered(replace(sheet, remarks=remarks), ending))
-    return lines
+    return frame
 
 
 # --- the runs behind the cells
@@ -82,7 +85,7 @@ def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> 
     return CellRun(label, value, took, str(record.get("device", DASH)), made, path, log)
 
 
-def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
+def _scored(exhibit: Exhibit, line: Any) -> list[tuple[str, str]]:
     """Return the (task, metric) pairs behind a line; for a mean or a change in %, those of the cells behind it."""
     row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
     own = row.get(line.column)
@@ -92,12 +95,12 @@ def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
     return own.scored or [pair for name in read if name in row for pair in row[name].scored]
 
 
-def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Line], Iterator[CellRun]]:
+def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Any], Iterator[CellRun]]:
     """Return a function that yields the runs behind a line's value."""
     profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
     ordered = sorted(inputs.scores.items(), key=lambda score: score[0])
 
-    def runs(line: Line) -> Iterator[CellRun]:
+    def runs(line: Any) -> Iterator[CellRun]:
         profile = inputs.profiles.get(line.student)
         if profile and (line.row, line.column) in profiled:
             yield run_of(profile, PROFILE, DASH, profile_address(line.student))

@@ -7,18 +7,18 @@ paper at a smaller scale beside those (`record_scale`): each is a file of the pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, seed_differences
+from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, is_comparable, seed_differences
+from retort.results.frames import KEY, lines_of, read, scores_by_seed
 from retort.results.score_files import read_score_file
-from retort.results.tidy import Line, read
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
@@ -29,10 +29,12 @@ from retort.study.schemas import schema_line
 from retort.study.study import Study
 from retort.tables.base import table_of
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3}  # unit -> decimals kept: enough to be rounded again
 OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
 OUTDATED = "with other settings than the scale has now"
-Found = tuple[str, str, str, Line]  # table, the two keys under which a recording holds a number, the line that has it
 
 
 # --- show recorded numbers
@@ -69,16 +71,28 @@ def recording_of(study: Study, paper: str) -> Recording | None:
     return recording if recording and recording.replacements == replacements_of(study.scale, paper) else None
 
 
-def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
-    """Add to each line of a table the recorded number of its cell, if there is one."""
-    recording = recording_of(study, lines[0].paper) if lines else None
-    cells = recording.tables.get(lines[0].table, {}) if recording else {}
+def recorded_frame(recording: Recording, table: str) -> DataFrame:
+    """Return a line for each recorded number of a table: by row and column."""
+    import pandas as pd
 
-    def recorded(line: Line) -> Line:
-        mean, std, *_ = [*cells.get(line.row, {}).get(line.column, []), None, None]
-        return replace(line, recorded=mean, recorded_std=std)
+    cells = recording.tables.get(table, {})
+    found = [(row, column, *mean_and_std(each)) for row, of in cells.items() for column, each in of.items()]
+    return pd.DataFrame(found, columns=[*KEY, "recorded", "recorded_std"])
 
-    return [recorded(line) for line in lines] if cells else lines
+
+def mean_and_std(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean of a recorded cell, and its standard deviation if it has one."""
+    return values[0], values[1] if values[1:] else None
+
+
+def with_recorded(study: Study, frame: DataFrame) -> DataFrame:
+    """Return the frame of a table joined with the recorded number of each cell, if there is one."""
+    recording = recording_of(study, frame["paper"].iloc[0]) if len(frame) else None
+    if recording is None or frame["table"].iloc[0] not in recording.tables:
+        return frame
+    recorded = recorded_frame(recording, frame["table"].iloc[0])
+    found = frame[KEY].merge(recorded, on=KEY, how="left")
+    return frame.assign(recorded=found["recorded"], recorded_std=found["recorded_std"])
 
 
 def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
@@ -150,13 +164,13 @@ def _with_sample(task: str, recording: Recording) -> str:
     return f"{task} (a sample: {rows})" if rows else task
 
 
-def compared_with_record(study: Study, paper: str, lines: Iterable[Line], devices: Iterable[str]) -> str:
+def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: Iterable[str]) -> str:
     """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
 
     Args:
         study: the study.
         paper: the study of ours.
-        lines: the lines of its tables.
+        frame: the lines of its tables.
         devices: the devices of the run.
     """
     record, precision = study.record_of(paper), study.config.resolved_precision()
@@ -168,38 +182,38 @@ def compared_with_record(study: Study, paper: str, lines: Iterable[Line], device
             f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
             "judged as those of other runs."
         )
-    measured = [line for line in lines if line.published_by_seed and line.mean is not None]
-    paired = [line for line in measured if seed_differences(line)]
-    if not paired:
-        return f"This run has other seeds than {of}: it is judged as another run." if measured else ""
+    measured = frame[is_comparable(frame) & (frame["published_by_seed"] != "")]
+    paired = measured[[bool(seed_differences(line)) for line in lines_of(measured)]]
+    if paired.empty:
+        return f"This run has other seeds than {of}: it is judged as another run." if len(measured) else ""
     machines = {*devices, record.run.get("machine", "")}
     if len(machines) > 1:
         of += f" on another {'CPU' if all(machine.startswith('cpu') for machine in machines) else 'machine'}"
-    verdicts = Counter(line.verdict for line in paired)
+    verdicts = Counter(paired["verdict"])
     recorded = sum(len(row) for rows in record.by_seed.values() for row in rows.values())
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
     if verdicts[REPEATS] == len(paired):
         return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
     others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
-    apart = [abs((line.mean or 0.0) - (line.published or 0.0)) for line in paired]
-    farthest = paired[apart.index(max(apart))]
-    size = number(max(apart), 1) if max(apart) >= 0.05 else "below 0.05"
+    apart = (paired["mean"] - paired["published"]).abs()
+    farthest = paired.iloc[int(apart.argmax())]
+    size = number(apart.max(), 1) if apart.max() >= 0.05 else "below 0.05"
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
     differ = f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}"
     same = f", {verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else ""
-    return f"{does} {of}: largest difference {size} ({farthest.column}, {farthest.row}), {differ}{same}.{few}"
+    return f"{does} {of}: largest difference {size} ({farthest['column']}, {farthest['row']}), {differ}{same}.{few}"
 
 
 # --- record a run
 
 
-def _check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
+def _check_runs(name: str, exhibit: Exhibit, frame: DataFrame) -> None:
     """Check that `runs` of a table of scores is the number of runs behind its means.
 
     Raises:
         RetortError: it is another number.
     """
-    counts = {line.n for line in lines if line.unit == "x100" and line.std is not None}
+    counts = set(frame.loc[(frame["unit"] == "x100") & frame["std"].notna(), "n"])
     if exhibit.compared_rows() and counts - {exhibit.published_runs}:
         means = ", ".join(map(str, sorted(counts)))
         raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
@@ -235,7 +249,7 @@ def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _tables_of(study: Study, paper: str) -> dict[str, Path]:
-    """Return the tables of a paper by name, each with the path of its tidy CSV."""
+    """Return the tables of a paper by name, each with the path of its CSV."""
     names = sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table"))
     return {name: Path(f"results/tables/{paper}/{name}.csv") for name in names}
 
@@ -257,16 +271,16 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     for path in (*scores, *tables.values()):
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-    found: list[Found] = []
+    found: list[DataFrame] = []
     for name, path in tables.items():
-        exhibit, lines = table_of(study, paper, name), read(path)
-        _check_runs(name, exhibit, lines)
-        if (recorded := exhibit.recorded(study, paper, lines)) is not None:
+        exhibit, frame = table_of(study, paper, name), read(path)
+        _check_runs(name, exhibit, frame)
+        if (recorded := exhibit.recorded(study, paper, frame)) is not None:
             if exhibit.published_cells() and study.record_of(paper) is None:
                 file, key = study.place_of(paper, name)
                 raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
-            found += [(name, *one) for one in recorded]
-    runs = max((line.n for *_, line in found if line.unit == "x100"), default=1)
+            found.append(recorded)
+    runs = max((int(frame["n"].where(frame["unit"] == "x100").max()) for frame in found), default=1)
     recording = _recording(study, scores, found, runs=runs)
     precision = recording.run["precision"]
     folder = study.folder / "papers" / paper / "recorded"
@@ -276,13 +290,13 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     return {file: _text(file, recording), **figures}
 
 
-def _recording(study: Study, scores: Iterable[Path], found: Iterable[Found], **about: Any) -> Recording:
+def _recording(study: Study, scores: Iterable[Path], found: Iterable[DataFrame], **about: Any) -> Recording:
     """Return the recording of a run.
 
     Args:
         study: the study.
         scores: the files of its scores.
-        found: its numbers, and lines without one.
+        found: the lines of its numbers, and lines without one; `row` and `column` are the keys of a number.
         about: further fields.
     """
     records = [record for path in scores for record in read_score_file(path)]
@@ -292,14 +306,15 @@ def _recording(study: Study, scores: Iterable[Path], found: Iterable[Found], **a
             samples.setdefault(one["task"], {})[split] = list(rows)
     tables: dict[str, Any] = {}
     by_seed: dict[str, Any] = {}
-    for name, row, column, line in found:
-        cells = tables.setdefault(name, {})
+    for line in (line for frame in found for line in lines_of(frame)):
+        cells = tables.setdefault(line.table, {})
         if line.status in HAS_VALUE and line.mean is not None:
-            kept = KEPT[line.unit]
-            cells.setdefault(row, {})[column] = [round(one, kept) for one in (line.mean, line.std) if one is not None]
+            kept, key = KEPT[line.unit], line.row
+            numbers = [round(one, kept) for one in (line.mean, line.std) if one is not None]
+            cells.setdefault(key, {})[line.column] = numbers
             if line.by_seed:
-                scored = {seed: round(score, kept) for seed, score in line.by_seed}
-                by_seed.setdefault(name, {}).setdefault(row, {})[column] = scored
+                scored = {seed: round(score, kept) for seed, score in scores_by_seed(line.by_seed).items()}
+                by_seed.setdefault(line.table, {}).setdefault(key, {})[line.column] = scored
     return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
 
 
@@ -312,9 +327,9 @@ def _text(path: Path, recording: Recording) -> str:
     return schema_line(path, "recording") + str(content)
 
 
-def has_scores(lines: list[Line]) -> bool:
+def has_scores(frame: DataFrame) -> bool:
     """Return whether a table has a score of ours."""
-    return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
+    return bool((frame["status"].isin(HAS_VALUE) & (frame["unit"] == "x100")).any())
 
 
 def record_scale(study: Study, paper: str) -> dict[Path, str]:
@@ -331,15 +346,14 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
         raise RetortError(
             f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
         )
-    made = [(name, read(path)) for name, path in _tables_of(study, paper).items() if path.is_file()]
-    scored = [line for _, lines in made if has_scores(lines) for line in lines if line.unit == "x100"]
+    made = [read(path) for path in _tables_of(study, paper).values() if path.is_file()]
+    scored = [frame[frame["unit"] == "x100"] for frame in made if has_scores(frame)]
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
-    paths = filter(Path.is_file, _scores_of(study, {(paper, line.table) for line in scored}))
-    found = [(line.table, line.row, line.column, line) for line in scored]
+    paths = filter(Path.is_file, _scores_of(study, {(paper, frame["table"].iloc[0]) for frame in scored}))
     replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
     before = study.recordings.get((paper, study.config.scale))
-    recording = _recording(study, paths, found, **replaced, causes=before.causes if before else {})
+    recording = _recording(study, paths, scored, **replaced, causes=before.causes if before else {})
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     if before and _has_other_rows(before, recording):
         return {path: _text(path, _with_added(before, recording))}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
 from retort.job.context import RunningJob
-from retort.results.tidy import Line, read, withhold_verdicts, write
+from retort.results.frames import read, withhold_verdicts, write
 from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
 from retort.specs.fields import StudentName
@@ -19,7 +19,10 @@ from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs
 from retort.tables.figures.style import save_empty_figure
-from retort.tables.lines import cell_lines
+from retort.tables.measure import measured_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def _of_a_task(metric: str) -> str:
@@ -49,17 +52,17 @@ class Figure(Exhibit):
     Such a file is imported whenever a study is read. To keep this fast, only functions that draw import matplotlib.
     """
 
-    def collect(self, inputs: Inputs) -> list[Line]:
-        """Return the tidy lines of the figure: one per cell."""
-        return cell_lines(inputs, self)
+    def collect(self, inputs: Inputs) -> DataFrame:
+        """Return the frame of the figure: a line for each point."""
+        return measured_frame(inputs, self)
 
     @abstractmethod
-    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-        """Draw the lines and save the figure.
+    def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
+        """Draw the frame and save the figure.
 
         Args:
             inputs: the study, with the paper and the name of the figure.
-            lines: the lines that `collect` returned; at least one has a value.
+            frame: the frame that `collect` returned; at least one line has a value.
             renders: file format ('svg', 'png') -> path.
         """
 
@@ -80,25 +83,25 @@ def plot_figure(
     csv: str,
     renders: dict[str, str],
 ) -> None:
-    """Write the tidy CSV of a figure, and the figure in each requested file format.
+    """Write the frame of a figure as CSV, and the figure in each requested file format.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    lines = draw_figure(read_inputs(config, paper, figure, scores, profiles, tables), csv, renders)
-    job.say(f"{len(lines)} values")
+    frame = draw_figure(read_inputs(config, paper, figure, scores, profiles, tables), csv, renders)
+    job.say(f"{len(frame)} values")
 
 
-def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> list[Line]:
-    """Write the tidy CSV of a figure, read it back, and draw it in each file format; return the lines.
+def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> DataFrame:
+    """Write the frame of a figure as CSV, read it back, and draw it in each file format; return the frame.
 
     If no line has a value, the figure says why.
     """
     figure = figure_of(inputs.study, inputs.paper, inputs.name)
     write(csv, withhold_verdicts(inputs.study, inputs.paper, figure.collect(inputs)))
-    lines = read(csv)
-    if any(line.mean is not None for line in lines):
-        figure.draw(inputs, lines, renders)
+    frame = read(csv)
+    if frame["mean"].notna().any():
+        figure.draw(inputs, frame, renders)
     else:
-        save_empty_figure(lines, renders)
-    return lines
+        save_empty_figure(frame, renders)
+    return frame

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from retort.judgement.difference import mean_is_zero
-from retort.results.tidy import Line
+from retort.results.frames import lines_of, scores_by_seed
 from retort.specs.base import Distinct, Label, Name, Spec, Text, Whole
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
@@ -19,6 +18,7 @@ from retort.tables.figures.style import MUTED, SERIES, figure, points, save, wri
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 STYLES = ("o-", "s--", "^:", "D-.")
 APART = 1.02  # a curve is drawn so much to the right of the one before it
@@ -61,16 +61,17 @@ class EffectsFigure(Figure):
         for effect in self.effects:
             yield from check_known("effects", "curve", [*effect.above, *effect.below], self.curves)
 
-    def collect(self, inputs: Inputs) -> list[Line]:
+    def collect(self, inputs: Inputs) -> DataFrame:
         """Return the lines of the drawn cells, with the figure's name instead of the table's."""
         drawn = {(row, column) for row in self.curves for column in self.columns.values()}
-        lines = [line for line in inputs.tables[self.of] if (line.row, line.column) in drawn]
-        return [replace(line, table=inputs.name) for line in lines]
+        frame = inputs.tables[self.of]
+        shown = [cell in drawn for cell in zip(frame["row"], frame["column"], strict=True)]
+        return frame[shown].assign(table=inputs.name).reset_index(drop=True)
 
-    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+    def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: bars are 95 % intervals over seeds, those of effects from paired differences."""
-        there = [line for line in lines if line.mean is not None]
-        found = {(line.row, line.column): dict(line.by_seed) or {0: line.mean or 0.0} for line in there}
+        there = list(lines_of(frame[frame["mean"].notna()]))
+        found = {(line.row, line.column): scores_by_seed(line.by_seed) or {0: line.mean} for line in there}
         curves = {
             row: {x: found[row, column] for x, column in sorted(self.columns.items()) if (row, column) in found}
             for row in self.curves
@@ -92,7 +93,7 @@ class EffectsFigure(Figure):
                 axes.set_xticks(ticks, [str(tick) for tick in ticks])
                 axes.set_xticks([], minor=True)
                 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=8.5)
-            write_notes(drawn, lines, inputs.remark)
+            write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from retort.results.tidy import Line
 from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.fields import StudentName
@@ -15,6 +14,9 @@ from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure, TaskMetric, point_cell
 from retort.tables.figures.style import figure, points, save, write_notes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Layer = Annotated[Whole, Field(ge=0, le=48)]
 
@@ -43,20 +45,18 @@ class LayersFigure(Figure):
         """Return the teacher layer of each point."""
         return {student: layer for layer, student in self.points.items()}
 
-    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+    def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: layers from left to right; error bars are one standard deviation."""
-        layers = self.depths()
-        good = [line for line in lines if line.mean is not None]
+        good = frame[frame["mean"].notna()]
         deepest = max(self.points)
         with figure(5.0, 3.1) as drawn:
             axes = drawn.subplots()
-            x: list[float] = [layers[line.student] for line in good]
-            y = [line.mean or 0.0 for line in good]
-            points(axes, x, y, yerr=[line.std or 0 for line in good], fmt="o-", linewidth=1.6)
+            layers = good["student"].map(self.depths())
+            points(axes, layers, good["mean"], yerr=good["std"].fillna(0), fmt="o-", linewidth=1.6)
             axes.set(
                 xlabel="teacher layer", ylabel=f"{self.metric.capitalize()} on {self.task}, × 100",
                 xlim=(0.6, deepest + 0.4), xticks=range(1, deepest + 1),
             )  # fmt: skip
             axes.grid(visible=False, axis="x")
-            write_notes(drawn, lines, inputs.remark)
+            write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.results.tidy import Line
 from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
 from retort.specs.printed import check_no_repeats
@@ -17,6 +16,7 @@ from retort.tables.figures.style import MUTED, PAPER, figure, points, save, writ
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 LATENCY = Column(label="Latency (ms)", metric="latency")
 BESIDE = 1.8  # the axis reaches to this multiple of the slowest latency, and to that part of the fastest
@@ -42,25 +42,21 @@ class ParetoFigure(Figure):
         score = Column(label=self.metric, task=self.task, metric=self.metric)
         return [point_cell(point.label, point.student, column) for column in (score, LATENCY) for point in self.points]
 
-    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+    def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: error bars are one standard deviation in both directions."""
-        latency = {line.student: line for line in lines if line.metric == "latency"}
-        both = [(line, latency[line.student]) for line in lines if line.metric != "latency"]
-        marks = [
-            (score.row, time.mean, score.mean, time.std or 0.0, score.std or 0.0)
-            for score, time in both
-            if score.mean is not None and time.mean is not None
-        ]
+        timed = frame["metric"] == "latency"
+        both = frame[~timed].merge(frame[timed], on="student", suffixes=("", "_ms"))
+        marks = both[both["mean"].notna() & both["mean_ms"].notna()].fillna({"std": 0.0, "std_ms": 0.0})
         with figure(5.0, 3.3) as drawn:
             axes = drawn.subplots()
-            if marks:
-                labels, x, y, wide, high = map(list, zip(*marks, strict=True))
-                points(axes, x, y, xerr=wide, yerr=high, markeredgecolor=PAPER, markersize=8)
-                _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", min(x) / BESIDE, max(x) * BESIDE)
+            if len(marks):
+                x, y = marks["mean_ms"], marks["mean"]
+                points(axes, x, y, xerr=marks["std_ms"], yerr=marks["std"], markeredgecolor=PAPER, markersize=8)
+                _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", x.min() / BESIDE, x.max() * BESIDE)
                 _front(axes, front(list(zip(x, y, strict=True))))
-                for label, latency_ms, score in zip(labels, x, y, strict=True):
+                for label, latency_ms, score in zip(marks["row"], x, y, strict=True):
                     axes.annotate(label, (latency_ms, score), (-9, 7), textcoords="offset points", ha="right")
-            write_notes(drawn, [line for pair in both for line in pair], inputs.remark)
+            write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)
 
 

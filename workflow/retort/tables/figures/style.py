@@ -8,16 +8,17 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retort.results.tidy import Line
+from retort.results.frames import lines_of
 from retort.study.reasons import HAS_VALUE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
@@ -75,28 +76,29 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
             drawn.savefig(path, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
 
 
-def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
+def write_notes(drawn: Figure, frame: DataFrame, remark: str = "") -> None:
     """Write below the figure why points are missing, and then the remark, if any."""
-    left_out = [f"{line.row}: {line.state}" for line in lines if line.status not in HAS_VALUE]
+    missing = frame[~frame["status"].isin(HAS_VALUE)]
+    left_out = [f"{line.row}: {line.state}" for line in lines_of(missing)]
     notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
     if notes:
         drawn.supxlabel("\n".join(notes), fontsize=8, color=MUTED)
 
 
-def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:
-    """Draw markers with error bars, blue by default; `overrides` are arguments of matplotlib's `errorbar`."""
+def points(axes: Axes, x: Any, y: Any, **overrides: Any) -> None:
+    """Draw markers at arrays of places with error bars, blue by default; `overrides` are arguments of `errorbar`."""
     look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **overrides}
     axes.errorbar(x, y, **look)
 
 
-def empty_figure_text(lines: list[Line]) -> str:
+def empty_figure_text(frame: DataFrame) -> str:
     """Return the text of a figure without a value: why there is no point to draw."""
-    reasons = list(dict.fromkeys(line.state for line in lines))
+    reasons = list(dict.fromkeys(line.state for line in lines_of(frame)))
     return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
 
 
-def save_empty_figure(lines: list[Line], renders: dict[str, str]) -> None:
+def save_empty_figure(frame: DataFrame, renders: dict[str, str]) -> None:
     """Save a figure without a value: a text that says why, in place of empty axes."""
     with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, empty_figure_text(lines), ha="center", va="center", color=MUTED)
+        drawn.text(0.5, 0.5, empty_figure_text(frame), ha="center", va="center", color=MUTED)
         save(drawn, renders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from retort.judgement.difference import ALL_EQUAL, LEVEL, PAIRS, TESTS, PairedTe
 from retort.judgement.judge import DECIMALS
 from retort.judgement.paired_rows import left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
-from retort.results.tidy import Line
+from retort.results.frames import NUMBER, frame_of, lines_of
 from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.rows import Row
@@ -21,6 +21,9 @@ from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import UNRUN, Entry, Grid, PrintedRow, Sheet, label_of, sheet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class ReportedTests(Spec):
@@ -66,14 +69,15 @@ class PairedTestsTable(Table):
             rows = _tested_rows(tables[name]) if compared.get(name) else dict.fromkeys(named)
             yield from check_known(f"reported.{name}", "row that is tested", named, rows)
 
-    def collect(self, inputs: Inputs) -> list[Line]:
+    def collect(self, inputs: Inputs) -> DataFrame:
         """Return the lines of each pair of rows: the mean difference, then p and p after Holm of each test.
 
         The `task` of a line is the name of the table whose rows are compared.
         """
-        return [line for name in self.of for line in self._lines(inputs, name)]
+        where = {"paper": inputs.paper, "table": inputs.name, "scale": inputs.study.scale_of(inputs.paper)}
+        return frame_of({**where, **cell} for name in self.of for cell in self._cells(inputs, name))
 
-    def _lines(self, inputs: Inputs, name: str) -> Iterator[Line]:
+    def _cells(self, inputs: Inputs, name: str) -> Iterator[dict[str, Any]]:
         table = inputs.study.exhibits[inputs.paper, name]
         rows = _tested_rows(table)
         groups = list(self.reported[name].among.values()) if name in self.reported else []
@@ -82,25 +86,27 @@ class PairedTestsTable(Table):
         differences = [paired_differences(scores[a], scores[b]) for a, b in pairs]
         results = {test: [test.run(each) for each in differences] for test in TESTS}
         # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
-        corrected = {test: holm_corrected([result.p for result in of_pairs]) for test, of_pairs in results.items()}
+        every_p = {test: [NUMBER if one.p is None else one.p for one in of_pairs] for test, of_pairs in results.items()}
+        corrected = {test: holm_corrected(of_pairs) for test, of_pairs in every_p.items()}
         for at, (a, b) in enumerate(pairs):
-            where = (inputs.paper, inputs.name, a, b, rows[a].student, name)
+            where = {"row": a, "column": b, "student": rows[a].student, "task": name}
             note = left_out({a: scores[a], b: scores[b]}) if differences[at] else ""
             differs = "; ".join(dict.fromkeys(filter(None, (rows[a].differs, rows[b].differs))))
-            unrun = next((_unrun(inputs.study, table, rows[row]) for row in (a, b) if not scores[row]), {})
+            unrun = next((_unrun(inputs.study, table, rows[row]) for row in (a, b) if scores[row].empty), {})
 
-            shared = {"scale": inputs.study.scale_of(inputs.paper), "note": note, "differs": differs}
+            shared = {**where, "note": note, "differs": differs}
             states: dict[PairedTest, dict[str, Any]] = {
-                test: {"n": of[at].n, "status": of[at].status, "reason": of[at].reason, **shared, **unrun}
+                test: {"n": of[at].n, "status": of[at].status.value, "reason": of[at].reason, **shared, **unrun}
                 for test, of in results.items()
             }
             every = results[PAIRS][at]
-            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, **states[PAIRS])
+            apart = {"metric": "difference", "unit": "x100", "mean": every.mean, "std": every.std}
+            yield {**states[PAIRS], **apart}
             for test, state in states.items():
                 p = results[test][at].p
                 verdict = self._verdict(name, (a, b), p) if test is PAIRS and not differs else ""
-                yield Line(*where, test.metric, "p", mean=p, verdict=verdict, **state)
-                yield Line(*where, test.metric_holm, "p", mean=corrected[test][at], **state)
+                yield {**state, "metric": test.metric, "unit": "p", "mean": p, "verdict": verdict}
+                yield {**state, "metric": test.metric_holm, "unit": "p", "mean": corrected[test][at]}
 
     def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
         """Return whether our test of two rows agrees with the one that the paper reports; empty without either test."""
@@ -109,10 +115,10 @@ class PairedTestsTable(Table):
             return ""
         return AGREES if (p < tests.below) == tests.is_significant(*rows) else DIFFERS
 
-    def lay_out(self, lines: list[Line]) -> Sheet:
+    def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
-        grids, shown, run = [], self._shown_tests(), any(line.status not in UNRUN for line in lines)
-        for title, group in self._groups(lines):
+        grids, shown, run = [], self._shown_tests(), not frame["status"].isin(UNRUN).all()
+        for title, group in self._groups(frame):
             for test in shown:
                 labels, cells = matrix(group, test, corrected=run)
                 size = range(len(labels))
@@ -125,22 +131,22 @@ class PairedTestsTable(Table):
         remarks += [test.explanation for test in shown]
         if self.reported:
             remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
-        return sheet(self, lines, grids, [*remarks, *_sizes(lines)])
+        return sheet(self, frame, grids, [*remarks, *_sizes(frame)])
 
     def _shown_tests(self) -> list[PairedTest]:
         """Return the tests that are printed: that over pairs only beside published tests."""
         return [test for test in TESTS if test is not PAIRS or self.reported]
 
-    def _groups(self, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+    def _groups(self, frame: DataFrame) -> Iterator[tuple[str, DataFrame]]:
         """Yield (title, lines) for each group of rows compared with one another."""
-        for name in dict.fromkeys(line.task for line in lines):
-            tests = [line for line in lines if line.task == name]
+        for name in frame["task"].unique():
+            tests = frame[frame["task"] == name]
             groups = self.reported[name].among if name in self.reported else {}
-            for group, rows in (groups or {"": [line.row for line in tests]}).items():
+            for group, rows in (groups or {"": list(tests["row"])}).items():
                 title = f"{label_of(name)}: {group}" if group else label_of(name)
-                yield title, [line for line in tests if line.row in rows]
+                yield title, tests[tests["row"].isin(rows)]
 
-    def _entry(self, line: Line | None) -> Entry:
+    def _entry(self, line: Any) -> Entry:
         if line is None:
             return Entry("")
         tests, published = self.reported.get(line.task), ""
@@ -154,12 +160,12 @@ class PairedTestsTable(Table):
         return Entry(text, published, line.verdict, line.mean < LEVEL, notes)
 
 
-def _sizes(lines: list[Line]) -> list[str]:
+def _sizes(frame: DataFrame) -> list[str]:
     """Return a remark for each compared table: how many pairs its tests have."""
     remarks = []
-    for name in dict.fromkeys(line.task for line in lines):
-        sizes = sorted({line.n for line in lines if line.task == name and line.metric == PAIRS.metric})
-        count = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0]}"
+    for name in frame["task"].unique():
+        sizes = frame.loc[(frame["metric"] == PAIRS.metric) & (frame["task"] == name), "n"]
+        count = f"{sizes.min()} to {sizes.max()}" if sizes.nunique() > 1 else f"{sizes.min()}"
         remarks.append(f"{label_of(name)}: {count} pairs of task and seed a test.")
     return remarks
 
@@ -172,22 +178,20 @@ def _tested_rows(table: Exhibit) -> dict[str, Row]:
 def _unrun(study: Study, table: Exhibit, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
     why = not_run(study, row.student, *(task for task, _ in table.metrics_of(row.student))) or Reason(Status.NOT_RUN)
-    return {"status": why.status, "reason": why.text}
+    return {"status": why.status.value, "reason": why.text}
 
 
-def matrix(
-    lines: list[Line], test: PairedTest, corrected: bool = True
-) -> tuple[list[str], dict[tuple[int, int], Line]]:
+def matrix(frame: DataFrame, test: PairedTest, corrected: bool = True) -> tuple[list[str], dict[tuple[int, int], Any]]:
     """Return the row labels and the lines of a test's p-values by (row, column) index.
 
     Above the diagonal the p-values are uncorrected; below it, if wanted, they are corrected by Holm's procedure.
     """
-    labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
+    labels = list(dict.fromkeys(frame[["row", "column"]].to_numpy().ravel()))
     cells = {}
-    for line in lines:
-        upper = sorted((labels.index(line.row), labels.index(line.column)))
+    for line in lines_of(frame[frame["metric"].isin((test.metric, test.metric_holm))]):
+        low, high = sorted((labels.index(line.row), labels.index(line.column)))
         if line.metric == test.metric:
-            cells[upper[0], upper[1]] = line
-        elif corrected and line.metric == test.metric_holm:
-            cells[upper[1], upper[0]] = line
+            cells[low, high] = line
+        elif corrected:
+            cells[high, low] = line
     return labels, cells

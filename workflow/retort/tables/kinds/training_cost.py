@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
 from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown_name
-from retort.results.tidy import Line
+from retort.results.frames import KEY, lines_of
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
@@ -20,7 +20,10 @@ from retort.specs.table import Decimals
 from retort.study.reasons import Status
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, sheet
-from retort.tables.lines import published_fields
+from retort.tables.measure import joined_with_reported, reported_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class CostColumn(Heading):
@@ -109,32 +112,30 @@ class TrainingCostTable(Table):
                     needs = "give 'task'" if trained_on == "task" else "leave out 'task'"
                     yield f"column '{column.name}': '{student}' is distilled on a {trained_on}; {needs}"
 
-    def collect(self, inputs: Inputs) -> list[Line]:
+    def collect(self, inputs: Inputs) -> DataFrame:
         """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
-        written, lines = inputs.written, []
-        stated = {(cell.row, cell.column): published_fields(cell) for cell in self.published_cells()}
+        written, stated, cells = inputs.written, reported_frame(self).set_index(KEY)["published"], []
         for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
             unit, cost_of = COSTS[column.of]
-            published = stated.get((name, column.name), {})
-            mean = cost_of(stages_of(written, row.student, column.task)) if row.student else published.get("published")
-            state = {"status": Status.QUOTED, "reason": f"({row.quoted})"} if mean is None else {"status": Status.OK}
-            lines.append(
-                Line(
-                    inputs.paper, inputs.name, name, column.name, row.student, column.task, column.of, unit,
-                    **published, mean=mean, n=1, **state, scale=inputs.study.scale_of(inputs.paper),
-                )
-            )  # fmt: skip
-        return lines
+            cell: dict[str, Any] = {"row": name, "column": column.name, "student": row.student, "task": column.task}
+            if row.student:
+                cell["mean"] = cost_of(stages_of(written, row.student, column.task))
+            elif (mean := stated.get((name, column.name))) is not None:
+                cell["mean"] = mean
+            else:
+                cell |= {"status": Status.QUOTED.value, "reason": f"({row.quoted})"}
+            cells.append({**cell, "metric": column.of, "unit": unit, "n": 1})
+        return joined_with_reported(inputs, self, cells)
 
-    def lay_out(self, lines: list[Line]) -> Sheet:
+    def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out the table: a row for each training."""
         rows: dict[str, list[Entry]] = {}
-        for line in lines:
+        for line in lines_of(frame):
             rows.setdefault(line.row, []).append(self._entry(line, self.named_rows()[line.row]))
         grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
-        return sheet(self, lines, [grid], [COUNTED])
+        return sheet(self, frame, [grid], [COUNTED])
 
-    def _entry(self, line: Line, row: CostRow) -> Entry:
+    def _entry(self, line: Any, row: CostRow) -> Entry:
         if line.mean is None:
             return Entry("-", notes=(line.state,))
         stated = row.stated.get(line.column, "")

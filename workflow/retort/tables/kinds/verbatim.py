@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
 from retort.registry import unknown_name
-from retort.results.tidy import MARK, Line
+from retort.results.frames import KEY, MARK, lines_of
 from retort.specs.base import Name, Spec, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
@@ -20,7 +20,10 @@ from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, sheet, verdict_remark
-from retort.tables.lines import published_fields
+from retort.tables.measure import joined_with_reported
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 class VerbatimTable(TextTable, Table):
@@ -44,56 +47,57 @@ class VerbatimTable(TextTable, Table):
         return self
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return (row, column) -> the fields of the line of a cell that has a value of ours."""
+        """Return (row, column) -> the columns of the line of a cell that has a value of ours."""
         raise TypeError(f"{type(self).__name__} has no values of ours")
 
-    def collect(self, inputs: Inputs) -> list[Line]:
+    def collect(self, inputs: Inputs) -> DataFrame:
         """Return a line for each cell; one without a value of ours has the status AS_PRINTED."""
-        values = self.values(inputs)
-        text: dict[str, Any] = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED}
-        return [
-            Line(
-                inputs.paper, inputs.name, cell.row, cell.column, scale=inputs.study.scale_of(inputs.paper),
-                **{**text, **published_fields(cell), **values.get((cell.row, cell.column), {})},
-            )
+        values, printed = self.values(inputs), {"status": Status.AS_PRINTED.value}
+        cells = [
+            {"row": cell.row, "column": cell.column, **values.get((cell.row, cell.column), printed)}
             for cell in self.published_cells()
-        ]  # fmt: skip
+        ]
+        return joined_with_reported(inputs, self, cells)
 
-    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
-        """Return the verdict of each cell that has one.
+    def verdicts(self, frame: DataFrame) -> Series[str]:
+        """Return the verdict on each cell; an empty string if it has none.
 
         A setting agrees if its text is the same. A count agrees if, rounded or truncated, it is the printed number. A
         count of a rehearsal has no verdict, since its data is made.
         """
         printed = {(cell.row, cell.column): cell for cell in self.printed_cells()}
-        given = [line for line in lines if line.status is Status.OK and MARK not in line.note]
-        cells = [(line, printed[line.row, line.column]) for line in given]
-        same = {(cell.row, cell.column): _is_same(line, cell) for line, cell in cells}
-        return {key: AGREES if agrees else DIFFERS for key, agrees in same.items() if agrees is not None}
+        words = {True: AGREES, False: DIFFERS, None: ""}
+        found = [
+            words[_is_same(line, printed[line.row, line.column])]
+            if line.status == Status.OK and MARK not in line.note
+            else ""
+            for line in lines_of(frame)
+        ]
+        return frame.assign(verdict=found).set_index(KEY)["verdict"]
 
-    def lay_out(self, lines: list[Line]) -> Sheet:
+    def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out the table: in each cell, our value above the printed one, or the printed text alone."""
-        verdicts, printed = self.verdicts(lines), as_printed(self)
+        verdicts, printed = self.verdicts(frame), as_printed(self)
         entries = {key: Entry(text) for key, text in printed.items()}
-        for line in lines:
-            key = (line.row, line.column)
-            if line.status is Status.OK:
-                text = line.text if line.mean is None else f"{line.mean:,.0f}"
-                entries[key] = Entry(text, printed[key], verdicts.get(key, ""))
+        for line, verdict in zip(lines_of(frame), verdicts, strict=True):
+            if line.status == Status.OK:
+                key, text = (line.row, line.column), line.text if line.mean is None else f"{line.mean:,.0f}"
+                entries[key] = Entry(text, printed[key], verdict)
         columns = [column.name for column in self.columns]
         rows = [
             PrintedRow(row.label, [entries[name, column] for column in columns])
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
         ]
-        rest = "Cells without a verdict stand as the paper prints them." if verdicts else "As the paper prints it."
-        remarks = [*verdict_remark(verdicts), *([self.origin] if verdicts else []), rest]
-        return sheet(self, lines, [Grid(columns, rows)], remarks)
+        judged = (verdicts != "").any()
+        rest = "Cells without a verdict stand as the paper prints them." if judged else "As the paper prints it."
+        remarks = [*verdict_remark(verdicts), *([self.origin] if judged else []), rest]
+        return sheet(self, frame, [Grid(columns, rows)], remarks)
 
 
-def _is_same(line: Line, cell: PublishedCell) -> bool | None:
+def _is_same(line: Any, cell: PublishedCell) -> bool | None:
     """Return whether our text or count is the printed one; None for a count beside a text."""
     if line.mean is None:
-        return cell.text == line.text
+        return bool(cell.text == line.text)
     return cell.number.is_size(line.mean) if cell.number else None
 
 
@@ -154,12 +158,12 @@ class SettingsTable(VerbatimTable):
         return cells
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return the fields of each cell that shows a setting; `text` is our setting at scale `paper`."""
-        written, fields = inputs.written, dict[tuple[str, str], dict[str, Any]]()
+        """Return the columns of each cell that shows a setting; `text` is our setting at scale `paper`."""
+        written, columns = inputs.written, dict[tuple[str, str], dict[str, Any]]()
         for cell in self.settings_cells():
             of = {"student": cell.student, "task": cell.task, "metric": cell.reads}
-            fields[cell.row, cell.column] = {**of, "text": our_text(written, inputs.paper, cell), "status": Status.OK}
-        return fields
+            columns[cell.row, cell.column] = {**of, "text": our_text(written, inputs.paper, cell)}
+        return columns
 
 
 # --- data set sizes
@@ -214,8 +218,8 @@ class CountsTable(VerbatimTable):
         yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return the fields of each cell that shows the number of rows of a split of ours."""
-        shared = {"unit": "rows", "n": 1, "status": Status.OK}
+        """Return the columns of each cell that shows the number of rows of a split of ours."""
+        shared = {"unit": "rows", "n": 1}
         return {
             key: {"task": task, "metric": split, "mean": float(size), **shared}
             for key, (task, split) in self.counted().items()

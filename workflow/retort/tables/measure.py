@@ -1,15 +1,16 @@
-"""Turn scores and profiles into tidy lines: one per cell of a table or figure, with the published value beside ours."""
+"""Measure the cells of a table or figure by scores and profiles, and join what is reported to what is measured."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retort.results.collect import (
     OF_ONE,
+    MeasuredCell,
     best_beside,
     mean_of_those_run,
     measure_mean_score,
@@ -17,10 +18,10 @@ from retort.results.collect import (
     value_of,
     without_value,
 )
+from retort.results.frames import INCOMPLETE, KEY, frame_of, joined, seed_text
 from retort.results.score_files import Record
-from retort.results.tidy import INCOMPLETE, UNPLACED, Line
 from retort.specs.exhibit import Exhibit
-from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, Timing
+from retort.specs.printed import CHANGE, OF_A_MODEL, Timing
 from retort.specs.rows import CellSpec
 from retort.study.addresses import profile_address, submission_address
 from retort.study.cells import (
@@ -33,7 +34,10 @@ from retort.study.reasons import HAS_VALUE, UNGIVEN, Reason, Status, failed, unp
 from retort.study.study import Study
 from retort.tables.base import Inputs
 
-Profile = Callable[[Record, Record, Timing], Line]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Profile = Callable[[Record, Record, Timing], MeasuredCell]
 
 
 def times(profile: Record, measurement: Timing) -> list[float]:
@@ -45,22 +49,22 @@ def times(profile: Record, measurement: Timing) -> list[float]:
     return list(profile.get("further", {}).get(measurement.name, []))
 
 
-def ratio(top: Line, bottom: Line) -> Line:
+def ratio(top: MeasuredCell, bottom: MeasuredCell) -> MeasuredCell:
     """Return mean, std and n of the ratio of two means, that of `bottom` not 0; std is None unless both have one.
 
     The std is chosen so that std / sqrt(n) is the standard error of the ratio, to first order.
     """
     # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, (dr / r)^2 = (da / a)^2 + (db / b)^2
     if top.mean is None or not bottom.mean:
-        return UNPLACED
+        return MeasuredCell()
     mean, n = top.mean / bottom.mean, min(top.n, bottom.n)
     if top.std is None or bottom.std is None:
-        return replace(UNPLACED, mean=mean, n=n)
+        return MeasuredCell(mean, n=n)
     variance = (top.std**2 / top.n + (mean * bottom.std) ** 2 / bottom.n) / bottom.mean**2
-    return replace(UNPLACED, mean=mean, std=math.sqrt(n * variance), n=n)
+    return MeasuredCell(mean, math.sqrt(n * variance), n)
 
 
-def _speed_up(own: Record, first: Record, measurement: Timing) -> Line:
+def _speed_up(own: Record, first: Record, measurement: Timing) -> MeasuredCell:
     slow, fast = measured(times(first, measurement)), measured(times(own, measurement))
     if own is first and fast.n:
         return replace(fast, mean=1.0, std=0.0)  # by definition, whatever the times are
@@ -77,15 +81,23 @@ MEASURED: dict[str, Profile] = {
 }
 
 
-def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
-    """Return the published fields of a line; empty if the cell has no number."""
-    if not (cell and cell.number):
-        return {}
-    printed = {"published": cell.number.value, "published_std": cell.number.std, "published_half": cell.number.half}
-    return {**printed, "published_n": cell.runs, "published_by_seed": cell.by_seed}
+def reported_frame(exhibit: Exhibit) -> DataFrame:
+    """Return a line for each number that is reported in a table, or recorded of a study of ours: by row and column.
+
+    Its columns are those of a frame (`results/frames.py`) that begin with 'published'.
+    """
+    import pandas as pd
+
+    found = [
+        (cell.row, cell.column, one.value, one.std, one.half, cell.runs, seed_text(dict(cell.by_seed)))
+        for cell in exhibit.published_cells()
+        if (one := cell.number)
+    ]
+    names = ("published", "published_std", "published_half", "published_n", "published_by_seed")
+    return pd.DataFrame(found, columns=[*KEY, *names])
 
 
-def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Line:
+def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell:
     """Return a cell from profiles: size, latency, or speed-up over the model of the first row."""
     study, profiles = inputs.study, inputs.profiles
     own = profiles.get(cell.student)
@@ -100,7 +112,7 @@ def _measure_profile(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     return without_value(elsewhere) if found.mean is None else found
 
 
-def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> Line:
+def _measure_on_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> MeasuredCell:
     """Return a score that only a test server can compute.
 
     `reason` names the file to submit; `dev` is our mean on dev of the run whose answers the server gets.
@@ -122,7 +134,7 @@ def _if_known(compute: Callable[[list[float]], float | None], values: list[float
     return compute(known) if len(known) == len(values) else None
 
 
-def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Line:
+def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell:
     """Return what was measured for a cell that is not computed from other cells.
 
     Args:
@@ -148,7 +160,7 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Line:
     return replace(found, status=Status.DEV) if is_on_dev(study, cell) and found.status is Status.OK else found
 
 
-def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Line:
+def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell:
     """Return what was measured of the student whose mean is best, of several; without a mean of each, of one without.
 
     The task is scored on dev, by which the student may be chosen.
@@ -159,10 +171,10 @@ def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> Line:
             return one
     best = max(each, key=lambda name: each[name].mean or 0.0)
     note = f"the best on dev of {len(each)} students: {best}"
-    return replace(each[best], student=best, note="; ".join(filter(None, (note, each[best].note))))
+    return replace(each[best], student=best, note=joined(note, each[best].note))
 
 
-def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: Line) -> Line:
+def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: MeasuredCell) -> MeasuredCell:
     """Return the best of our grid for a cell whose published number is one; else our score, with the reason.
 
     The printed maximum of several runs is above the mean of such runs even if nothing else differs. So is ours.
@@ -182,14 +194,14 @@ def _change(values: list[float]) -> float | None:
     return 100 * (own / base - 1) if base else None
 
 
-def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Line]) -> Line:
+def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, MeasuredCell]) -> MeasuredCell:
     """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
     columns = [(name, row[name]) for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
     read = [one for _, one in columns]
     if waiting := [one.reason for one in read if one.status is Status.SERVER]:
         seed = seeds_of(study, cell.student)[0]
         compute = statistics.mean if cell.spec.mean_of else _change
-        on_dev = [one.dev if one.status is Status.SERVER else dict(one.by_seed).get(seed) for one in read]
+        on_dev = [one.dev if one.status is Status.SERVER else one.by_seed.get(seed) for one in read]
         return without_value(Reason(Status.SERVER, waiting[0]), _if_known(compute, on_dev))
     if cell.spec.mean_of:
         mean = mean_of_those_run(study, columns, "column")
@@ -203,19 +215,18 @@ def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Line]) -> 
     return replace(part, mean=100 * (part.mean - 1), std=std, status=own.status)
 
 
-def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
-    """Add to our line that the published number beside it is quoted from other work: as a note, or as its reason."""
-    if line.status not in HAS_VALUE:
-        return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
-    student = study.students.get(line.student)
+def _note_quoted(one: MeasuredCell, cell: CellSpec, study: Study) -> MeasuredCell:
+    """Add to what was measured that the number beside it is quoted from other work: as a note, or as its reason."""
+    if one.status not in HAS_VALUE:
+        return replace(one, status=Status.QUOTED, reason=f"({cell.quoted}); ours: {one.state}")
+    student = study.students.get(one.student or cell.student)
     ours = "trained here" if student and student.stages else "the public checkpoint, fine-tuned as the paper's students"
-    note = f"published: quoted ({quoted}); ours: {ours}"
-    return replace(line, note="; ".join(filter(None, (note, line.note))))
+    return replace(one, note=joined(f"published: quoted ({cell.quoted}); ours: {ours}", one.note))
 
 
-def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Line]]:
+def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, MeasuredCell]]:
     """Return what was measured for each cell of a table or figure, by row and column."""
-    rows: dict[str, dict[str, Line]] = {}
+    rows: dict[str, dict[str, MeasuredCell]] = {}
     first, specs = exhibit.first, exhibit.cells()
     for cell in specs:
         rows.setdefault(cell.row, {})[cell.column] = _measure_cell(inputs, cell, first)
@@ -225,19 +236,32 @@ def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Line]]:
     return rows
 
 
-def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
-    """Return a line per cell of a table or figure, row by row."""
-    rows = _measure(inputs, exhibit)
-    published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
-    lines = []
+def _unit_of(cell: CellSpec) -> str:
+    return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
+
+
+def joined_with_reported(inputs: Inputs, exhibit: Exhibit, cells: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Return the frame of an exhibit: its cells with what was measured, joined with what is reported of them.
+
+    Args:
+        inputs: the study, and the name of the exhibit.
+        exhibit: the exhibit.
+        cells: the row and column of each cell, and further columns.
+    """
+    where = {"paper": inputs.paper, "table": inputs.name, "scale": inputs.study.scale_of(inputs.paper)}
+    frame = frame_of({**where, **cell} for cell in cells)
+    found = frame[KEY].merge(reported_frame(exhibit), on=KEY, how="left")
+    found = found.fillna({"published_n": 0, "published_by_seed": ""}).astype(frame.dtypes[found.columns])
+    frame[found.columns] = found
+    return frame
+
+
+def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
+    """Return the frame of a table or figure of models, row by row."""
+    rows, cells = _measure(inputs, exhibit), []
     for cell in exhibit.cells():
         one = rows[cell.row][cell.column]
-        unit = OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
-        line = replace(
-            one, paper=inputs.paper, table=inputs.name, row=cell.row, column=cell.column,
-            student=one.student or cell.student, task=cell.task, metric=cell.metric, unit=unit,
-            **published_fields(published.get((cell.row, cell.column))), scale=inputs.study.scale_of(inputs.paper),
-            differs=cell.differs,
-        )  # fmt: skip
-        lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
-    return lines
+        one = _note_quoted(one, cell, inputs.study) if cell.student and cell.quoted else one
+        of = {"row": cell.row, "column": cell.column, "student": cell.student, "task": cell.task}
+        cells.append({**of, "metric": cell.metric, "unit": _unit_of(cell), "differs": cell.differs, **one.as_columns()})
+    return joined_with_reported(inputs, exhibit, cells)

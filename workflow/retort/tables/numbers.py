@@ -1,0 +1,107 @@
+"""The numbers of a study as frames, for tables and for notebooks: cells, measured, reported and recorded.
+
+A cell is known by paper, table, row and column, and a score by student, task, metric and seed. `cells` says which
+scores a cell is made of, so a table of one's own is a join of these frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retort.results.collect import read_scores, value_of
+from retort.specs.exhibit import Exhibit
+from retort.study.addresses import score_file_of_seed, score_files
+from retort.study.cells import expand
+from retort.study.study import Study
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+CELL = ["paper", "table", "row", "column"]
+SCORE = ["student", "task", "metric"]
+ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
+
+
+def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
+    """Return every table printed in a paper, by paper and name; a study of ours has none."""
+    papers = sorted(paper for paper, spec in study.papers.items() if not spec.ours)
+    tables = {(paper, name): study.exhibits[paper, name] for paper in papers for name in study.exhibits_of(paper)}
+    return {key: table for key, table in tables.items() if table.headings() and any(table.texts)}
+
+
+def cells(study: Study) -> DataFrame:
+    """Return a line for each score that a cell of a table or figure is made of: `CELL` and `SCORE`."""
+    import pandas as pd
+
+    lines = [
+        (*key, cell.row, cell.column, student, task, metric)
+        for key, exhibit in study.exhibits.items()
+        for cell in exhibit.cells()
+        for student in cell.students
+        for task, metric in cell.scored
+    ]
+    return pd.DataFrame(lines, columns=[*CELL, *SCORE])
+
+
+def measured(study: Study, paths: Iterable[Path | str] | None = None) -> DataFrame:
+    """Return a line for each score of this run: `SCORE`, split, seed, status, value (times 100), `ORIGIN` and path.
+
+    Args:
+        study: the study.
+        paths: files of scores; None for all that exist.
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, or does not follow from its answers.
+    """
+    import pandas as pd
+
+    if paths is None:
+        pairs = dict.fromkeys((cell.student, cell.task) for cell in expand(study))
+        paths = [path for pair in pairs for path in score_files(study, *pair) if Path(path).is_file()]
+    lines = [
+        (student, task, metric, record["split"], seed, record["status"], value_of(record, metric),
+         *map(record.get, ORIGIN), score_file_of_seed(study, student, task, seed))
+        for (student, task, seed), record in read_scores(study, paths).items()
+        for metric in record["metrics"] or [""]  # of a training that diverged
+    ]  # fmt: skip
+    return pd.DataFrame(lines, columns=[*SCORE, "split", "seed", "status", "value", *ORIGIN, "path"])
+
+
+def reported(study: Study) -> DataFrame:
+    """Return a line for each cell that papers print: `CELL`, its text and, if that is a number, what it says.
+
+    `printed` and `printed_std` are texts; `value`, `std` and `half` (half a unit of the last digit) are numbers; `runs`
+    is 0 if the paper does not say over how many a mean is.
+    """
+    import pandas as pd
+
+    lines: list[tuple[Any, ...]] = []
+    for (paper, name), table in printed_tables(study).items():
+        for cell in table.printed_cells():
+            one, where = cell.number, (paper, name, cell.row, cell.column)
+            texts = (one.text, one.std_text) if one else (cell.text, "")
+            lines.append((*where, *texts, *((one.value, one.std, one.half) if one else (None,) * 3), cell.runs))
+    return pd.DataFrame(lines, columns=[*CELL, "printed", "printed_std", "value", "std", "half", "runs"])
+
+
+def recorded(study: Study) -> DataFrame:
+    """Return a line for each number of a recorded run: `CELL`, scale, seed (none for a mean), value and origin.
+
+    Of a study of ours, `row` is the short name of a student.
+    """
+    import pandas as pd
+
+    runs = [*study.recordings.items(), *(((paper, "paper"), one) for paper in study.papers
+                                         if (one := study.record_of(paper)))]  # fmt: skip
+    lines = []
+    for (paper, scale), run in runs:
+        whose = tuple(run.run.get(name, "") for name in ("machine", "date", "commit"))
+        for table, rows in run.tables.items():
+            for row, columns in rows.items():
+                for column, (mean, *_) in columns.items():
+                    seeds = run.by_seed.get(table, {}).get(row, {}).get(column)
+                    for seed, value in seeds.items() if seeds else [(None, mean)]:
+                        lines.append((paper, table, row, column, scale, seed, value, *whose))
+    return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", "machine", "date", "commit"])
