@@ -50,6 +50,10 @@ with in_one_line():
 plan, reads, prints = study.plan, study.reads, study.prints
 settings, kept, asks, priority = plan.at, plan.kept, study.resources.of, study.priority
 
+is_local = workflow.nodes is None  # a cluster has GPUs of its own
+if is_local and "gpu" not in workflow.global_resources and (number := study.gpus()):
+    workflow.register_resource("gpu", number)  # as `--resources gpu=...`
+
 
 onstart:
     look_once(workflow.scheduler)

@@ -13,6 +13,8 @@ from typing import Any
 
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket, which is named after its code
 DOWNLOADS = ".fetch_source.py"  # Snakemake's copy of the script that needs the network: a server of forks is offline
+TRIED = "RETORT_TRIED"  # environment variable: how often a job was tried again, since others held its GPU's memory
+AGAIN = 75  # the exit status of a fork whose script runs again, in place of the client (EX_TEMPFAIL of sysexits.h)
 MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
 
 
@@ -43,7 +45,12 @@ def run(arguments: list[str]) -> None:
             os.execv(sys.executable, [sys.executable, *arguments])
         signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
-        sys.exit(int(watcher.recv(3) or 1))
+        status = int(watcher.recv(3) or 1)
+        if status != AGAIN:
+            sys.exit(status)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ[TRIED] = "1"
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from retort.cost.jobs import PRINTING, Job, Jobs, share_jobs
 from retort.cost.resources import JobResources
 from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError
-from retort.job import forkserver, planned_run
+from retort.job import forkserver, gpus, planned_run
 from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
@@ -123,6 +123,10 @@ class Run:
         """The jobs behind the first table, each as its rule and its wildcards."""
         jobs = self.jobs.behind(first(self.plan.study))
         return {(job.rule.name, *sorted(vars(job.wildcards).items())) for job in jobs}
+
+    def gpus(self) -> int | None:
+        """Return how many GPUs its jobs share on this machine; None if they ask for none, or another gives them."""
+        return gpus.limit() if self.plan.config.gpus else None
 
     @property
     def everything(self) -> list[str]:
