@@ -23,7 +23,7 @@ from retort.plan.plan import Plan
 from retort.results.collect import read_scores
 from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
-from retort.run.run_folder import LOCKED
+from retort.run.run_folder import others_at_work
 from retort.run.workflow import everything, mark_scale
 from retort.study.addresses import SCORE_FILE, seed_address, seeds_in
 from retort.study.load import open_study, with_every_paper
@@ -84,8 +84,8 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     Raises:
         RetortError: a run is at work, or the results are of another scale than the configuration's.
     """
-    if LOCKED.is_dir() and any(LOCKED.iterdir()):
-        raise RetortError("a run is at work here, or was killed", "wait for its end, or run: snakemake --unlock")
+    for who, *_ in others_at_work():
+        raise RetortError(f"a run is at work here: {who}", "wait for its end")
     plan = Plan(config_of(arguments))
     mark_scale(plan.study)
     jobs = list(Jobs(plan).behind(everything(plan.study)))

@@ -171,9 +171,14 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
             print(f"{shown(path)}: {error.message}; it is tried again as it was", file=sys.stderr, flush=True)
             gpus.run_again()
         print(f"{shown(path)}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-        if isinstance(error, Interrupted) and planned_run.is_latest() and slurm.requeue():
+        if isinstance(error, Interrupted) and _is_latest(snakemake) and slurm.requeue():
             time.sleep(ENDING)
         sys.exit(1)
+
+
+def _is_latest(snakemake: Any) -> bool:
+    """Return whether no later run has planned the job."""
+    return planned_run.is_latest(planned_run.name_of(snakemake.rule, dict(snakemake.wildcards.items())))
 
 
 def download(snakemake: Any) -> AbstractContextManager[RunningJob]:

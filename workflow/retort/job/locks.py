@@ -52,12 +52,13 @@ class AtWork(RetortError):
 
 
 @contextlib.contextmanager
-def hold_claim(path: Path, work: str) -> Iterator[None]:
+def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
     """Hold the claim of a job for a block.
 
     Args:
         path: the file of the claim.
         work: the job, for the message.
+        more: what else stands in the file.
 
     Raises:
         AtWork: another living process runs the job.
@@ -67,7 +68,8 @@ def hold_claim(path: Path, work: str) -> Iterator[None]:
         slurm_job = slurm.job_id()
         who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
         claim.truncate(0)
-        claim.write(json.dumps({"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}))
+        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}
+        claim.write(f"{json.dumps(owner)}\n{more}")
         claim.flush()
         _held.add(claim)
         try:
@@ -122,6 +124,6 @@ def _is_at(claim: IO[str], path: Path) -> bool:
 def _owner(held: str) -> dict[str, str]:
     """Return who holds a claim; for an instant, a claim is empty."""
     try:
-        return dict(json.loads(held))
+        return dict(json.loads(held.partition("\n")[0]))
     except ValueError:
         return {"who": "another process", "slurm_job": ""}

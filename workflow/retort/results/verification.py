@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,12 +71,16 @@ def note(how: str, results: int, differences: int) -> None:
     write_json(VERIFIED, about)
 
 
-def verify_at_start() -> None:
+def verify_at_start(at_work: Set[str] = frozenset()) -> None:
     """Verify sizes, seals and parents of all results before a run, and print how they differ.
 
     A run that was stopped leaves such results, too, and the next one makes them anew; so they stop no run.
+
+    Args:
+        at_work: what other runs make just now; it may be half made.
     """
-    known, found = verify(EVERYTHING, thorough=False)
+    known, every = verify(EVERYTHING, thorough=False)
+    found = [each for each in every if at_work.isdisjoint(map(str, (each.anew[0], *each.anew[0].parents)))]
     lines = list(dict.fromkeys(difference.line.removesuffix(f"; {REMEDY}") for difference in found))
     if known:
         note("sizes, small files and parents, at the start of a run", len(known), len(lines))
