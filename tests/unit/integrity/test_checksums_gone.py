@@ -77,6 +77,15 @@ def test_a_result_whose_checksums_are_gone_is_not_read(kind: str, capsys: pytest
     assert refused(path, capsys) == (f"rule(a): {path} has no checksum: no job has made it; {REMEDY}")
 
 
+def test_a_folder_of_which_a_purge_left_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    with job(rule_job(input=[MODEL], output=[SCORE])):
+        pass
+    for file in (MODEL / "model.safetensors", place_of(MODEL)):
+        file.unlink()
+    assert refused(MODEL, capsys) == f"rule(a): {MODEL} is missing: it is an empty folder; {REMEDY}"
+    assert verified(capsys) == [f"{MODEL} is missing, from which {SCORE} was made; {REMEDY}"]
+
+
 def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -> None:
     emptied = RESULTS / "distilled" / "s"
     emptied.mkdir(parents=True)

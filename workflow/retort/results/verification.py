@@ -22,7 +22,6 @@ NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user
 EVERYTHING = [*(RESULTS / kind for kind in KINDS), REPORTS]
 VERIFIED = RESULTS / "verified.json"  # when and how results were verified last
 SHOWN = 10  # lines, at the start of a run
-TEMPORARY = {"tokenized", "distilled"}  # folders of results/ that a run empties itself
 
 
 @dataclass(frozen=True)
@@ -133,11 +132,6 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
 # --- what results were made from
 
 
-def is_temporary(path: Path) -> bool:
-    """Return whether a run deletes a result itself, once the jobs that read it are done."""
-    return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name != "model")
-
-
 def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Difference]:
     """Yield a difference for each parent that is missing or another than when a result was made from it.
 
@@ -148,8 +142,8 @@ def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Differ
     missing: dict[Path, list[Path]] = {}
     for path, known in results.items():
         for parent, recorded in ((Path(name), each.sha256) for name, each in known.parents.items()):
-            if not parent.exists():
-                if not is_temporary(parent):
+            if not parent.exists() or checksums.is_emptied(parent):
+                if not checksums.is_temporary(parent):
                     missing.setdefault(parent, []).append(path)
             elif (found := now(parent)) and found.digest != recorded:
                 yield Difference(f"{path} was made from another {parent}; {REMEDY}", (path, parent), (path,))
