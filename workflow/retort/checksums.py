@@ -191,8 +191,9 @@ def read(path: Path) -> Checksums | None:
         if not is_sealed(content):
             raise ValueError("its own checksum differs")
         return Checksums.model_validate({key: value for key, value in content.items() if key != DIGEST})
-    except (OSError, ValueError, ValidationError) as error:
-        reason = "" if isinstance(error, ValidationError) else f" ({error})"
+    except (OSError, ValueError, ValidationError, RecursionError) as error:
+        told = "nested too deep" if isinstance(error, RecursionError) else error
+        reason = "" if isinstance(error, ValidationError) else f" ({told})"
         raise RetortError(f"{place} is damaged{reason}", REMEDY) from None
 
 

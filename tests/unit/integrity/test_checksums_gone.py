@@ -62,7 +62,7 @@ def verified(capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
     code = main(["verify", "--config", str(config)])
     *lines, _ = capsys.readouterr().out.splitlines()
-    assert code == bool(lines)
+    assert code == any(REMEDY in line for line in lines)
     return lines
 
 
@@ -165,6 +165,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: (place_of(SCORE).unlink(), place_of(SCORE).symlink_to("nowhere")),
         f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {REMEDY}",
     ),
+    "brackets for checksums": (
+        lambda: place_of(SCORE).write_text("[" * 100_000),
+        f"{place_of(SCORE)} is damaged (nested too deep); {REMEDY}",
+    ),
     "a folder for a score": (
         lambda: (SCORE.unlink(), SCORE.mkdir()),
         f"{SCORE} is a folder, and a file belongs there; {REMEDY}",
@@ -178,6 +182,18 @@ def test_verify_has_a_line_for_what_is_no_file(mistake: str, capsys: pytest.Capt
     spoil, words = MISTAKES[mistake]
     spoil()
     assert words in verified(capsys)
+    assert main(["verify", "--repair", "--config", "config.yaml"]) == 0
+    assert verified(capsys) == []
+
+
+def test_results_that_may_only_be_read_are_verified(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path, content: object) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr("retort.results.verification.write_json", refuse)
+    assert verified(capsys) == ["2 files, 0.0 MB: all as they were made"]
 
 
 # --- what jobs write

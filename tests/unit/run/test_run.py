@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ def test_a_job_that_a_later_run_has_planned_ends(folder: Path, monkeypatch: pyte
     planned_run.check_latest(own[:3])
     with pytest.raises(RetortError, match="^snakemake was started again since this job was queued; the new run has a"):
         planned_run.check_latest(own)
+
+
+def test_what_is_asked_for_by_name_without_its_data_has_the_known_reason(config: dict[str, Any]) -> None:
+    shutil.rmtree("texts")
+    ask = Run(config, {}, is_dry=False).plan.at("distillations", "student", "task")
+    why = "^nothing runs for tiny-attention, mood; source texts is not there: its folder is no folder$"
+    with pytest.raises(RetortError, match=why):
+        ask(Wildcards(fromdict={"student": "tiny-attention", "task": "mood"}))
 
 
 def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

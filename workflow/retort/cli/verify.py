@@ -16,7 +16,7 @@ from retort import checksums
 from retort.checksums import REPORTS, RESULTS, place_of
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Job, Jobs
-from retort.errors import RetortError
+from retort.errors import RetortError, explain_error, first_line
 from retort.job.attempts import KEPT, checkpoints_of
 from retort.plan import resolve
 from retort.plan.plan import Plan
@@ -52,11 +52,14 @@ def verify(arguments: argparse.Namespace) -> int:
     if not (known or found):
         print(f"nothing to verify: {', '.join(arguments.path) or 'results'} holds no results; `make run` makes them")
         return 0
-    if paths == EVERYTHING:
-        note("every file", len(known), len(found))
     files = [file for taken in known.values() for file in taken.files.values()]
     size = sum(file.bytes for file in files) / 1e6
     print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(found)} differences' if found else 'all as they were made'}")
+    if paths == EVERYTHING:
+        try:
+            note("every file", len(known), len(found))
+        except OSError as error:  # a folder that may only be read can be verified, too
+            print(f"not noted for the foot of pages: {explain_error(error) or first_line(error)}")
     return repair(arguments, found) if found and arguments.repair else int(bool(found))
 
 
@@ -130,6 +133,8 @@ def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
         for parent in job.inputs:
             made.setdefault(parent, set()).update(job.outputs)
     for place in (place for top in EVERYTHING for place in top.rglob(f"*{checksums.NAME}")):
+        if not checksums.is_place(place):
+            continue
         result = checksums.result_of(place)
         known = checksums.whole(result)  # a damaged one differs itself
         for parent in known.parents if known else ():
@@ -154,7 +159,8 @@ def delete(path: Path) -> bool:
     """
     folder, was_there = path.parent.resolve(), False
     if any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
-        for each in (path, place_of(path)):  # the checksums of a folder lie in it
+        beside = path.with_name(f".{path.name}{checksums.NAME}")  # also where a folder has replaced a file
+        for each in (path, beside):  # the checksums of a folder lie in it
             was_there |= each.is_symlink() or each.exists()
             if each.is_dir() and not each.is_symlink():
                 shutil.rmtree(each)
