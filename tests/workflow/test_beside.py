@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -25,14 +26,11 @@ SCORE, OTHER = "results/scores/tiny-attention/mood/1-2.json", "results/encoded/r
 TOY = """
 workflow.register_resource("gpu", 2)
 rule all:
-    input: expand("{name}{number}", name=["trained", "prepared"], number=range(4))
+    input: expand("trained{number}", number=range(4))
 rule train:
     output: "trained{number}"
     resources: gpu=1
-    shell: "echo begins >> log; sleep 1; echo ends >> log; touch {output}"
-rule prepare:
-    output: "prepared{number}"
-    shell: "touch {output}"
+    shell: "echo 1 >> log; sleep 1; echo -1 >> log; touch {output}"
 """
 
 
@@ -40,17 +38,11 @@ def test_as_many_trainings_run_as_there_are_gpus(tmp_path: Path, monkeypatch: py
     (tmp_path / "Snakefile").write_text(TOY)
     command = [sys.executable, "-m", "snakemake", "--cores", "8", "--quiet"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    at_once = [0]
-    for line in (tmp_path / "log").read_text().split():
-        at_once.append(at_once[-1] + (1 if line == "begins" else -1))
-    assert max(at_once) == 2
+    assert max(itertools.accumulate(map(int, (tmp_path / "log").read_text().split()))) == 2
     folder = make_study(tmp_path / "tiny", scale="paper")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "pretend-a,pretend-b")
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     teacher = "results/teachers/tiny-teacher/mood/1"
-    said = snakemake(folder, teacher, check=False).stderr
-    assert 'gpu=Resource("gpu", 2)' in said
-    assert "the job was promised a GPU, and torch" in said
+    assert 'gpu=Resource("gpu", 2)' in snakemake(folder, teacher, check=False).stderr
     assert 'gpu=Resource("gpu", 1)' in snakemake(folder, teacher, "--resources", "gpu=1", check=False).stderr
 
 
@@ -69,20 +61,14 @@ def started(folder: Path, *targets: str, user: int = 0) -> subprocess.Popen[str]
     """Start a run, as another user if one is given."""
     as_user = ["setpriv", f"--reuid={user}", "--clear-groups"] if user else []
     command = [*as_user, *SNAKEMAKE, "--directory", str(folder), "--configfile", str(folder / "config.yaml")]
-    home = folder / f"home-{user}"
-    return subprocess.Popen(
-        [*command, "--cores", "1", *targets],
-        cwd=folder,
-        env=os.environ | {"HOME": str(home), "XDG_CACHE_HOME": str(home)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    mine = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME"), str(folder / f"home-{user}"))
+    return subprocess.Popen([*command, "--cores=1", *targets], cwd=folder, env=mine, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_run_leaves_another_alone_or_is_refused_in_one_line(shared: Path) -> None:
     first, jobs = started(shared, SCORE), list[psutil.Process]()
     try:
-        while not (claims := list(shared.glob("results/.locks/distill_on_task.*"))):
+        while not list(shared.glob("results/.locks/distill_on_task.*")):
             assert first.poll() is None
             time.sleep(0.1)
         line = f" and 1 more: process {first.pid} on "
@@ -100,7 +86,6 @@ def test_a_run_leaves_another_alone_or_is_refused_in_one_line(shared: Path) -> N
             subprocess.run(["chmod", "-R", "a+rwX", str(shared)], check=True)
             assert refuses(started(shared, SCORE, user=65534).communicate()[1])
         snakemake(shared, OTHER)
-        assert (shared / OTHER).exists()
         assert first.poll() is None
         jobs = psutil.Process(first.pid).children(recursive=True)
         first.send_signal(signal.SIGTERM)  # it ends when its job has ended
@@ -109,6 +94,5 @@ def test_a_run_leaves_another_alone_or_is_refused_in_one_line(shared: Path) -> N
         for process in (first, *jobs):
             process.kill()
     first.communicate()
-    assert claims[0].exists()
     snakemake(shared, "results/sources/texts", "--force")  # a run that was killed is in nobody's way
     assert not list(shared.glob(f"results/.locks/run.*-{first.pid}"))

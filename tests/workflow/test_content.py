@@ -61,7 +61,6 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
     with pytest.raises(AssertionError, match="snakemake was started again since this job was queued"):
         late(folder, run)
     assert longest(folder) > 4  # what that run has made is not deleted
-    later.unlink()
     shutil.rmtree(folder / ENCODED)
     late(folder, None)  # without what the run has frozen, the edit reaches the job
     assert longest(folder) == 4

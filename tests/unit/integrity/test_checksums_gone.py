@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from retort.checksums import KINDS, REMEDY, RESULTS, place_of, take
@@ -189,9 +190,7 @@ def test_verify_has_a_line_for_what_is_no_file(mistake: str, capsys: pytest.Capt
 def test_results_that_may_only_be_read_are_verified(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(path: Path, content: object) -> None:
-        raise OSError(30, "Read-only file system", str(path))
-
+    refuse = Mock(side_effect=OSError(30, "Read-only file system"))
     monkeypatch.setattr("retort.results.verification.write_json", refuse)
     assert verified(capsys) == ["2 files, 0.0 MB: all as they were made"]
 
