@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from retort.data.encoded import Encoded
 from retort.job.attempts import RUN
-from retort.job.planned_run import LATEST, VARIABLE
+from retort.job.planned_run import VARIABLE
 
 from tests.conftest import SNAKEFILE, run_snakemake, snakemake
 from tests.tiny.edit import change
@@ -56,6 +56,11 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
     change(folder / "study", "tasks/mood.yaml", "max_length: 16", "max_length: 4")
     late(folder, run)
     assert longest(folder) > 4
+    later = folder / "results/runs/9.jobs"  # another run has planned the job since
+    later.write_text("\nencode_task:task=mood,tokenizer=encoder\n")
+    with pytest.raises(AssertionError, match="snakemake was started again since this job was queued"):
+        late(folder, run)
+    assert longest(folder) > 4  # what that run has made is not deleted
     shutil.rmtree(folder / ENCODED)
     late(folder, None)  # without what the run has frozen, the edit reaches the job
     assert longest(folder) == 4
@@ -63,7 +68,7 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
 
 def late(folder: Path, run: Path | None) -> None:
     """Run a job in a process of its own, as an executor for other machines does."""
-    of_run = {VARIABLE: str(run), RUN: (folder / LATEST).read_text()} if run else {}
+    of_run = {VARIABLE: str(run), RUN: min(run.parent.glob("*.jobs")).stem} if run else {}
     done = run_snakemake(
         folder, "--snakefile", SNAKEFILE, "--configfile", "config.yaml", "--cores", "1",
         "--mode", "remote", "--nolock", "--no-hooks", "--force",

@@ -184,7 +184,6 @@ def meet_every_fault(cut: Path) -> None:
         slurm("scancel", first)
         second = training.gets_further()
         assert second != first
-    snakemake(cut, SCORE, "--unlock")
     refused(cut, "distill_on_task", second, SCORE)
     with started(cut, "distill_on_task", SCORE) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]

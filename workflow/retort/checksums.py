@@ -31,7 +31,7 @@ KINDS = (
     "sources", "encoded", "corpora", "teachers", "students", "trials", "scores", "profiles", "answers",
     "tables", "tokenized", "test_sets", "distilled",
 )  # fmt: skip
-
+TEMPORARY = {"tokenized", "distilled"}  # those that a run empties itself
 
 # what repairs a damaged result, as each message about one says
 REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
@@ -191,8 +191,9 @@ def read(path: Path) -> Checksums | None:
         if not is_sealed(content):
             raise ValueError("its own checksum differs")
         return Checksums.model_validate({key: value for key, value in content.items() if key != DIGEST})
-    except (OSError, ValueError, ValidationError) as error:
-        reason = "" if isinstance(error, ValidationError) else f" ({error})"
+    except (OSError, ValueError, ValidationError, RecursionError) as error:
+        told = "nested too deep" if isinstance(error, RecursionError) else error
+        reason = "" if isinstance(error, ValidationError) else f" ({told})"
         raise RetortError(f"{place} is damaged{reason}", REMEDY) from None
 
 
@@ -255,8 +256,8 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
 def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
     """Compare a result that a job reads with its checksums, and return them.
 
-    An emptied folder has none. Nor has a result of another workflow,
-    which uses this one as a module and keeps its own results beside ours: a warning says that it is read unchecked.
+    A folder that the run itself has emptied has none. Nor has a result of another workflow, which uses this one as a
+    module and keeps its own results beside ours: a warning says that it is read unchecked.
 
     Args:
         path: the folder or file.
@@ -266,12 +267,24 @@ def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
         RetortError: a file is missing or changed, or the checksums are damaged or gone.
     """
     taken = check(path) or (check(path.resolve()) if path.is_symlink() else None)
-    if taken is None and any(True for _ in files_of(path)):
+    if is_emptied(path) and not is_temporary(path) and is_of_jobs(path):
+        raise RetortError(f"{path} is missing: it is an empty folder", REMEDY)
+    if taken is None and not is_emptied(path):
         line = f"{path} has no checksum: no job has made it"
         if is_of_jobs(path):
             raise RetortError(line, REMEDY)
         warn(f"{line}; it is read unchecked")
     return taken
+
+
+def is_emptied(path: Path) -> bool:
+    """Return whether a path is a folder without files and checksums, as a scratch that was purged leaves it."""
+    return path.is_dir() and not place_of(path).exists() and not any(True for _ in files_of(path))
+
+
+def is_temporary(path: Path) -> bool:
+    """Return whether a run deletes a result itself, once the jobs that read it are done."""
+    return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name != "model")
 
 
 def is_of_jobs(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 import errno
 import re
+from pathlib import Path
 from typing import Any
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -40,6 +41,16 @@ class RetortError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the error with its attributes, so that subclasses with other constructors reach other processes."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+
+def check_file(path: Path) -> None:
+    """Check that a path is no pipe: to open one would wait for ever.
+
+    Raises:
+        RetortError: it is one.
+    """
+    if path.is_fifo():
+        raise RetortError(f"{path.name} is a pipe, which cannot be read again", "put a file here")
 
 
 class NotWhole(RetortError):

@@ -15,6 +15,7 @@ from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
 STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
 
 
@@ -47,6 +48,12 @@ def keep_freed_memory() -> None:
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_THRESHOLD, 2**30)  # bytes of an allocation that gets a memory map of its own
         library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)  # bytes that may stay free at the end of the heap
+
+
+def die_with_parent(signal: int) -> None:
+    """Let the system signal this process, whatever it does, when its parent ends; 0 for no more. Linux alone can."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal)
 
 
 def max_rss_mb() -> float:

@@ -12,6 +12,9 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
 
+from snakemake.logging import logger
+
+from retort.job.planned_run import check_latest
 from retort.plan.rule import one_of
 from retort.plan.sharing import settings_of_group
 from retort.run.dry_run import LOGGER, is_short
@@ -24,14 +27,15 @@ from retort.specs.config import origins_of
 
 @contextlib.contextmanager
 def in_one_line():
-    """Turn an error that the user can correct, such as a full disk, into one of Snakemake's, without a traceback."""
+    """End with a line about an error that the user can correct, such as a full disk; Snakemake's have a traceback."""
     try:
         yield
     except Exception as error:
         line = explain_error(error)
         if line is None:
             raise
-        raise WorkflowError(line) from None
+        logger.error(line)
+        sys.exit(1)
 
 
 files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
@@ -46,15 +50,20 @@ configfile: "config.yaml"
 with in_one_line():
     said = workflow.output_settings
     listed = not (is_short(said) and LOGGER in said.log_handler_settings)
+    check_latest(sys.argv)
     study = Run(config, origins, said.dryrun, listed)
 plan, reads, prints = study.plan, study.reads, study.prints
 settings, kept, asks, priority = plan.at, plan.kept, study.resources.of, study.priority
+
+is_local = workflow.nodes is None  # a cluster has GPUs of its own
+if is_local and "gpu" not in workflow.global_resources and (number := study.gpus()):
+    workflow.register_resource("gpu", number)  # as `--resources gpu=...`
 
 
 onstart:
     look_once(workflow.scheduler)
     with in_one_line():
-        study.begin(workflow.dag_settings.targets)
+        study.begin(workflow.dag_settings.targets, workflow.dag.needrun_jobs())
 
 
 onsuccess:

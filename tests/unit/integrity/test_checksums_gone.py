@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from retort.checksums import KINDS, REMEDY, RESULTS, place_of, take
@@ -62,7 +63,7 @@ def verified(capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
     code = main(["verify", "--config", str(config)])
     *lines, _ = capsys.readouterr().out.splitlines()
-    assert code == bool(lines)
+    assert code == any(REMEDY in line for line in lines)
     return lines
 
 
@@ -75,6 +76,15 @@ def test_a_result_whose_checksums_are_gone_is_not_read(kind: str, capsys: pytest
     assert parents_of_job(path) == [str(path)]
     place_of(path).unlink()
     assert refused(path, capsys) == (f"rule(a): {path} has no checksum: no job has made it; {REMEDY}")
+
+
+def test_a_folder_of_which_a_purge_left_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    with job(rule_job(input=[MODEL], output=[SCORE])):
+        pass
+    for file in (MODEL / "model.safetensors", place_of(MODEL)):
+        file.unlink()
+    assert refused(MODEL, capsys) == f"rule(a): {MODEL} is missing: it is an empty folder; {REMEDY}"
+    assert verified(capsys) == [f"{MODEL} is missing, from which {SCORE} was made; {REMEDY}"]
 
 
 def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,6 +166,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: (place_of(SCORE).unlink(), place_of(SCORE).symlink_to("nowhere")),
         f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {REMEDY}",
     ),
+    "brackets for checksums": (
+        lambda: place_of(SCORE).write_text("[" * 100_000),
+        f"{place_of(SCORE)} is damaged (nested too deep); {REMEDY}",
+    ),
     "a folder for a score": (
         lambda: (SCORE.unlink(), SCORE.mkdir()),
         f"{SCORE} is a folder, and a file belongs there; {REMEDY}",
@@ -169,6 +183,16 @@ def test_verify_has_a_line_for_what_is_no_file(mistake: str, capsys: pytest.Capt
     spoil, words = MISTAKES[mistake]
     spoil()
     assert words in verified(capsys)
+    assert main(["verify", "--repair", "--config", "config.yaml"]) == 0
+    assert verified(capsys) == []
+
+
+def test_results_that_may_only_be_read_are_verified(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuse = Mock(side_effect=OSError(30, "Read-only file system"))
+    monkeypatch.setattr("retort.results.verification.write_json", refuse)
+    assert verified(capsys) == ["2 files, 0.0 MB: all as they were made"]
 
 
 # --- what jobs write

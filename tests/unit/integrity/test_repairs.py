@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from retort.checksums import Checksums, Parent, take
 from retort.cli import main
+from retort.job.attempts import LOCKS
 from retort.job.context import this_code
+from retort.job.locks import hold_claim
+from retort.run.run_folder import CLAIM
 
 from tests.tiny.variant import write_study
 
@@ -65,9 +69,8 @@ def test_what_a_link_leads_to_is_kept(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def test_nothing_is_deleted_while_a_run_is_at_work(capsys: pytest.CaptureFixture[str]) -> None:
     make(TEACHER, "newer weights")
-    Path(".snakemake/locks").mkdir(parents=True)
-    Path(".snakemake/locks/0.input.lock").touch()
-    status, said = repaired(capsys)
+    with hold_claim(LOCKS / f"{CLAIM}1", "a run"):
+        status, said = repaired(capsys)
     assert status == 2
-    assert "a run is at work here, or was killed; wait for its end, or run: snakemake --unlock" in said
+    assert f"a run is at work here: process {os.getpid()} on " in said
     assert GONE.exists()

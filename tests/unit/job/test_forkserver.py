@@ -173,3 +173,20 @@ def test_the_next_server_deletes_the_folders_of_dead_ones() -> None:
             assert [name for name, folder in made.items() if Path(folder).exists()] == ["alive", "new"]
     for folder in made.values():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_server_that_hangs_in_an_import_keeps_no_job_waiting_and_ends_with_its_run(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hangs.py").write_text("import time\nwhile True:\n    time.sleep(1)\n")
+    with python(
+        "-c", STARTER, "hangs", **{fork_client.ADDRESS: "", "PYTHONPATH": f"{ROOT}/workflow:{tmp_path}"}
+    ) as run:
+        address = next(run.stdout).strip()
+        server = psutil.Process(run.pid).children()[0]
+        monkeypatch.setattr(fork_client, "PATIENCE", 0.5)
+        with socket.socket(socket.AF_UNIX) as client:
+            assert not fork_client.begins(client, address, (0, 1, 2), [], [], "/", {})
+        run.kill()
+    server.wait(10)  # until it has ended
+    shutil.rmtree(Path(address).parent)

@@ -71,8 +71,8 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (23404, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (18936, lambda: code_lines(TESTS)),
+    "code lines": (23672, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (19192, lambda: code_lines(TESTS)),
 }
 
 
@@ -89,7 +89,8 @@ def test_every_verb_is_counted() -> None:
 def test_a_docstring_is_no_code(tmp_path: Path) -> None:
     path = tmp_path / "a.smk"
     path.write_text(
-        '"""Rules\nof two."""\n\n\nrule a:\n    """Make."""\n    output:\n        "x", # a file\n        y="z"\n        "zz",\n'
+        '"""Rules\nof two."""\n\n\nrule a:\n    """Make."""\n'
+        '    output:\n        "x", # a file\n        y="z"\n        "zz",\n'
     )
     assert code_lines([path]) == 5
     assert RULE.findall("rule a:\nrule:\n    rule b(c):\ncheckpoint d:\n# rule e\nrules = 1\n") == ["a", "", "b", "d"]

@@ -26,7 +26,7 @@ GUIDE = (PACKAGE / "README.md").read_text()
 README = (ROOT / "README.md").read_text()
 POCKET = ROOT / "workflow/papers/pocket"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md",
-             *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm")),
+             *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm", "workstation")),
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,20 +63,25 @@ def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_
     assert main.config["run_sources"]["precision"] == "float32"
 
 
-def test_a_job_that_starts_after_another_run_began_ends(
-    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run.begin(config, {})
+def test_a_job_that_a_later_run_has_planned_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.claim(run.RunWork())
     first = os.environ[attempts.RUN]
-    run.begin(config, {})
-    assert planned_run.configuration()["papers"] == ["tiny"]
+    run.claim(run.RunWork(frozenset({"train:part=1,task=a"})))
+    own = ["snakemake", "--target-jobs", "encode:task=a", "train:task=a,part=1", "--cores", "1"]
+    planned_run.check_latest(own)
     monkeypatch.setenv(attempts.RUN, first)
-    with pytest.raises(SystemExit), job(rule_job()):
-        pytest.fail("it does the work of the new run's job")
-    said = "rule(a): snakemake was started again since this job was queued; the new run has a job of its own"
-    assert said in capsys.readouterr().err
-    planned_run.LATEST.write_bytes(b"\xff\xfe\x00")  # damaged, so no other run is known
-    assert planned_run.is_latest()
+    planned_run.check_latest(own[:3])
+    with pytest.raises(RetortError, match="^snakemake was started again since this job was queued; the new run has a"):
+        planned_run.check_latest(own)
+
+
+def test_what_is_asked_for_by_name_without_its_data_has_the_known_reason(config: dict[str, Any]) -> None:
+    shutil.rmtree("texts")
+    ask = Run(config, {}, is_dry=False).plan.at("distillations", "student", "task")
+    with pytest.raises(
+        RetortError, match="^nothing runs for tiny-attention, mood; source texts is not there: its fold"
+    ):
+        ask(Wildcards(fromdict={"student": "tiny-attention", "task": "mood"}))
 
 
 def test_a_job_plans_what_the_run_has_planned(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

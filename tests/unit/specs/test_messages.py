@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 import yaml
 from retort.cli import main
+from retort.data.files import read_text
 from retort.errors import RetortError, StudyError, first_line
+from retort.results.score_files import read_score_file
 from retort.specs import yaml_reader
 from retort.specs.config import Config, read_config
 from retort.study.load import read_study
@@ -102,3 +105,10 @@ def test_the_yaml_librarys_own_limit_of_depth_is_told_as_ours(tmp_path: Path, mo
     (tmp_path / "deep.yaml").write_text("title: " + "[" * 2000)
     with pytest.raises(RetortError, match="^line 1: lists or mappings are nested too deep; a file of a study has"):
         yaml_reader.read_yaml(tmp_path / "deep.yaml")
+
+
+def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (yaml_reader.read_yaml, read_text, read_score_file):
+        with pytest.raises(RetortError, match=r"^pipe is a pipe, which cannot be read again; put a file|pipe is no"):
+            read(tmp_path / "pipe")

@@ -16,14 +16,14 @@ from retort import checksums
 from retort.checksums import REPORTS, RESULTS, place_of
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Job, Jobs
-from retort.errors import RetortError
+from retort.errors import RetortError, explain_error, first_line
 from retort.job.attempts import KEPT, checkpoints_of
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.results.collect import read_scores
 from retort.results.verification import EVERYTHING, Difference, Labels, note
 from retort.results.verification import verify as check
-from retort.run.run_folder import LOCKED
+from retort.run.run_folder import others_at_work
 from retort.run.workflow import everything, mark_scale
 from retort.study.addresses import SCORE_FILE, seed_address, seeds_in
 from retort.study.load import open_study, with_every_paper
@@ -52,11 +52,14 @@ def verify(arguments: argparse.Namespace) -> int:
     if not (known or found):
         print(f"nothing to verify: {', '.join(arguments.path) or 'results'} holds no results; `make run` makes them")
         return 0
-    if paths == EVERYTHING:
-        note("every file", len(known), len(found))
     files = [file for taken in known.values() for file in taken.files.values()]
     size = sum(file.bytes for file in files) / 1e6
     print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(found)} differences' if found else 'all as they were made'}")
+    if paths == EVERYTHING:
+        try:
+            note("every file", len(known), len(found))
+        except OSError as error:  # a folder that may only be read can be verified, too
+            print(f"not noted for the foot of pages: {explain_error(error) or first_line(error)}")
     return repair(arguments, found) if found and arguments.repair else int(bool(found))
 
 
@@ -84,8 +87,8 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     Raises:
         RetortError: a run is at work, or the results are of another scale than the configuration's.
     """
-    if LOCKED.is_dir() and any(LOCKED.iterdir()):
-        raise RetortError("a run is at work here, or was killed", "wait for its end, or run: snakemake --unlock")
+    for who, *_ in others_at_work():
+        raise RetortError(f"a run is at work here: {who}", "wait for its end")
     plan = Plan(config_of(arguments))
     mark_scale(plan.study)
     jobs = list(Jobs(plan).behind(everything(plan.study)))
@@ -130,6 +133,8 @@ def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
         for parent in job.inputs:
             made.setdefault(parent, set()).update(job.outputs)
     for place in (place for top in EVERYTHING for place in top.rglob(f"*{checksums.NAME}")):
+        if not checksums.is_place(place):
+            continue
         result = checksums.result_of(place)
         known = checksums.whole(result)  # a damaged one differs itself
         for parent in known.parents if known else ():
@@ -154,7 +159,8 @@ def delete(path: Path) -> bool:
     """
     folder, was_there = path.parent.resolve(), False
     if any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
-        for each in (path, place_of(path)):  # the checksums of a folder lie in it
+        beside = path.with_name(f".{path.name}{checksums.NAME}")  # also where a folder has replaced a file
+        for each in (path, beside):  # the checksums of a folder lie in it
             was_there |= each.is_symlink() or each.exists()
             if each.is_dir() and not each.is_symlink():
                 shutil.rmtree(each)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from retort.errors import RetortError, first_line
+from retort.errors import RetortError, check_file, first_line
 
 
 def plain_or_gzip(path: Path) -> Path:
@@ -40,6 +40,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """
     data, name = b"", encoding.upper()
     try:
+        check_file(path)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             data = stream.read()
         return data.decode(encoding).removeprefix("\ufeff")

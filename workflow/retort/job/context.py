@@ -21,7 +21,7 @@ from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.errors import RetortError, explain_error
-from retort.job import attempts, forkserver, planned_run, slurm
+from retort.job import attempts, forkserver, gpus, planned_run, slurm
 from retort.job.attempts import CHECKPOINTS, INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import AtWork, hold_claim
 
@@ -139,8 +139,8 @@ def _as_json(makers: Iterable[Maker]) -> list[dict[str, str]]:
 def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[RunningJob]:
     """Yield the running job, and report the error that ends it.
 
-    The job is claimed against other processes. Its inputs are compared with their checksums, and the checksums of its
-    outputs are taken at the end.
+    The job is claimed against other processes, and gets GPUs of its own. Its inputs are compared with their checksums,
+    and the checksums of its outputs are taken at the end.
 
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both. Slurm queues the job again if its time limit ended a training.
@@ -167,10 +167,18 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
         line = explain_error(error) or _damage(snakemake.input)
         if line is None:
             raise
+        if isinstance(error, gpus.MemoryTaken) and gpus.tries_again():
+            print(f"{shown(path)}: {error.message}; it is tried again as it was", file=sys.stderr, flush=True)
+            gpus.run_again()
         print(f"{shown(path)}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-        if isinstance(error, Interrupted) and planned_run.is_latest() and slurm.requeue():
+        if isinstance(error, Interrupted) and _is_latest(snakemake) and slurm.requeue():
             time.sleep(ENDING)
         sys.exit(1)
+
+
+def _is_latest(snakemake: Any) -> bool:
+    """Return whether no later run has planned the job."""
+    return planned_run.is_latest(planned_run.name_of(snakemake.rule, dict(snakemake.wildcards.items())))
 
 
 def download(snakemake: Any) -> AbstractContextManager[RunningJob]:
@@ -212,7 +220,8 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
             remove_leftovers(folder)
         with attempts.attempt(attempts.file_of(snakemake.log[0])):
             running.read_parents(snakemake.input)
-            with _emptied(running.shared):
+            with gpus.hold(running.gpus, running.say), _emptied(running.shared):
+                running.started = time.monotonic()  # it may have waited long
                 yield
             for output in _results(snakemake.output, RESULTS, REPORTS):
                 if str(output) not in running.taken:

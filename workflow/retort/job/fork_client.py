@@ -13,6 +13,9 @@ from typing import Any
 
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket, which is named after its code
 DOWNLOADS = ".fetch_source.py"  # Snakemake's copy of the script that needs the network: a server of forks is offline
+TRIED = "RETORT_TRIED"  # environment variable: how often a job was tried again, since others held its GPU's memory
+AGAIN = 75  # the exit status of a fork whose script runs again, in place of the client (EX_TEMPFAIL of sysexits.h)
+PATIENCE = 60.0  # seconds that a client waits for its fork: a server that is short of memory may never end its imports
 MESSAGE = b"."  # from a fork: the script begins; from a client: it received SIGTERM
 
 
@@ -26,11 +29,14 @@ def begins(watcher: socket.socket, address: str, streams: Sequence[int], *reques
         request: its arguments, its `sys.path` (empty: that of the server, behind the folder of the script), its folder
             and its environment variables.
     """
-    with contextlib.suppress(OSError):  # the server has ended, or is on another machine
+    with contextlib.suppress(OSError):  # the server has ended, hangs, or is on another machine
+        watcher.settimeout(PATIENCE)
         watcher.connect(address)
         socket.send_fds(watcher, [MESSAGE], streams)
         watcher.sendall(f"{json.dumps(request)}\n".encode())
-        return bool(watcher.recv(1))
+        begun = bool(watcher.recv(1))
+        watcher.settimeout(None)
+        return begun
     return False
 
 
@@ -43,7 +49,12 @@ def run(arguments: list[str]) -> None:
             os.execv(sys.executable, [sys.executable, *arguments])
         signal.signal(signal.SIGTERM, lambda *_: watcher.send(MESSAGE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
-        sys.exit(int(watcher.recv(3) or 1))
+        status = int(watcher.recv(3) or 1)
+        if status != AGAIN:
+            sys.exit(status)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ[TRIED] = "1"
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from retort import provenance
+from retort import machine, provenance
 from retort.job import fork_client
 from retort.job.fork_client import MESSAGE
 
@@ -167,8 +167,8 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 def serve(listener: socket.socket, preloaded: list[str]) -> None:
     """Prepare what forks find done; serve a socket's clients until standard input closes and all forks have ended."""
     # Ctrl-C signals all processes, but the server lives until the process that started it has ended
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    machine.die_with_parent(signal.SIGKILL)  # it may hang in an import
     address = Path(listener.getsockname())
     try:
         with Server(str(address), Watcher, bind_and_activate=False) as server:
@@ -179,6 +179,8 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
                 imported = importlib.import_module(module)
                 if function:
                     getattr(imported, function)()
+            machine.die_with_parent(0)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             gc.freeze()  # a fork that collects garbage would copy the memory of all imported modules
             # its code is not that of its name if files were edited since it began; 0: standard input
             while 0 not in wait([listener, 0]) and address.name == _code():

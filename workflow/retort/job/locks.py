@@ -2,6 +2,9 @@
 
 A process locks a file, its claim, as long as it lives, and names itself there. A second process ends, and names the
 first. The system frees the lock of a dead process, on a network file system also that of a dead machine.
+
+A process that is forked from the owner, such as one that prepares batches, lets the claim go at once: it may outlive a
+killed owner by seconds.
 """
 
 from __future__ import annotations
@@ -20,20 +23,42 @@ from typing import IO
 from retort.errors import RetortError
 from retort.job import slurm
 
+_held: set[IO[str]] = set()  # the claims of this process
+
+
+def _let_go() -> None:
+    """Close the claims of the parent in a process that has just been forked."""
+    for claim in _held:
+        claim.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
 NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}  # of a file system without locks: nothing is claimed there
 
 
 class AtWork(RetortError):
-    """Another living process runs the job."""
+    """Another living process runs the job.
+
+    Args:
+        work: the job.
+        who: the process.
+    """
+
+    def __init__(self, work: str, who: str) -> None:
+        super().__init__(f"{work} is already at work elsewhere: {who}", "wait for its end, then run again")
+        self.who = who
 
 
 @contextlib.contextmanager
-def hold_claim(path: Path, work: str) -> Iterator[None]:
+def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
     """Hold the claim of a job for a block.
 
     Args:
         path: the file of the claim.
         work: the job, for the message.
+        more: what else stands in the file.
 
     Raises:
         AtWork: another living process runs the job.
@@ -43,19 +68,22 @@ def hold_claim(path: Path, work: str) -> Iterator[None]:
         slurm_job = slurm.job_id()
         who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
         claim.truncate(0)
-        claim.write(json.dumps({"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}))
+        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}
+        claim.write(f"{json.dumps(owner)}\n{more}")
         claim.flush()
+        _held.add(claim)
         try:
             yield
         finally:
-            if _is_at(claim, path):
+            if claim in _held and _is_at(claim, path):  # else this is a fork, which has let it go
                 path.unlink()  # while it is locked
+            _held.discard(claim)
 
 
 def _locked(path: Path, work: str) -> IO[str]:
     """Return the file of a claim, open and locked."""
     while True:
-        claim = path.open("a+", encoding="utf-8")
+        claim = _open(path)
         try:
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -65,14 +93,24 @@ def _locked(path: Path, work: str) -> IO[str]:
             if (owner := _owner(held))["slurm_job"] and owner["slurm_job"] == slurm.job_id():
                 path.unlink(missing_ok=True)  # Slurm queued this job again; the node of its earlier start is lost
                 continue
-            said = f"{work} is already at work elsewhere: {owner['who']}"
-            raise AtWork(said, "wait for its end, then run again") from None
+            raise AtWork(work, owner["who"]) from None
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
         if _is_at(claim, path):  # else the process before has deleted the file that is locked here
             return claim
         claim.close()
+
+
+def _open(path: Path) -> IO[str]:
+    """Open a claim, so that other users can lock it, too, if its owner was killed."""
+    before = os.umask(0)
+    try:
+        return open(
+            path, "a+", encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666)
+        )
+    finally:
+        os.umask(before)
 
 
 def _is_at(claim: IO[str], path: Path) -> bool:
@@ -86,6 +124,6 @@ def _is_at(claim: IO[str], path: Path) -> bool:
 def _owner(held: str) -> dict[str, str]:
     """Return who holds a claim; for an instant, a claim is empty."""
     try:
-        return dict(json.loads(held))
+        return dict(json.loads(held.partition("\n")[0]))
     except ValueError:
         return {"who": "another process", "slurm_job": ""}

@@ -6,15 +6,18 @@ that the environment of the job names.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from retort.errors import RetortError
 from retort.job.attempts import RUN
 
 FOLDER = Path("results/runs")
-LATEST = FOLDER / "latest"  # the file that names the latest run
+TARGETS = "--target-jobs"  # the option of Snakemake by which it names jobs
+JOBS = ".jobs"  # suffix of the file that lists what a run has planned, under the run's name
 VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
 DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
 
@@ -24,25 +27,43 @@ def is_job() -> bool:
     return VARIABLE in os.environ or DECIDED in os.environ
 
 
-def is_latest() -> bool:
-    """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
-    try:
-        return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
-    except (OSError, ValueError):  # the file is missing or damaged, so no later run is known
-        return True
+def name_of(rule: str, wildcards: Mapping[str, str]) -> str:
+    """Return the name of a job in the list of what a run has planned, as `snakemake --target-jobs` takes it."""
+    return f"{rule}:{','.join(sorted(f'{key}={value}' for key, value in wildcards.items()))}"
+
+
+def is_latest(job: str) -> bool:
+    """Return whether no later run has planned this job of the run; a killed run may leave jobs in a queue."""
+    own = os.environ.get(RUN)
+    later = [path for path in FOLDER.glob(f"*{JOBS}") if own and path.stem > own]
+    return not any(f"\n{job}\n" in path.read_text(encoding="utf-8", errors="replace") for path in later)
+
+
+def check_latest(arguments: list[str]) -> None:
+    """Check that no later run has planned the jobs for which a run has started a Snakemake of their own.
+
+    It is called before this Snakemake deletes what the later run may have made.
+
+    Args:
+        arguments: those of this process; Snakemake tells a Snakefile nowhere else which jobs it is to run.
+
+    Raises:
+        RetortError: one has.
+    """
+    behind = arguments[arguments.index(TARGETS) + 1 :] if TARGETS in arguments else []
+    given = [name.partition(":") for name in itertools.takewhile(lambda each: not each.startswith("--"), behind)]
+    if not all(is_latest(f"{rule}:{','.join(sorted(pairs.split(',')))}") for rule, _, pairs in given):
+        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
 
 
 def configuration() -> dict[str, object]:
     """Return the configuration with which the run of this job was planned; empty if no run has started this process.
 
     Raises:
-        RetortError: the configuration cannot be read; or a newer run has begun, which has a job of its own for this
-            one's results.
+        RetortError: the configuration cannot be read.
     """
     if VARIABLE not in os.environ:
         return dict(json.loads(os.environ.get(DECIDED, "{}")))
-    if not is_latest():
-        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
     path = Path(os.environ[VARIABLE]) / "config.json"
     try:
         config: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from snakemake.io import directory, temp
 
+from retort.errors import RetortError
 from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
 from retort.plan.settings_cells import check_settings_cells
@@ -195,7 +196,13 @@ class Plan:
 
         @functools.cache
         def json_of(*keys: str) -> Any:
-            return functools.reduce(operator.getitem, keys, getattr(self.settings, job_type)).model_dump(mode="json")
+            try:
+                return functools.reduce(operator.getitem, keys, getattr(self.settings, job_type)).model_dump(
+                    mode="json"
+                )
+            except KeyError:  # a file that is asked for by name, and that no table of the run has
+                why = "; ".join(self.config.run_sources.missing.values()) or "`retort list` names what there is"
+                raise RetortError(f"nothing runs for {', '.join(keys)}", why) from None
 
         return lambda wildcards: json_of(*(getattr(wildcards, name) for name in names))
 

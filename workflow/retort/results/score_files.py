@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from retort.checksums import REMEDY, Maker, is_sealed
-from retort.errors import RetortError
+from retort.errors import RetortError, check_file
 from retort.settings.inputs import TaskSettings
 from retort.specs.printed import metric_limits
 from retort.study.addresses import answers_address
@@ -100,8 +100,9 @@ def name_of_score(path: Path | str, score: Any) -> str:
 def _content(path: Path | str) -> Any:
     """Return the content of a JSON file; None if it cannot be read."""
     try:
+        check_file(Path(path))
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+    except (RetortError, OSError, ValueError, RecursionError):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,6 @@ NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user
 EVERYTHING = [*(RESULTS / kind for kind in KINDS), REPORTS]
 VERIFIED = RESULTS / "verified.json"  # when and how results were verified last
 SHOWN = 10  # lines, at the start of a run
-TEMPORARY = {"tokenized", "distilled"}  # folders of results/ that a run empties itself
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,16 @@ def note(how: str, results: int, differences: int) -> None:
     write_json(VERIFIED, about)
 
 
-def verify_at_start() -> None:
+def verify_at_start(at_work: Set[str] = frozenset()) -> None:
     """Verify sizes, seals and parents of all results before a run, and print how they differ.
 
     A run that was stopped leaves such results, too, and the next one makes them anew; so they stop no run.
+
+    Args:
+        at_work: what other runs make just now; it may be half made.
     """
-    known, found = verify(EVERYTHING, thorough=False)
+    known, every = verify(EVERYTHING, thorough=False)
+    found = [each for each in every if at_work.isdisjoint(map(str, (each.anew[0], *each.anew[0].parents)))]
     lines = list(dict.fromkeys(difference.line.removesuffix(f"; {REMEDY}") for difference in found))
     if known:
         note("sizes, small files and parents, at the start of a run", len(known), len(lines))
@@ -129,11 +132,6 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
 # --- what results were made from
 
 
-def is_temporary(path: Path) -> bool:
-    """Return whether a run deletes a result itself, once the jobs that read it are done."""
-    return path.parts[1] in TEMPORARY or (path.parts[1] == "students" and path.name != "model")
-
-
 def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Difference]:
     """Yield a difference for each parent that is missing or another than when a result was made from it.
 
@@ -144,8 +142,8 @@ def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Differ
     missing: dict[Path, list[Path]] = {}
     for path, known in results.items():
         for parent, recorded in ((Path(name), each.sha256) for name, each in known.parents.items()):
-            if not parent.exists():
-                if not is_temporary(parent):
+            if not parent.exists() or checksums.is_emptied(parent):
+                if not checksums.is_temporary(parent):
                     missing.setdefault(parent, []).append(path)
             elif (found := now(parent)) and found.digest != recorded:
                 yield Difference(f"{path} was made from another {parent}; {REMEDY}", (path, parent), (path,))

@@ -6,11 +6,16 @@ was planned with, in a folder named after their content, and the environment of 
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +25,13 @@ from retort import machine
 from retort.atomic import remove_leftovers, write_json, write_text
 from retort.checksums import digest_of
 from retort.errors import RetortError
+from retort.job import planned_run
 from retort.job.attempts import LOCKS, RUN
-from retort.job.planned_run import DECIDED, FOLDER, LATEST, VARIABLE
+from retort.job.locks import AtWork, hold_claim
+from retort.job.planned_run import DECIDED, FOLDER, VARIABLE
 from retort.specs.config import Config
 
-LOCKED = Path(".snakemake/locks")  # Snakemake's own locks, of a run that is at work or was killed
+CLAIM = "run."  # prefix of the claims of runs, among those of jobs
 KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
 
 # The oldest and the newest of each are tested (tests/workflow/test_versions.py). Snakemake before 9.26 tells of each
@@ -67,8 +74,73 @@ def files_of(checked: Config) -> dict[str, str]:
     return files | ({"cluster.yaml": Path(checked.cluster).read_text(encoding="utf-8")} if checked.cluster else {})
 
 
+@dataclass(frozen=True)
+class RunWork:
+    """What a run is about to do.
+
+    Args:
+        jobs: the names of its jobs (`planned_run.name_of`).
+        makes: the files and folders that they make.
+        reads: those that they read.
+    """
+
+    jobs: frozenset[str] = frozenset()
+    makes: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, jobs: Iterable[Any]) -> RunWork:
+        """Return what Snakemake's jobs are about to do."""
+        every = [job for job in jobs if job.output]
+        names = frozenset(planned_run.name_of(job.rule.name, dict(job.wildcards.items())) for job in every)
+        makes, reads = (
+            {str(path) for job in every for path in paths(job)} for paths in map(attrgetter, ("output", "input"))
+        )
+        return cls(names, frozenset(makes), frozenset(reads))
+
+
+def others_at_work() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield (process, what it makes, what it reads) of each other run that is at work in this folder."""
+    for path in LOCKS.glob(f"{CLAIM}*"):
+        try:
+            if path not in _claims:
+                with hold_claim(path, "a run"):
+                    pass  # it was killed, and now its claim is deleted
+        except AtWork as other:
+            lines = path.read_text(encoding="utf-8").splitlines()[1:]
+            makes, reads = ({line[1:] for line in lines if line.startswith(mark)} for mark in "><")
+            yield other.who, makes, reads
+
+
+def claim(planned: RunWork) -> None:
+    """Claim what a run is about to do, until this process ends, and give the run a unique name.
+
+    Runs in one folder leave each other alone unless one makes what the other makes or reads.
+
+    Raises:
+        RetortError: a run that is at work does.
+    """
+    name = f"{time.time_ns()}-{machine.name()}-{os.getpid()}"
+    own = LOCKS / f"{CLAIM}{name}"
+    files = [*(f">{path}" for path in planned.makes), *(f"<{path}" for path in planned.reads)]
+    _claims[own] = contextlib.ExitStack()  # before the look at others: of two that begin at once, none misses the other
+    atexit.register(_claims[own].close)
+    _claims[own].enter_context(hold_claim(own, "a run", "\n".join([*files, ""])))
+    for who, makes, reads in others_at_work():
+        if both := sorted(planned.makes & (makes | reads) | planned.reads & makes):
+            _claims.pop(own).close()
+            more = f" and {len(both) - 1} more" * (len(both) > 1)
+            hint = "wait for its end, or ask for other files"
+            raise RetortError(f"another run is at work on {both[0]}{more}: {who}", hint)
+    write_text(FOLDER / f"{name}{planned_run.JOBS}", "\n".join(["", *sorted(planned.jobs), ""]))
+    os.environ[RUN] = name
+
+
+_claims: dict[Path, contextlib.ExitStack] = {}  # of this process, which holds them to its end
+
+
 def begin(config: dict[str, Any], files: dict[str, str]) -> None:
-    """Keep what a run was planned with, give the run a unique name, and tell both to the jobs to come.
+    """Keep what a run was planned with, and tell it to the jobs to come.
 
     Args:
         config: the configuration, with all that the run has decided.
@@ -82,10 +154,8 @@ def begin(config: dict[str, Any], files: dict[str, str]) -> None:
     write_json(folder / "config.json", {**config, **kept})
     os.utime(folder)
     os.environ[VARIABLE] = str(folder)
-    os.environ[RUN] = f"{machine.name()}-{time.time_ns()}-{os.getpid()}"
-    write_text(LATEST, os.environ[RUN])
     for each in (FOLDER, LOCKS):
         remove_leftovers(each)
     for other in FOLDER.iterdir():
-        if other.is_dir() and time.time() - other.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
+        if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink(missing_ok=True)

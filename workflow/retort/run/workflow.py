@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from retort.cost.jobs import PRINTING, Job, Jobs, share_jobs
 from retort.cost.resources import JobResources
 from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError
-from retort.job import forkserver, planned_run
+from retort.job import forkserver, gpus, planned_run
 from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
@@ -72,15 +72,18 @@ class Run:
         if not (self.is_job or is_dry):
             run_folder.decide(**choices)
 
-    def begin(self, targets: set[str]) -> None:
+    def begin(self, targets: set[str], planned: Iterable[Any] = ()) -> None:
         """Begin the run: keep its settings, and start a server of forks if many jobs run on this machine.
 
         Args:
             targets: the files that it is asked for; empty for everything.
+            planned: Snakemake's jobs that will run.
 
         Raises:
-            RetortError: the results are of another scale, or a source that is asked for by name cannot be had.
+            RetortError: another run is at work on the same, the results are of another scale, or a source that is asked
+                for by name cannot be had.
         """
+        run_folder.claim(run_folder.RunWork.of(planned))
         mark_scale(self.plan.study)
         jobs = list(self.jobs.behind(self.targets(targets)))
         self._check_sources(jobs)
@@ -90,7 +93,7 @@ class Run:
         with contextlib.suppress(ImportError):  # jobs may have environments of their own, and this process less
             from retort.results.verification import verify_at_start
 
-            verify_at_start()
+            verify_at_start({path for _, makes, _ in run_folder.others_at_work() for path in makes})
         if not self.plan.config.cluster:
             missing = [job.rule.name for job in jobs if not Path(job.result).exists()]
             if len(missing) > FEW:
@@ -123,6 +126,10 @@ class Run:
         """The jobs behind the first table, each as its rule and its wildcards."""
         jobs = self.jobs.behind(first(self.plan.study))
         return {(job.rule.name, *sorted(vars(job.wildcards).items())) for job in jobs}
+
+    def gpus(self) -> int | None:
+        """Return how many GPUs its jobs share on this machine; None if they ask for none, or another gives them."""
+        return gpus.limit() if self.plan.config.gpus else None
 
     @property
     def everything(self) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from retort.errors import RetortError
+from retort.errors import RetortError, check_file
 
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -190,6 +190,7 @@ def read_yaml(path: Path, marked: bool = False) -> Any:
             gives a key twice, or has a value that YAML reads as something else than it looks like. The message names
             the line, if there is one.
     """
+    check_file(path)
     try:
         with path.open(encoding="utf-8") as stream:
             text = stream.read(LARGEST + 1)

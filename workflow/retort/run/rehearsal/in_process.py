@@ -10,10 +10,9 @@ import inspect
 import os
 import runpy
 import traceback
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from retort.cost.jobs import Job
@@ -37,6 +36,10 @@ class Named(list[Any]):
     def __getitem__(self, key: Any) -> Any:
         return vars(self)[key] if isinstance(key, str) else super().__getitem__(key)
 
+    def items(self) -> ItemsView[str, Any]:
+        """Return the names and their values."""
+        return vars(self).items()
+
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a name, or the default."""
         return vars(self).get(name, default)
@@ -47,7 +50,7 @@ class Described:
     """What the script of a rule reads of its job: the part of Snakemake's `snakemake` object that scripts use."""
 
     rule: str
-    wildcards: SimpleNamespace
+    wildcards: Named
     input: Named
     output: Named
     params: Named
@@ -83,7 +86,7 @@ def run_job(job: Job, config: dict[str, Any], without: Container[str] = ()) -> b
         for name, value in rule.reads(of).items()
     }
     inputs, outputs, params = Named(reads), Named(rule.makes(of)), Named(params_of(job))
-    described = Described(rule.name, of, inputs, outputs, params, [job.key], dict(config))
+    described = Described(rule.name, Named(vars(of)), inputs, outputs, params, [job.key], dict(config))
     try:
         for path in (job.key, *outputs):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
