@@ -13,6 +13,7 @@ rule fetch_source:
         "results/logs/fetch_source/{source}.log",
     wildcard_constraints:
         source=one_of(plan.study.sources.keys() - made_sources),
+    priority: priority("fetch_source")
     conda:
         "../../envs/tables.yaml"
     params:
@@ -48,6 +49,7 @@ rule encode_task:
         folder=directory("results/encoded/{task}/{tokenizer}"),
     log:
         "results/logs/encode_task/{task}.{tokenizer}.log",
+    priority: priority("encode_task")
     conda:
         "../../envs/retort.yaml"
     resources:

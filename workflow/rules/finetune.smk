@@ -11,7 +11,7 @@ rule run_grid:
     log:
         "results/logs/run_grid/{student}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        student=one_of(plan.task_agnostic),
+        student=plan.alone(plan.task_agnostic),
     priority: priority("run_grid")
     conda:
         "../../envs/retort.yaml"
@@ -36,7 +36,7 @@ rule finetune_student:
     log:
         "results/logs/finetune_student/{student}.{task}.{seeds}.log",
     wildcard_constraints:
-        student=one_of(plan.task_agnostic),
+        student=plan.alone(plan.task_agnostic),
     priority: priority("finetune_student")
     conda:
         "../../envs/retort.yaml"

@@ -14,7 +14,7 @@ rule run_grid_on_task:
     log:
         "results/logs/run_grid_on_task/{student}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        student=one_of(plan.task_specific),
+        student=plan.alone(plan.task_specific),
     priority: priority("run_grid_on_task")
     conda:
         "../../envs/retort.yaml"
@@ -43,7 +43,7 @@ rule distill_on_task:
     log:
         "results/logs/distill_on_task/{student}.{task}.{seeds}.log",
     wildcard_constraints:
-        student=one_of(plan.task_specific),
+        student=plan.alone(plan.task_specific),
     priority: priority("distill_on_task")
     conda:
         "../../envs/retort.yaml"
@@ -89,7 +89,7 @@ rule save_student:
     log:
         "results/logs/save_student/{student}.log",
     wildcard_constraints:
-        student=one_of(plan.task_agnostic),
+        student=plan.alone(plan.task_agnostic),
     priority: priority("save_student")
     conda:
         "../../envs/tables.yaml"

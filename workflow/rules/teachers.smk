@@ -12,7 +12,7 @@ rule run_grid_of_teacher:
     log:
         "results/logs/run_grid_of_teacher/{teacher}.{task}.{part}.{parts}.log",
     wildcard_constraints:
-        teacher=one_of(plan.study.teachers),
+        teacher=plan.alone(plan.study.teachers),
     priority: priority("run_grid_of_teacher")
     conda:
         "../../envs/retort.yaml"
@@ -38,7 +38,7 @@ rule finetune_teacher:
     log:
         "results/logs/finetune_teacher/{teacher}.{task}.{seeds}.log",
     wildcard_constraints:
-        teacher=one_of(plan.study.teachers),
+        teacher=plan.alone(plan.study.teachers),
         seeds=r"\d+",
     priority: priority("finetune_teacher")
     conda:
@@ -62,7 +62,7 @@ rule fit_teacher_head:
     log:
         "results/logs/fit_teacher_head/{teacher}.{corpus}.log",
     wildcard_constraints:
-        teacher=one_of(plan.study.teachers),
+        teacher=plan.alone(plan.study.teachers),
     conda:
         "../../envs/retort.yaml"
     resources:

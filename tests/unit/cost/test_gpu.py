@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 from retort.cost.bench import gpu
+from retort.cost.bench.plain_steps import PlainSteps
+from retort.cost.bench.steps import Models, Steps
 from retort.errors import RetortError
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small", "forked_processes")
-def test_everything_is_measured_beside_its_prediction(tmp_path: Path) -> None:
+def test_everything_is_measured_beside_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "PLAIN", gpu.shapes_on("cpu")[0])
     said = list(gpu.lines("cpu", tmp_path / "gpu.json"))
     found = json.loads((tmp_path / "gpu.json").read_text())
     assert [each["agrees"] for each in found["kernels"]] == [True] * 2 * len(gpu.HEAD_SIZES)
@@ -22,10 +25,25 @@ def test_everything_is_measured_beside_its_prediction(tmp_path: Path) -> None:
     assert found["resumed"] == 0
     assert found["two processes"] <= 1e-6
     assert found["loaded"] > 0
+    assert min(found[f"a plain step in {precision}"] for precision in ("float32", "bfloat16")) > 0
     assert found["left_out"] == []
     same = "a resumed training goes on in the same numbers; two processes give the gradients of one"
     assert f"kernels agree; {same}" in found["verdict"]
     assert said[-1].startswith(found["verdict"])
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_plain_step_has_our_loss(precision: str) -> None:
+    shape = gpu.shapes_on("cpu")[0]._replace(precision=precision)
+    terms = gpu.terms_of(shape)
+    plain, models = PlainSteps(shape, shape.teacher.heads, "cpu"), Models(shape, "cpu")
+    assert terms[0].options["heads"] == plain.heads
+    plain.student.eval()
+    models.students[0].eval()
+    own = Steps(models, terms)
+    ours, theirs = own.gradients(), torch.autograd.grad(plain.loss(), plain.student.parameters(), allow_unused=True)
+    flat = torch.cat([gradient.flatten() for gradient in theirs if gradient is not None])
+    assert (ours[: len(flat)] - flat).norm() < (1e-4 if precision == "float32" else 2e-2) * flat.norm()
 
 
 def test_parts_that_do_not_fit_the_limit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

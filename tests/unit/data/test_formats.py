@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,16 @@ def test_a_mistake_in_a_data_set_of_the_hub(
     with pytest.raises(RetortError) as caught:
         read_hub(tmp_path, **wanted)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tsv", "csv", "jsonl"])
+def test_a_file_is_never_whole_in_memory(name: str, tmp_path: Path) -> None:
+    line = {"tsv": "{text}\t1", "csv": "{text},1", "jsonl": '{{"text": "{text}", "label": "1"}}'}[name]
+    texts = ["text", *["long " * 200] * 2000]
+    (tmp_path / name).write_text("\n".join(line.format(text=text) for text in texts))
+    tracemalloc.start()
+    rows = sum(1 for _ in formats[name](tmp_path / name, lambda location, what: None))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows >= 1999
+    assert peak < (tmp_path / name).stat().st_size / 10

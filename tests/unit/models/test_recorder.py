@@ -19,7 +19,7 @@ from retort.data.batches import collate
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build, weights
-from retort.models.encoders import ATTENTION, FAMILIES
+from retort.models.encoders import ATTENTION, FAMILIES, round_once
 from retort.models.recorder import MODULES, Key, Recorder, keys_to_record
 from retort.models.stored_activations import StoredActivations, create, store_activations
 from retort.specs.model import Architecture
@@ -105,6 +105,22 @@ def test_activations_of_every_layer(folders: dict[str, Path], kind: str, length:
         context = (attention @ values).transpose(1, 2).flatten(-2)[real]
         for activation in ("context", "undropped-context"):
             torch.testing.assert_close(found[activation, layer][real], context, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("head", ["classification", "masked-lm"])
+def test_what_is_rounded_once_gives_the_same_under_autocast(folders: dict[str, Path], kind: str, head: str) -> None:
+    keys: set[Key] = {("logits", None), ("embeddings", None), ("words", None)}
+    keys |= {(activation, layer) for activation in (*MODULES, "scores") for layer in range(1, DEPTH + 1)}
+    found = []
+    for precision in ("float32", "bfloat16"):
+        torch.manual_seed(1)  # for the weights of a head that the folder lacks
+        model: Any = build.load(folders[kind], head, 2).eval()
+        round_once(model, precision)
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            found.append(Recorder(model, keys)(batch()))
+        assert model.base_model.encoder.layer[0].intermediate.dense.weight.dtype == getattr(torch, precision)
+    assert all(torch.equal(tensor, found[1][key]) for key, tensor in found[0].items())
 
 
 @pytest.mark.parametrize("kind", KINDS)

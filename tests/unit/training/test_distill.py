@@ -64,7 +64,7 @@ def batch() -> Batch:
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_a_teacher_is_a_fixed_function_unless_it_keeps_its_dropout(encoder: Path, dropout: bool) -> None:
-    teach = online_teacher(encoder, "none", 1, "cpu")({HIDDEN}, dropout)
+    teach = online_teacher(encoder, "none", 1, "cpu", "float32")({HIDDEN}, dropout)
     assert torch.equal(teach(batch())[HIDDEN], teach(batch())[HIDDEN]) is not dropout
 
 
@@ -72,7 +72,9 @@ def test_a_teacher_is_read_through_a_relu_where_its_student_is(encoder: Path) ->
     logits = []
     for relu in (False, False, True):
         torch.manual_seed(0)  # for the classifier, which the folder does not hold
-        logits.append(online_teacher(encoder, "classification", 2, "cpu", relu)({LOGITS}, False)(batch())[LOGITS])
+        logits.append(
+            online_teacher(encoder, "classification", 2, "cpu", "float32", relu)({LOGITS}, False)(batch())[LOGITS]
+        )
     assert torch.equal(logits[0], logits[1])
     assert not torch.allclose(logits[1], logits[2])
 

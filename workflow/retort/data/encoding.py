@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -53,18 +54,26 @@ def encode_splits(
     for name, rows in splits:
         for note in rows.notes:
             say(note)
-        tables = task_type.encode(task, rows.records, tokenise)
+        counts.rows[name] = len(rows.records)
+        tables = task_type.encode(task, _taken(rows.records), tokenise)
         if name == task.train_split:
             check_labels(task, tables[""])
         if not rows.labelled:
             tables[""] = tables[""].drop_columns("labels")
         writer.write(name, tables)
-        counts.rows[name], counts.tokens[name] = len(rows.records), Encoded.from_table(tables[""]).tokens
+        counts.tokens[name] = Encoded.from_table(tables[""]).tokens
         counts.sample |= {name: rows.sample} if rows.sample else {}
         counts.sha256 |= {name: rows.sha256} if rows.sha256 else {}
         del tables  # else they would take memory beside those of the next split
     counts.write(output)
     return counts.rows
+
+
+def _taken(records: list[Any]) -> Iterator[Any]:
+    """Yield records, and take each from the list: a text that is encoded takes its memory twice, until it is gone."""
+    records.reverse()
+    while records:
+        yield records.pop()
 
 
 def check_labels(task: TaskSettings, rows: pa.Table) -> None:

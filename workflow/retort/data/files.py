@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import gzip
+import io
 import json
 import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from retort.errors import RetortError, check_file, first_line
 
@@ -40,8 +43,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """
     data, name = b"", encoding.upper()
     try:
-        check_file(path)
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with _opened(path) as stream:
             data = stream.read()
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -54,6 +56,33 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None
 
 
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    """Open a file, plain or compressed with gzip; a pipe is refused."""
+    check_file(path)
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+@contextlib.contextmanager
+def text_stream(path: Path, encoding: str = "utf-8", newline: str = "") -> Iterator[IO[str]]:
+    """Open a text file, of which only the part that is being read is in memory; without a byte order mark.
+
+    Args:
+        path: the file, plain or compressed with gzip.
+        encoding: its encoding.
+        newline: as that of `open`.
+
+    Raises:
+        RetortError: as `read_text`.
+    """
+    try:
+        known = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding  # skips the mark
+        with _opened(path) as stream, io.TextIOWrapper(stream, known, newline=newline) as text:
+            yield text
+    except (UnicodeError, LookupError, EOFError, zlib.error, gzip.BadGzipFile):
+        read_text(path, encoding)  # it says which line it is
+        raise
+
+
 def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (number from 1, text) for each line of a text file, without line ends.
 
@@ -62,9 +91,9 @@ def numbered_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, s
     Raises:
         RetortError: as `read_text`.
     """
-    text = read_text(path, encoding)
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
-        yield number, line.removesuffix("\r")
+    with text_stream(path, encoding, newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            yield number, line.removesuffix("\n").removesuffix("\r")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes a character beyond 16 bits as a pair of them

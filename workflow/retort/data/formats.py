@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from retort.data.files import numbered_lines, parquet_rows, read_json, read_text
+from retort.data.files import numbered_lines, parquet_rows, read_json, read_text, text_stream
 from retort.errors import RetortError
 from retort.registry import Registry
 from retort.specs.task_files import rating_of
@@ -108,19 +107,21 @@ def comma_separated(
         RetortError: a quote does not end, something follows it, or a row has more fields than the header.
     """
     csv.field_size_limit(sys.maxsize)
-    text = io.StringIO(read_text(path, encoding), newline="")
-    reader = csv.reader(text, delimiter=delimiter, quotechar=quotechar, strict=True)
-    try:
-        rows = [row for row in reader if row]
-    except csv.Error as error:
-        raise RetortError(f"{path.name}:{reader.line_num}: not valid CSV ({error})", "are quotes missing?") from None
-    names = column_names or next(iter(rows), [])
-    duplicates = _duplicates(names)
-    for number, values in enumerate(rows if column_names else rows[1:], start=1):
-        if len(values) > len(names):
-            raise RetortError(f"{path.name}, row {number}: more fields than the header has", "are quotes missing?")
-        padded = values + [""] * (len(names) - len(values))
-        yield f"row {number}", {**dict(zip(names, padded, strict=True)), **duplicates}
+    with text_stream(path, encoding) as text:
+        reader = csv.reader(text, delimiter=delimiter, quotechar=quotechar, strict=True)
+        rows = filter(None, reader)
+        try:
+            names = column_names or next(rows, [])
+            duplicates = _duplicates(names)
+            for number, values in enumerate(rows, start=1):
+                if len(values) > len(names):
+                    what = f"{path.name}, row {number}: more fields than the header has"
+                    raise RetortError(what, "are quotes missing?")
+                padded = values + [""] * (len(names) - len(values))
+                yield f"row {number}", {**dict(zip(names, padded, strict=True)), **duplicates}
+        except csv.Error as error:
+            what = f"{path.name}:{reader.line_num}: not valid CSV ({error})"
+            raise RetortError(what, "are quotes missing?") from None
 
 
 @formats.register("json")
@@ -231,7 +232,7 @@ def _parse_json(path: Path, encoding: str = "utf-8") -> Any:
 Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """One example.
 

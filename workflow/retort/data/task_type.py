@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -64,14 +65,14 @@ class TaskType(Protocol):
         """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
         ...
 
-    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokeniser) -> dict[str, pa.Table]:
+    def encode(self, task: TaskSettings, records: Iterable[Any], tokenise: Tokeniser) -> dict[str, pa.Table]:
         """Return the tables of a split by their subfolder in the encoded task; '' is the table of its rows.
 
         A row has the columns of `TokenColumns`, `labels` in the dtype of a batch, and others.
 
         Args:
             task: the task's settings.
-            records: the records of the split.
+            records: the records of the split, each of which may be gone from memory once the next one is taken.
             tokenise: turns texts, or pairs of texts, into their `tokenizers.Encoding`s, in order.
         """
         ...

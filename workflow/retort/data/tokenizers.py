@@ -6,7 +6,7 @@ import filecmp
 import itertools
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from retort.errors import RetortError, first_line
 FILE = "tokenizer.json"
 CONFIGURATIONS = ("special_tokens_map.json", "tokenizer_config.json")
 PROBE = "A tokenizer makes tokens."  # encoded alone and as a pair, it shows which special tokens are added
-CHUNK = 2000  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
+CHUNK = 500  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
 WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
 ROW = 200  # new words that the library tokenises together
 FIRST = "\n"  # marks the first word of a text: a tokenizer such as RoBERTa's gives it other input ids than later words
@@ -203,14 +203,15 @@ class Tokeniser:
         pair = encoder.encode("a", "a")  # the post-processor gives the second text its type id: 1 in BERT's family
         return cls(encoder, id_type, any(pair.type_ids))
 
-    def __call__(self, texts: list[Any], offsets: bool = True) -> Iterator[Any]:
+    def __call__(self, texts: Iterable[Any], offsets: bool = True) -> Iterator[Any]:
         """Yield the `tokenizers.Encoding` of each text, or pair of texts, in order.
 
         Without the character offsets of tokens this is faster.
         """
         encode_batch = self.encoder.encode_batch if offsets else self.encoder.encode_batch_fast
-        for start in range(0, len(texts), CHUNK):
-            yield from encode_batch(texts[start : start + CHUNK])
+        rest = iter(texts)
+        while chunk := list(itertools.islice(rest, CHUNK)):
+            yield from encode_batch(chunk)
 
 
 def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:

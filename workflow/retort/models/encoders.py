@@ -87,6 +87,26 @@ def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
     return hidden
 
 
+def round_once(model: Any, precision: str) -> None:
+    """Prepare a model that is never trained for autocast: what would be rounded at each use is rounded once.
+
+    That is the weights of linear maps inside the layers, and the hidden states that queries, keys and values share. The
+    outputs under autocast are the same.
+
+    Args:
+        model: the model; another one may share no weight of its layers.
+        precision: of its forward passes; another than 'bfloat16' rounds nothing.
+    """
+    if precision != "bfloat16":
+        return
+    for layer in layers_of(model):
+        for module in layer.modules():
+            if isinstance(module, nn.Linear):
+                module.to(torch.bfloat16)
+        attention = layer.get_submodule("attention.self")
+        attention.register_forward_pre_hook(lambda _, inputs: (inputs[0].to(torch.bfloat16), *inputs[1:]))
+
+
 # DistilBERT (Sanh et al., 2019) is a BERT without token type embeddings and without a pooler, under other names.
 
 DISTILBERT = "distilbert"

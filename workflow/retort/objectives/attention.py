@@ -9,7 +9,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import NEVER, Activations, Pair, counted_tokens, in_float32, objectives, token_mean
+from retort.objectives.base import (
+    NEVER,
+    TO_BASE_2,
+    Activations,
+    Pair,
+    counted_tokens,
+    in_float32,
+    objectives,
+    token_mean,
+)
 
 
 def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.0) -> Tensor:
@@ -26,7 +35,7 @@ def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.
     log_q = F.log_softmax(in_float32(student).masked_fill(padding, NEVER), dim=-1)
     if floor:
         log_q = log_q.clamp(min=math.log(floor))  # a row of q may then sum to more than one
-    return F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(-1)  # sum over keys of p (log p - log q)
+    return ((log_p * TO_BASE_2).exp2() * (log_p - log_q)).sum(-1)  # sum over keys of p (log p - log q)
 
 
 def set_to_zero(scores: Tensor, below: float | None) -> Tensor:

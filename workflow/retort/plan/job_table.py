@@ -50,8 +50,8 @@ def _of_data(plan: Plan, reads: InputFunctions) -> list[Rule]:
 
 
 def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
-    study, specific, agnostic = plan.study, one_of(plan.task_specific), one_of(plan.task_agnostic)
-    teacher = {"teacher": one_of(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
+    study, specific, agnostic = plan.study, plan.alone(plan.task_specific), plan.alone(plan.task_agnostic)
+    teacher = {"teacher": plan.alone(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
     begins: Inputs = {"model": reads.published_model, "tokenizer": reads.tokenizer}
     of_teacher: Inputs = {"encoded": reads.encoded_task, **begins}
     on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins}

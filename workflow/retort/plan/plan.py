@@ -9,7 +9,7 @@ import functools
 import operator
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from snakemake.io import directory, temp
 from retort.errors import RetortError
 from retort.plan import resolve, resolve_data
 from retort.plan.resolve_data import VERSIONS
+from retort.plan.rule import apart
 from retort.plan.settings_cells import check_settings_cells
 from retort.settings.inputs import TokenizedTaskSettings
 from retort.settings.trainings import PredictionSettings, SubmissionSettings, SubmittedTask
@@ -165,6 +166,7 @@ class Plan:
         students = self.study.running.items()
         self.task_specific = [name for name, student in students if student.distilled_on == "task"]
         self.task_agnostic = [name for name, student in students if student.distilled_on == "corpus"]
+        self.trained = {*self.study.running, *self.study.teachers}
         sent = submitted(self.study)
         self.pairs = sorted({(cell.student, cell.task) for cell in self.cells} | set(sent))
         self.sends = bool(sent) and self.study.scale.submissions
@@ -205,6 +207,13 @@ class Plan:
                 raise RetortError(f"nothing runs for {', '.join(keys)}", why) from None
 
         return lambda wildcards: json_of(*(getattr(wildcards, name) for name in names))
+
+    def alone(self, names: Collection[str]) -> str:
+        """Return a regular expression that matches these students or teachers, and no other that is trained.
+
+        A name that nobody has may match, too: the input functions refuse it.
+        """
+        return apart(names, self.trained.difference(names))
 
     @property
     def every_core(self) -> int:

@@ -9,6 +9,7 @@ from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
 from retort.plan.sharing import folders_read, grid_parts, is_made, remembered_group, students_in
+from retort.registry import unknown_name
 from retort.study.addresses import names_of_seeds, seeds_in
 from retort.study.questions import submitted_sources
 
@@ -20,11 +21,6 @@ def _given(give: Callable[..., Any], *names: str) -> Callable[[InputFunctions, W
     return lambda self, of: give(self.plan, *(getattr(of, name) for name in names))
 
 
-def _name(of: Wildcards) -> str:
-    """Return the student or teacher that a job is about."""
-    return str(getattr(of, "student", "") or of.teacher)
-
-
 class InputFunctions:
     """The input functions of the rules; `of` are the wildcards of a job.
 
@@ -33,7 +29,18 @@ class InputFunctions:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.study = plan, plan.study
+        self.plan, self.study, self.trained = plan, plan.study, plan.trained
+
+    def _name(self, of: Wildcards) -> str:
+        """Return the student or teacher that a job is about.
+
+        Raises:
+            RetortError: no student that runs, and no teacher, has this name.
+        """
+        name = str(getattr(of, "student", "") or of.teacher)
+        if name not in self.trained:
+            raise unknown_name("student or teacher of this run", name, self.trained)
+        return name
 
     # --- data
 
@@ -62,19 +69,19 @@ class InputFunctions:
 
     def encoded_task(self, of: Wildcards) -> str:
         """Return the folder of the task, encoded with the tokenizer of the student or teacher."""
-        return self.plan.encoded(_name(of), of.task)
+        return self.plan.encoded(self._name(of), of.task)
 
     def published_model(self, of: Wildcards) -> str:
         """Return the folder of the published model of the teacher, or of the student's teacher."""
-        return self.plan.pretrained_folder(_name(of))
+        return self.plan.pretrained_folder(self._name(of))
 
     def tokenizer(self, of: Wildcards) -> str:
         """Return the folder with the files of the tokenizer of the student or teacher."""
-        return self.plan.tokenizer_folder(_name(of))
+        return self.plan.tokenizer_folder(self._name(of))
 
     def grid(self, of: Wildcards) -> list[str]:
         """Return the trials of all parts of the grid on a task; empty without a grid."""
-        return grid_parts(self.study, _name(of), of.task)
+        return grid_parts(self.study, self._name(of), of.task)
 
     def finetuned_teacher(self, of: Wildcards) -> str | list[str]:
         """Return the teacher that is fine-tuned on the task; empty if the student reads nothing of it."""
@@ -112,7 +119,7 @@ class InputFunctions:
 
     def distilled_group(self, of: Wildcards) -> str:
         """Return the folder of the group with which a student is, or was, distilled."""
-        student, plan = of.student, self.plan
+        student, plan = self._name(of), self.plan
         if (group := plan.group_of.get(student)) is None:
             made = is_made(student, plan.settings.students[student], folders_read(plan, student))
             group = remembered_group(student) if made else ""
@@ -125,7 +132,7 @@ class InputFunctions:
 
     def encoded_test_sets(self, of: Wildcards) -> str:
         """Return the folder of a task's test sets, encoded with the tokenizer of the student or teacher."""
-        return f"results/test_sets/{of.task}/{self.plan.tokenizer_of(of.student)}"
+        return f"results/test_sets/{of.task}/{self.plan.tokenizer_of(self._name(of))}"
 
     def finetuned_weights(self, of: Wildcards) -> str:
         """Return the folder that holds the weights of a student or teacher that is fine-tuned on a task.

@@ -14,6 +14,8 @@ Input = str | list[str] | Callable[[Wildcards], Paths]
 
 WILDCARD = re.compile(r"{(\w+)}")
 NAME = "[^/]+"  # what a wildcard matches without a constraint
+LETTER = "[A-Za-z0-9-]"  # of the name of a student or teacher
+NOTHING = "(?!)"
 
 
 @dataclass(frozen=True)
@@ -106,4 +108,29 @@ def paths_in(value: Paths) -> list[str]:
 
 def one_of(names: Iterable[str]) -> str:
     """Return a regular expression that matches exactly these names; without names, it matches nothing."""
-    return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
+    return "|".join(re.escape(name) for name in sorted(names)) or NOTHING
+
+
+def apart(names: Iterable[str], others: Iterable[str]) -> str:
+    """Return a regular expression that matches these names and none of the others; of further names it says nothing.
+
+    It is a tree of the first letters that tell both apart. Snakemake reads a constraint again for each path of each
+    job: a list of all names would make planning grow with the square of a study.
+
+    Args:
+        names: letters, digits and dashes each.
+        others: names of the same kind, none of them in `names`.
+    """
+
+    def below(prefix: str, mine: list[str], theirs: list[str]) -> str:
+        mine, theirs = ([name for name in each if name.startswith(prefix)] for each in (mine, theirs))
+        if not (mine and theirs):
+            return "" if mine else NOTHING
+        ends = dict.fromkeys(name[len(prefix) : len(prefix) + 1] for name in mine)
+        trees = {end: below(prefix + end, mine, theirs) if end else f"(?!{LETTER})" for end in ends}
+        alone = "".join(end for end, tree in trees.items() if not tree)  # first letters that no other name has
+        ways = [end + tree for end, tree in trees.items() if tree]
+        ways += [f"[{alone}]" if len(alone) > 1 else alone] if alone else []
+        return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+
+    return f"{below('', sorted(names), sorted(others))}{LETTER}*"

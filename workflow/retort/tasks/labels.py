@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,12 +66,17 @@ class _Labelled:
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": task.max_length}
 
-    def encode(self, task: TaskSettings, records: list[Record], tokenise: Tokeniser) -> dict[str, pa.Table]:
-        tokens = TokenColumns(tokenise)
-        for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records], offsets=False):
+    def encode(self, task: TaskSettings, records: Iterable[Record], tokenise: Tokeniser) -> dict[str, pa.Table]:
+        tokens, labels = TokenColumns(tokenise), list[float]()
+
+        def texts() -> Iterator[str | tuple[str, str]]:
+            for record in records:
+                labels.append(record.label)
+                yield record.text if record.pair is None else (record.text, record.pair)
+
+        for row in tokenise(texts(), offsets=False):
             tokens.add(row)
-        labels = pa.array(np.array([r.label for r in records], self.dtype))  # (rows,)
-        return {"": pa.table({**tokens.columns(), "labels": labels})}
+        return {"": pa.table({**tokens.columns(), "labels": pa.array(np.array(labels, self.dtype))})}  # (rows,)
 
     def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (self.outputs(task),)

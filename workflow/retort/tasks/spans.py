@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,9 +56,9 @@ class _Spans:
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": 10**9}  # no truncation: long contexts are cut into windows
 
-    def encode(self, task: TaskSettings, records: list[SpanQuestion], tokenise: Tokeniser) -> dict[str, pa.Table]:
+    def encode(self, task: TaskSettings, records: Iterable[SpanQuestion], tokenise: Tokeniser) -> dict[str, pa.Table]:
         assert task.windows is not None  # retort check: a task of this type has windows
-        return question_windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
+        return question_windows(list(records), tokenise, task.max_length, task.windows.overlap, task.windows.question)
 
     def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (int(encoded.lengths.max()), 2)  # (length of the longest window, start and end)

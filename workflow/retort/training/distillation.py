@@ -20,6 +20,7 @@ from retort.data.encoded import Encoded
 from retort.errors import Diverged, NotWhole
 from retort.job.context import RunningJob
 from retort.models import build
+from retort.models.encoders import round_once
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
 from retort.objectives.base import TrainingRows
@@ -190,13 +191,16 @@ def _training_run(
     return run
 
 
-def online_teacher(folder: Path | str, head: str, num_labels: int, device: str, pooler_relu: bool = False) -> Teacher:
+def online_teacher(
+    folder: Path | str, head: str, num_labels: int, device: str, precision: str, pooler_relu: bool = False
+) -> Teacher:
     """Load a teacher that runs on every batch, up to the last layer that is read.
 
     The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout;
     `pooler_relu` says whether its classifier reads the pooler through a ReLU.
     """
     model = build.load(folder, head, num_labels).to(device)
+    round_once(model, precision)
     if pooler_relu:
         build.add_pooler_relu(model)
     return lambda keys, dropout: Recorder(model.train(dropout), keys)

@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from retort.atomic import write_json
 from retort.cost import work
 from retort.cost.bench.calibrate import calibrate
+from retort.cost.bench.plain_steps import against_plain
 from retort.cost.bench.steps import NUM_LABELS, SCHEDULE, Models, Steps, StepShape, median_seconds, peak_memory
 from retort.cost.estimates import BENCH
 from retort.cost.speed import GUESSED, STORED, Speed
@@ -74,6 +75,7 @@ SHAPES = [
     StepShape("fine-tuning of 6x384 at 128", STUDENTS[384], None, BERT, 32, 128),
 ]
 PRECISIONS = ("tf32", "float32")
+PLAIN = StepShape("6x384 under base at 128", STUDENTS[384], BASE, BERT, 16, 128)  # beside which a plain step is timed
 COMPANIONS = (2, 4, 8)
 
 
@@ -281,6 +283,10 @@ def _parts(device: str, found: dict[str, object], output: Path) -> Iterator[Meas
         told = "gradients of two processes differ from those of one by {:.1g}"
         yield Measurement("two processes", "two processes", partial(apart, device), told)
     yield Measurement("loading", "loaded", partial(loaded, device), "{:.2g} tokens a second from one process")
+    for precision in ("float32", "bfloat16"):
+        name, shape = f"a plain step in {precision}", PLAIN._replace(precision=precision)
+        run = partial(against_plain, shape, terms_of(shape), device)
+        yield Measurement(name, name, run, f"a step takes {{:.2f}} of the time of {name}, written with transformers")
     for shape in shapes_on(device):
         name = f"{shape.name} ({shape.precision}, {shape.companions})"
         yield Measurement(name, "steps", partial(measure, shape, device, found), STEP)

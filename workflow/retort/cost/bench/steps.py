@@ -14,7 +14,7 @@ import torch
 
 from retort import machine
 from retort.batch import Batch
-from retort.models import build
+from retort.models import build, encoders
 from retort.models.recorder import Recorder
 from retort.objectives import loss_of
 from retort.objectives.base import TrainingRows
@@ -58,6 +58,7 @@ class Models:
         sizes = (shape.teacher or shape.student, *[shape.student] * shape.companions)
         teacher, *students = (build.bert(each, shape.vocabulary, "classification", NUM_LABELS) for each in sizes)
         self.teacher, self.students = teacher.eval().to(device), [each.train().to(device) for each in students]
+        encoders.round_once(self.teacher, shape.precision)
         input_ids = torch.randint(shape.vocabulary // 30, shape.vocabulary, (shape.rows, shape.length))
         attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
         attention_mask[::2, shape.length - shape.length // 10 :] = False

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from retort.objectives.base import NEVER, heads_of, in_float32
+from retort.objectives.base import NEVER, TO_BASE_2, heads_of, in_float32
 
 Vectors = tuple[Tensor, Tensor]  # rows and columns, (batch, length, width) each
 Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]  # the arguments of `relation_divergence`
@@ -84,23 +84,25 @@ class _Cached(torch.autograd.Function):
             # S = a b^T / sqrt(size)
             rows, theirs[0] = (x / math.sqrt(x.shape[-1]) for x in (rows, theirs[0]))
             bias = padding_bias(keys, rows)
-            row_weights = weights.to(rows.dtype)[:, None, :, None]  # (batch, 1, row, 1)
+            row_weights = weights.to(rows.dtype)[:, None, :]  # (batch, 1, row)
+            weighted = rows * row_weights[..., None]
             total, by_rows, by_columns = rows.new_zeros(()), [], []
             for chunk in head_chunks(heads, keys, CACHED):
                 log_q = F.log_softmax((rows[:, chunk] @ columns[:, chunk].mT).add_(bias), dim=-1)
                 log_p = F.log_softmax((theirs[0][:, chunk] @ theirs[1][:, chunk].mT).add_(bias), dim=-1)
-                p = log_p.exp()  # (batch, chunk, row, column)
+                p = (log_p * TO_BASE_2).exp2_()  # (batch, chunk, row, column)
                 bounded = log_q.clamp(min=math.log(floor)) if floor else log_q
                 # w sum_k p (log p - log q), in place: each new tensor of this size is another pass through memory
-                total += (p * log_p.sub_(bounded) * row_weights).sum()
+                total += (log_p.sub_(bounded).mul_(p).sum(-1) * row_weights).sum()
                 if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
                     if floor:
                         p *= log_q > math.log(floor)  # p'
-                    d_scores = (log_q.exp_() * p.sum(-1, keepdim=True)).sub_(p).mul_(row_weights)  # w (q sum(p') - p')
-                    by_rows.append(d_scores @ columns[:, chunk])  # d loss / d rows = (d loss / d S) columns
-                    by_columns.append(d_scores.mT @ rows[:, chunk])  # d loss / d columns = (d loss / d S)^T rows
+                    d_scores = log_q.mul_(TO_BASE_2).exp2_()  # q
+                    d_scores = (d_scores.mul_(p.sum(-1, keepdim=True)) if floor else d_scores).sub_(p)  # q sum(p') - p'
+                    by_rows.append(d_scores @ columns[:, chunk])  # d loss / d rows, without w
+                    by_columns.append(d_scores.mT @ weighted[:, chunk])  # d loss / d columns = (w d S)^T rows
         if by_rows:
-            scale = 1 / math.sqrt(rows.shape[-1])  # rows were a / sqrt(size)
+            scale = row_weights.mT / math.sqrt(rows.shape[-1])  # w; rows were a / sqrt(size)
             ctx.save_for_backward(merge_heads(by_rows).mul_(scale).to(a.dtype), merge_heads(by_columns).to(b.dtype))
         return total
 
@@ -108,7 +110,7 @@ class _Cached(torch.autograd.Function):
 
 
 class _Plain(torch.autograd.Function):
-    """The form for GPUs: 20 passes through memory for value and gradient, where `cached` has 33.
+    """The form for GPUs: 20 passes through memory for value and gradient, where `cached` has 30.
 
     Every operation on a relation reads or writes it once more. Operations on vectors take their place: the row weights
     multiply inputs and outputs of matrix products; the padding bias is an extra feature of the columns, and the rows

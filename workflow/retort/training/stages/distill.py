@@ -17,6 +17,7 @@ from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build, weights
+from retort.models.encoders import round_once
 from retort.models.initialise import StartFolders, check_published, initialise_student, with_pooler
 from retort.models.recorder import Key, keys_to_record
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
@@ -143,7 +144,7 @@ def _teacher_and_data(
     if folders.stores_activations:
         teacher = partial(_stored, job, settings, str(folders.start.teacher), rows)
     elif folders.start.teacher:
-        teacher = online_teacher(folders.start.teacher, *head, job.device, settings.pooler_relu)
+        teacher = online_teacher(folders.start.teacher, *head, job.device, settings.precision, settings.pooler_relu)
     return task_specific(job, settings, folders.encoded, rows, seed, teacher)
 
 
@@ -159,6 +160,7 @@ def _stored(
         also = {LOGITS} if any("logits" in entry.teacher_activations for entry in read) else set()
         job.shared.mkdir(parents=True, exist_ok=True)
         network = build.load(teacher, *head_of(settings.task)).eval().to(job.device)
+        round_once(network, settings.precision)
         store_activations(network, rows, keys_to_record(keys) | also, job.shared, settings.precision, job.device)
     gather_values(None)  # all processes of a training wait until the first one has stored them
     return StoredActivations(job.shared, rows, keys, settings.teacher.model.architecture.heads)
@@ -267,9 +269,9 @@ def _corpus_teacher_and_data(
     """Return the teacher of task-agnostic students, with batches from their corpora."""
     settings = student.settings
     assert isinstance(settings, CorpusDistillationSettings)
-    teacher = online_teacher(
-        _teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device
-    )
+    vocabulary = settings.teacher.model.vocabulary
+    head = _masked_lm_head(settings)
+    teacher = online_teacher(_teacher_folder(folders), head, vocabulary, job.device, settings.precision)
     return task_agnostic(settings, dict(zip(settings.corpora, corpus_folders, strict=True)), teacher)
 
 
