@@ -57,6 +57,7 @@ def digest_code() -> str:
     return digest.hexdigest()[:16]
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages on which numbers depend."""
     installed = {"python": platform.python_version()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -53,12 +55,14 @@ def start(folder: Path) -> Iterator[Start]:
 
     def start(number: int, *more: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", HOLD, str(number), str(folder), *more]
-        started.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, start_new_session=True, **streams))
         return started[-1]
 
     yield start
     for process in started:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with what it has forked, which holds its streams
         process.communicate()
 
 

@@ -46,12 +46,8 @@ LISTED = 6  # up to so many columns are listed by name; more are only counted
 LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
 Words = dict[Kind, str]  # the words for each outcome
-PRINT: Words = {
-    Kind.HOLDS: "borne out", Kind.FAILS: "contradicted", Kind.OPEN: "open", Kind.WITHOUT: "not printed",
-}  # fmt: skip
-OURS: Words = {
-    Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run",
-}  # fmt: skip
+PRINT: Words = {Kind.HOLDS: "borne out", Kind.FAILS: "contradicted", Kind.OPEN: "open", Kind.WITHOUT: "not printed"}
+OURS: Words = {Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run"}
 SMALLER: Words = {
     Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
     Kind.WITHOUT: "not run",
