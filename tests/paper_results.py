@@ -17,6 +17,7 @@ from retort.plan.plan import Plan
 from retort.results.collect import Scores
 from retort.settings.trainings import ProfileSettings
 from retort.specs.printed import Number
+from retort.specs.shown import scored_metrics
 from retort.study.cells import expand, sent_runs
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
@@ -106,7 +107,7 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
         runs |= sent_runs(study, exhibit)
     metrics: dict[str, set[str]] = {}
     for exhibit in study.exhibits.values():
-        for task, metric in exhibit.metrics():
+        for task, metric in scored_metrics(exhibit):
             metrics.setdefault(task, set()).add(metric)
     for student, task, seed in sorted(runs):
         draw = random.Random(f"{student} {task} {seed}")

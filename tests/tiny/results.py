@@ -18,6 +18,7 @@ from retort.specs.config import read_config
 from retort.study.addresses import SCORE_FILE, answers_address, profile_address, score_file_of_seed
 from retort.study.cells import expand
 from retort.study.load import open_study
+from retort.study.questions import further_timings
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table, table_of
 from retort.tables.make import make_table
@@ -62,7 +63,7 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
         write_scores(Path(path), list(seeds.values()))
     for student, size, times in (("tiny-teacher", 3_000_000, [4.0, 6.0]), ("tiny-attention", 1_500_000, [2.0, 3.0])):
         record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
-                  "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
+                  "settings": resolve.profile(study, student, further_timings(study)).as_json(), **STAMP}  # fmt: skip
         profile = Path(profile_address(student))
         profile.parent.mkdir(parents=True, exist_ok=True)
         profile.write_text(json.dumps(with_digest(record)))

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from retort.cli import VERBS
 from retort.cli.base import verbs
+from retort.specs.exhibit import Answers
 from retort.study.reasons import Status
 
 from tests.conftest import ROOT
@@ -68,11 +69,12 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "keys of config.yaml": (16, lambda: len(yaml.safe_load((ROOT / "config.yaml").read_text()))),
     "verbs of retort": (13, lambda: len(list(verbs))),
     "classes of settings": (26, lambda: len(classes(WORKFLOW.glob("retort/settings/*.py")))),
+    "answers of an exhibit": (14, lambda: len([name for name in vars(Answers) if not name.startswith("_")])),
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (23816, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (19294, lambda: code_lines(TESTS)),
+    "code lines": (23817, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (19303, lambda: code_lines(TESTS)),
 }
 
 

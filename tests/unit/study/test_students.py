@@ -308,7 +308,7 @@ def test_sizes_and_times_are_taken_as_mlkd_bert_prints_them(study: Study, tmp_pa
     assert len(shown) == 11  # all but MiniLMv2, another paper's student
     for row, name in shown.items():
         with torch.device("meta"):
-            model: Any = build.blank(tmp_path, resolve.profile(study, name).architecture)
+            model: Any = build.blank(tmp_path, resolve.profile(study, name, {}).architecture)
         sizes = [weight.numel() for key, weight in model.named_parameters() if not key.startswith("pooler")]
         whole = sum(weight.numel() for weight in model.parameters())
         assert sum(sizes) // 10**6 <= float(printed[row]["#Params"].removesuffix("M")) <= -(-whole // 10**6), row

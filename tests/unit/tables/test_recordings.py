@@ -85,7 +85,7 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
     columns = [{"task": "mood", "metric": "accuracy", "label": at, "variant": at} for at in ("5", "30")]
     rows = [{"student": "tiny-kd", "label": "KD"}]
     table = ScoresTable.model_validate(
-        {"kind": "scores", "title": "T", "question": "Q?", "columns": columns, "rows": rows}
+        {"kind": "scores", "title": "T", "question": "Q?", "columns": columns, "rows": rows, "runs": 3}
     )
     lines = [line(70.0, row="KD", column=at, student=f"tiny-kd-{at}") for at in ("5", "30")]
     assert list(table.recorded(ours(config), "tiny", frame(lines))["row"]) == ["kd", "kd"]

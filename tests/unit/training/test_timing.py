@@ -44,7 +44,7 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further_timings(open_study(read_config(config)), "tiny-attention") == [Timing(device="cpu")]
+    assert further_timings(open_study(read_config(config)))["tiny-attention"] == [Timing(device="cpu")]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = timed(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
     assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
@@ -64,9 +64,9 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
 def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
     study = open_study(read_config(config))
-    found = further_timings(study, "tiny-attention")
-    assert found == [Timing(size, values="batches") for size in (1, 16)]
-    assert "further" not in resolve.profile(study, "tiny-kd").as_json()
+    timings = further_timings(study)
+    assert timings["tiny-attention"] == [Timing(size, values="batches") for size in (1, 16)]
+    assert "further" not in resolve.profile(study, "tiny-kd", timings).as_json()
     own = profile([9.0], batch_1_length_32_each_batch=[1.0, 3.0, 5.0], batch_16_length_32_each_batch=[2.0, 4.0])
     lines = timed(config, {"tiny-attention": own})
     found = [(line.mean, line.n) for (student, _), line in lines.items() if student == "tiny-attention"]

@@ -96,6 +96,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[PrintedNumber]:
     """List every printed number of a table of models."""
     columns = {cell.column: cell.spec for cell in table.cells()}
     numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
+    runs = max((cell.runs for cell in table.published_cells()), default=0)
     entries = []
     for cell in table.cells():
         number = numbers.get((cell.row, cell.column))
@@ -104,7 +105,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[PrintedNumber]:
         if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
             tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
             cell = replace(cell, tasks=tasks)
-        entries.append(PrintedNumber(paper, name, cell, number, table.published_runs))
+        entries.append(PrintedNumber(paper, name, cell, number, runs))
     return entries
 
 

@@ -25,9 +25,8 @@ def metrics(printed: Printed) -> Looked:
 def sizes(printed: Printed) -> Looked:
     """Check that a printed size of a data set is its size, rounded or cut."""
     for (paper, name), table in printed.tables.items():
-        counted = table.counted()
         for cell in table.printed_cells():
-            task, split = counted.get((cell.row, cell.column), ("", ""))
+            task, split = cell.counted or ("", "")
             size = printed.facts[task].sizes.get(split) if task else None  # type: ignore[call-overload]
             if cell.number and size is not None:
                 where = f"{label_of(name)}, {cell.row}, {cell.column}"

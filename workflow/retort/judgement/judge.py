@@ -170,10 +170,10 @@ def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
         exhibits: the tables and figures of the paper by name.
     """
     cells = {
-        (name, one.row, one.column): facts_of(exhibit.as_stated(one.number), one.runs, one.number.std, one.by_seed)
+        (name, one.row, one.column): facts_of(stated, one.runs, one.number.std, one.by_seed)
         for name, exhibit in exhibits.items()
         for one in exhibit.published_cells()
-        if one.number
+        if one.number and (stated := one.stated)
     }
     return Side(frame_of(cells))
 

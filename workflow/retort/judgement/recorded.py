@@ -173,11 +173,7 @@ def order_of(study: Study, paper: str, table: str, recording: Recording) -> Orde
 
     exhibit, side = study.exhibits[paper, table], side_of_recording(study, paper, recording)
     ours = {key[1:]: facts["value"] for key, facts in side.numbers.items() if key[0] == table}
-    printed = {
-        (cell.row, cell.column): exhibit.as_stated(cell.number).value
-        for cell in exhibit.published_cells()
-        if cell.number
-    }
+    printed = {(cell.row, cell.column): cell.number.value for cell in exhibit.published_cells() if cell.number}
     scored = {(cell.row, cell.column): frozenset(cell.scored) for cell in exhibit.cells() if not cell.spec.mean_of}
     counts = Counter(column for row, column in ours if scored.get((row, column)))
     names = [column for column, count in counts.items() if count >= LEAST]

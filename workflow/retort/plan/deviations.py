@@ -10,6 +10,7 @@ from typing import Any
 
 from retort.plan.value_lines import Origins, Value, WrittenFiles
 from retort.specs.exhibit import Exhibit
+from retort.specs.shown import student_metrics
 from retort.study.study import Study
 
 NOT_PRINTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing
@@ -46,7 +47,7 @@ def unstated_settings(study: Study, paper: str) -> list[Unstated]:
     files, found = WrittenFiles(study), dict[tuple[str, str], tuple[Any, list[str]]]()
     for name, student in study.students.items():
         of = {pattern for one in student.deviations for pattern in one.of}
-        for task in dict.fromkeys(task for table in printed for task, _ in table.metrics_of(name)):
+        for task in dict.fromkeys(task for table in printed for task, _ in student_metrics(table, name)):
             for value in _open_defaults(list(Origins(files, name, task).values(study))):
                 if not any(map(value.is_named, of)):
                     key = re.sub(r"\.\d+\.", ".*.", value.key)
@@ -111,7 +112,8 @@ def deviations_of(study: Study, paper: str) -> dict[tuple[str, tuple[str, ...]],
 
 def _settings(files: WrittenFiles, student: str) -> set[str]:
     """Return the keys of a student's settings, in general and on each of its tasks."""
-    tasks = dict.fromkeys(task for exhibit in files.study.exhibits.values() for task, _ in exhibit.metrics_of(student))
+    exhibits = files.study.exhibits.values()
+    tasks = dict.fromkeys(task for exhibit in exhibits for task, _ in student_metrics(exhibit, student))
     return {value.key for task in ("", *tasks) for value in Origins(files, student, task).values(files.study)}
 
 

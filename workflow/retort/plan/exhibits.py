@@ -16,6 +16,7 @@ from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
 from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
+from retort.specs.shown import student_metrics
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.load import open_written
@@ -108,7 +109,7 @@ def compares(plan: Plan, paper: str, name: str) -> list[Any]:
     exhibits, used = plan.study.exhibits, []
     for table in (exhibits[paper, other] for other in exhibits[paper, name].compares()):
         rows: list[Any] = [row for row in table.compared_rows().values() if row.student]
-        pairs = [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
+        pairs = [list(pair) for row in rows[:1] for pair in student_metrics(table, row.student)]
         used.append([[row.student, row.label, row.baseline] for row in rows] + pairs)
     return used
 

@@ -25,7 +25,7 @@ from retort.settings.trainings import PredictionSettings, SubmissionSettings, Su
 from retort.specs.config import Config, RunSources
 from retort.study.cells import expand, sent_runs, submitted
 from retort.study.load import open_study
-from retort.study.questions import fitted_on, has_files, seeds_of, submitted_splits
+from retort.study.questions import fitted_on, further_timings, has_files, seeds_of, submitted_splits
 from retort.study.study import Study
 
 Resolved = TypeVar("Resolved")
@@ -91,7 +91,8 @@ class Params:
         self.predictions = sent
         self.test_sets = nested(dict.fromkeys(study.tokenizers, sent), test_sets)
         self.submission = submission(study)
-        self.profiles = OnDemand((*study.running, *teachers), functools.partial(resolve.profile, study))
+        profile = functools.partial(resolve.profile, study, timings=further_timings(study))
+        self.profiles = OnDemand((*study.running, *teachers), profile)
 
     def resolve_all(self) -> None:
         """Resolve the settings of every job, so that an error in one of them comes before the first job.

@@ -5,7 +5,7 @@ Labels, titles, resources and the parts of a grid are left out, as they change n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -307,8 +307,14 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
     return finetuned(grid(study, name, task_name))
 
 
-def profile(study: Study, name: str) -> ProfileSettings:
-    """Return the settings of a model's profile: its architecture, and how its latency is measured."""
+def profile(study: Study, name: str, timings: Mapping[str, list[printed.Timing]]) -> ProfileSettings:
+    """Return the settings of a model's profile: its architecture, and how its latency is measured.
+
+    Args:
+        study: the study.
+        name: the student or teacher.
+        timings: of each model what `questions.further_timings` finds, which looks at all tables.
+    """
     student, miniature = study.students.get(name), study.scale.miniature
     published = study.model_of(study.teacher_of(name))
     return ProfileSettings(
@@ -316,7 +322,7 @@ def profile(study: Study, name: str) -> ProfileSettings:
         vocabulary=published.vocabulary,
         batch=printed.ROWS,
         length=printed.TOKENS,
-        further=questions.further_timings(study, name) or None,
+        further=timings.get(name) or None,
         runs=5,
         passes=miniature.passes if miniature else printed.PASSES,
         threads=1,

@@ -13,6 +13,7 @@ from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.frames import concatenated, for_claims, read
 from retort.specs.paper import Recording
+from retort.specs.shown import scored_metrics
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
@@ -262,7 +263,7 @@ class Shown:
         record = self.study.record_of(self.paper)
         if record and not scored:  # it stands in the place of a run of the study of ours
             exhibits = [self.study.exhibits[self.paper, name] for name in record.tables]
-            tasks = sorted({task for exhibit in exhibits for task, _ in exhibit.metrics()})
+            tasks = sorted({task for exhibit in exhibits for task, _ in scored_metrics(exhibit)})
             source, date = _source(record, tasks, whole=True), record.run.get("date", "")
             printed = [(item, item.published) for item in self.judged]
             found.append(Opening(found=printed, scale="", source=source, date=date))

@@ -19,7 +19,7 @@ from retort.settings.inputs import first_difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.questions import grid_of, seeds_of
+from retort.study.questions import further_timings, grid_of, seeds_of
 from retort.study.reasons import Reason, Status, failed, is_of_scale, sentence, unscored
 from retort.study.study import Study
 
@@ -79,12 +79,12 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
     Raises:
         RetortError: a file was made with other settings than the study's, or does not belong at its address.
     """
-    profiles = {}
+    profiles, timings = {}, further_timings(study)
     for path in map(Path, paths):
         if path.stem not in study.students and path.stem not in study.teachers:
             raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
         profiles[path.stem] = record = read_record(path)
-        _check_origin(str(path), record, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
+        _check_origin(str(path), record, resolve.profile(study, path.stem, timings).as_json(), {"student": path.stem})
     return profiles
 
 

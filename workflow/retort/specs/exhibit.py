@@ -14,7 +14,7 @@ import importlib
 import pkgutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
@@ -22,7 +22,8 @@ from pydantic import Field
 
 from retort.registry import Registry, unknown_name
 from retort.specs.base import Label, Spec, Text
-from retort.specs.printed import Heading, Number, PublishedCell, TextRow, Timing
+from retort.specs.model import Model
+from retort.specs.printed import PublishedCell
 from retort.specs.rows import CellSpec, Judging, Row
 
 MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all students of a paper together
@@ -62,12 +63,18 @@ class StudyNames(Protocol):
     def files(self) -> Mapping[tuple[str, str], object]:
         """The file of each entry; its key is ('facts', 'name') for a data set of facts.yaml."""
 
+    def model_of(self, teacher: str) -> Model:
+        """Return the pre-trained model of a teacher."""
+
+    def teacher_of(self, name: str) -> str:
+        """Return the name of a student's teacher; a teacher is its own."""
+
     def trained_on(self, name: str) -> str:
         """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
 
 
 class Answers:
-    """The answers of a table or figure. Most follow from `cells`; a kind that shows something else overrides them."""
+    """The answers of a table or figure: those that kinds override. What follows from them is in `specs/shown.py`."""
 
     # --- what it shows of our students and teachers
 
@@ -75,41 +82,14 @@ class Answers:
         """Return every cell or point that shows a model, row by row."""
         return []
 
-    def students(self) -> list[str]:
-        """Return the students and teachers that it names, each once."""
-        return list(dict.fromkeys(student for cell in self.cells() for student in cell.students))
-
-    def metrics(self) -> list[tuple[str, str]]:
-        """Return the (task, metric) pairs of its scores, each once."""
-        return list(dict.fromkeys(pair for cell in self.cells() for pair in cell.scored))
-
-    def metrics_of(self, student: str) -> list[tuple[str, str]]:
-        """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
-        return [pair for cell in self.cells() if student in cell.students for pair in cell.scored]
-
     @property
     def first(self) -> str:
         """The student or teacher that speed-ups are relative to; empty if no cell is timed."""
         return next((cell.student for cell in self.cells() if cell.is_timed), "")
 
-    @cached_property
-    def timed(self) -> dict[str, set[Timing]]:
-        """The latency measurements that it requires: student or teacher -> measurements."""
-        timed: dict[str, set[Timing]] = {}
-        first = self.first
-        for cell in self.cells():
-            for name in (cell.student, first) if cell.is_timed else ():
-                timed.setdefault(name, set()).add(cell.measurement)
-        return timed
-
     def timed_without_gpu(self) -> Self:
         """Return the exhibit with each latency on a GPU measured on the device of the job instead."""
         return self
-
-    def profiled(self) -> list[str]:
-        """Return the students and teachers whose profile it reads, each once."""
-        students = [cell.student for cell in self.cells() if cell.student and cell.profiled]
-        return list(dict.fromkeys([*students, *self.timed]))
 
     def rows_and_columns(self) -> dict[str, list[str]]:
         """Return the rows by name, each with the names of its columns, as statements may name them."""
@@ -117,10 +97,6 @@ class Answers:
         for cell in self.cells():
             rows.setdefault(cell.row, []).append(cell.column)
         return rows
-
-    def depths(self) -> dict[str, int]:
-        """Return student -> teacher layer, for students that each show one layer."""
-        return {}
 
     def settings_cells(self) -> list[SettingsCell]:
         """Return the cells that show a setting of ours."""
@@ -161,19 +137,6 @@ class Answers:
 
     # --- what the paper prints, or a recorded run of ours published
 
-    def headings(self) -> list[Heading]:
-        """Return the columns of the printed cells; empty if the paper prints no cells."""
-        return []
-
-    def lines(self) -> list[TextRow]:
-        """Return the rows of the printed cells."""
-        return []
-
-    @cached_property
-    def texts(self) -> list[list[str]]:
-        """The text of each printed cell, row by row; empty if the paper prints no cells."""
-        return []
-
     def printed_cells(self) -> list[PublishedCell]:
         """Return every cell as the paper prints it."""
         return []
@@ -182,23 +145,10 @@ class Answers:
         """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
         return self.printed_cells()
 
-    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Return (row, column) -> (task, split) for each cell that holds a number of rows of a data set."""
-        return {}
-
-    @property
-    def published_runs(self) -> int:
-        """The number of runs behind a published mean; 0 if it is not known."""
-        return 0
-
     @property
     def digits(self) -> int:
         """The decimals of our values in print."""
         return 1
-
-    def as_stated(self, number: Number) -> Number:
-        """Return a published number with the text that statements give it."""
-        return number
 
 
 class Exhibit(Answers, Spec):

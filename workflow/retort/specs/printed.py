@@ -236,6 +236,8 @@ class PublishedCell:
     Args:
         runs: the number of runs behind a mean; 0 if it is not known.
         by_seed: (seed, score) of each run of ours behind a recorded mean, in the precision of the run.
+        decimals: those that statements give a recorded number, which has more; None for a printed one.
+        counted: (data set, split) whose number of rows the cell holds; None if it holds no such number.
     """
 
     row: str
@@ -244,6 +246,16 @@ class PublishedCell:
     number: Number | None
     runs: int = 0
     by_seed: tuple[tuple[int, float], ...] = ()
+    decimals: int | None = None
+    counted: tuple[str, str] | None = None
+
+    @property
+    def stated(self) -> Number | None:
+        """Its number with the text that statements give it; the value stays exact."""
+        if self.number is None or self.decimals is None:
+            return self.number
+        std = "" if self.number.std is None else f"{self.number.std:.{self.decimals}f}"
+        return Number(f"{self.number.value:.{self.decimals}f}", self.number.value, std)
 
 
 def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -18,7 +19,6 @@ from retort.specs.printed import (
     NOTHING,
     OF_A_MODEL,
     Heading,
-    Number,
     PublishedCell,
     TextRow,
     Values,
@@ -68,6 +68,14 @@ class TextTable(Exhibit):
     stub: list[Text] = []
     numbers: Whole = Field(default=0, ge=0)
     printed: str = ""
+
+    @abstractmethod
+    def headings(self) -> list[Heading]:
+        """Return the columns of the printed cells."""
+
+    @abstractmethod
+    def lines(self) -> list[TextRow]:
+        """Return the rows of the printed cells."""
 
     @cached_property
     def texts(self) -> list[list[str]]:
@@ -217,7 +225,7 @@ class MeasuredTable(Judging, TextTable):
 
     def timed_without_gpu(self) -> MeasuredTable:
         """Return the table with each latency on a GPU measured on the device of the job instead."""
-        if not any(timing.device == "gpu" for timings in self.timed.values() for timing in timings):
+        if not any(cell.is_timed and cell.measurement.device == "gpu" for cell in self.cells()):
             return self
         content = {name: getattr(self, name) for name in self.model_fields_set}
         content |= {"columns": list(map(_without_gpu, self.columns)), "rows": list(map(_without_gpu, self.rows))}
@@ -230,10 +238,6 @@ class MeasuredTable(Judging, TextTable):
     def named_rows(self) -> dict[str, Row]:
         """Return the rows by their full names."""
         return dict(zip(row_names(self.rows), self.rows, strict=True))
-
-    def students(self) -> list[str]:
-        """Return the students and teachers that it names, each once."""
-        return list(dict.fromkeys([*super().students(), *filter(None, [self.against])]))
 
     @property
     def first(self) -> str:
@@ -255,6 +259,7 @@ class MeasuredTable(Judging, TextTable):
         return [
             replace(
                 recorded_cell(names[student], column, values, self.runs),
+                decimals=self.decimals,
                 by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
             )
             for student, published in self.published.items()
@@ -263,21 +268,6 @@ class MeasuredTable(Judging, TextTable):
         ]
 
     @property
-    def published_runs(self) -> int:
-        """The number of runs behind a published mean; 0 if it is not known."""
-        return self.runs
-
-    @property
     def digits(self) -> int:
         """The decimals of our values in print."""
         return self.decimals
-
-    def as_stated(self, number: Number) -> Number:
-        """Return a published number with the text that statements give it.
-
-        A recorded number has more digits than the table prints; its text has as many, its value stays exact.
-        """
-        if self.numbers:
-            return number
-        std = "" if number.std is None else f"{number.std:.{self.decimals}f}"
-        return Number(f"{number.value:.{self.decimals}f}", number.value, std)

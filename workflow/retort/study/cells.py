@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
+from retort.specs.shown import profiled_models
 from retort.study import questions, reasons
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.questions import seeds_of
@@ -95,7 +96,7 @@ def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
 
 def profiled(study: Study, exhibit: Exhibit) -> list[str]:
     """Return the students and teachers whose profile a table or figure reads, without those that cannot be run."""
-    return [student for student in exhibit.profiled() if not reasons.unprofiled(study, student)]
+    return [student for student in profiled_models(exhibit) if not reasons.unprofiled(study, student)]
 
 
 def left_out(study: Study, exhibit: Exhibit) -> list[str]:
@@ -103,10 +104,10 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     pairs, paths = dict.fromkeys((student, task) for _, _, student, task, _ in scored(study, exhibit)), list[str]()
     if study.config.run_sources.failed:
         paths += [path for pair in pairs for path in score_files(study, *pair)]
-        paths += [profile_address(student) for student in exhibit.profiled()]
+        paths += [profile_address(student) for student in profiled_models(exhibit)]
         paths += [submission_address(study, student) for student, _ in served(study, exhibit)]
     found = [reasons.unscored(study, *pair) for pair in pairs]
-    found += [reasons.unprofiled(study, student) for student in exhibit.profiled()]
+    found += [reasons.unprofiled(study, student) for student in profiled_models(exhibit)]
     found += [reasons.unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
     found += [reasons.failed(study, [path]) for path in paths]
     return sorted({why.text for why in found if why and why.status is not Status.NOT_RUN})

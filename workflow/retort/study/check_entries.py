@@ -18,6 +18,7 @@ from retort.specs.exhibit import check_known
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
+from retort.specs.shown import shown_students, student_metrics, timed_models
 from retort.specs.source import HubSource
 from retort.specs.student import Student, Term
 from retort.study.cells import tasks_scored
@@ -140,12 +141,13 @@ def check_positions(study: Study) -> Iterator[Found]:
     Names that an exhibit gives and that are not known have lines of their own.
     """
     for (paper, name), exhibit in study.exhibits.items():
-        for student in (each for each in exhibit.students() if each in study.students or each in study.teachers):
-            for task in dict.fromkeys(task for task, _ in exhibit.metrics_of(student) if task in study.tasks):
+        timed = timed_models(exhibit)
+        for student in (each for each in shown_students(exhibit) if each in study.students or each in study.teachers):
+            for task in dict.fromkeys(task for task, _ in student_metrics(exhibit, student) if task in study.tasks):
                 length = study.tasks[task].max_length
                 for line in _too_long(study, student, f"max_length: rows of {length} tokens", length):
                     yield study.files["tasks", task], line
-            for timing in sorted(exhibit.timed.get(student, ())):
+            for timing in sorted(timed.get(student, ())):
                 path, key = study.place_of(paper, name)
                 for line in _too_long(
                     study, student, f"{key}length: timed rows of {timing.length} tokens", timing.length

@@ -9,6 +9,7 @@ from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, Statement
+from retort.specs.shown import scored_metrics, shown_students
 from retort.study.study import Study
 from retort.study.yaml_files import ACROSS
 
@@ -59,9 +60,9 @@ def _compared(study: Study, one: Compared) -> Iterator[str]:
 
 
 def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
-    students, everyone = exhibit.students(), {**study.students, **study.teachers}
+    students, everyone = shown_students(exhibit), {**study.students, **study.teachers}
     yield from check_known("student", "student", students, everyone)
-    for task, metric in exhibit.metrics():
+    for task, metric in scored_metrics(exhibit):
         yield from check_known("task", "task", [task], study.tasks)
         if task in study.tasks:
             measures = study.tasks[task].measures(study.tasks[task].evaluation_split)
@@ -72,15 +73,6 @@ def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:
             yield f"row '{row}': best_of: '{task}' is scored on '{spec.evaluation_split}', which must not choose"
     if set(students) <= set(everyone):
         yield from exhibit.problems(study, slug)
-        yield from _depths(study, exhibit)
-
-
-def _depths(study: Study, exhibit: Exhibit) -> Iterator[str]:
-    """Yield a line for each student of a figure's point whose teacher does not have the layer of the point."""
-    for name, layer in exhibit.depths().items():
-        layers = study.model_of(study.teacher_of(name)).architecture.layers
-        if layer > layers:
-            yield f"points.{layer}: the teacher of '{name}' has {layers} layers"
 
 
 def check_statements(study: Study) -> Iterator[Found]:

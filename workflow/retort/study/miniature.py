@@ -15,6 +15,7 @@ from retort.specs.corpus import Corpus
 from retort.specs.model import Architecture, Made, MadeModel, MadeRows, MadeSource, MadeTexts
 from retort.specs.protocol import Protocol, SearchGrid
 from retort.specs.scale import Miniature
+from retort.specs.shown import shown_students
 from retort.specs.student import Stage
 from retort.specs.task import Task
 from retort.specs.task_files import FileSplit
@@ -62,7 +63,7 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
 def _compared_protocols(study: Study) -> set[str]:
     """Return the protocols of the students whose rows paired tests compare; a test needs two seeds of each."""
     tables = {(paper, name) for (paper, _), exhibit in study.exhibits.items() for name in exhibit.compares()}
-    students = {name for table in tables for name in study.exhibits[table].students() if name in study.students}
+    students = {name for table in tables for name in shown_students(study.exhibits[table]) if name in study.students}
     return {study.students[name].protocol for name in students}
 
 

@@ -16,6 +16,7 @@ from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
+from retort.specs.shown import timed_models
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import SplitFiles
@@ -233,14 +234,15 @@ def counts_padding(term: Term) -> bool:
     return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
 
 
-def further_timings(study: Study, student: str) -> list[Timing]:
-    """Return the latency measurements that tables require beside the one that every profile has, sorted."""
-    required: set[Timing] = set()
+def further_timings(study: Study) -> dict[str, list[Timing]]:
+    """Return student or teacher -> what tables require of its latency beside what every profile has, sorted."""
+    required: dict[str, set[Timing]] = {}
     for exhibit in study.exhibits.values():
-        required |= exhibit.timed.get(student, set())
-    # a job has the GPU if there is one, so 'gpu' is its own device
-    on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in required}
-    return sorted(on_devices - {Timing()})
+        for name, timings in timed_models(exhibit).items():
+            # a job has the GPU if there is one, so 'gpu' is its own device
+            on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in timings}
+            required.setdefault(name, set()).update(on_devices)
+    return {name: sorted(timings - {Timing()}) for name, timings in required.items()}
 
 
 # --- what students, teachers and tasks are made from

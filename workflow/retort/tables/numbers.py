@@ -28,7 +28,7 @@ def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
     papers = sorted(paper for paper, spec in study.papers.items() if not spec.ours)
     tables = {(paper, name): study.exhibits[paper, name] for paper in papers for name in study.exhibits_of(paper)}
-    return {key: table for key, table in tables.items() if table.headings() and any(table.texts)}
+    return {key: table for key, table in tables.items() if table.printed_cells()}
 
 
 def cells(study: Study) -> DataFrame:

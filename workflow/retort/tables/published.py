@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retort.registry import unknown_name
 from retort.results.frames import escape_formulas
-from retort.specs.printed import NOTHING, row_names
+from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.layout import Entry, Grid, PrintedRow
 from retort.tables.numbers import CELL, printed_tables, reported
@@ -15,14 +15,14 @@ HEADER = [*CELL, "printed", "printed_std"]
 
 def counts(study: Study) -> list[str]:
     """Return one line per table with its numbers of rows, columns and values, and a last line with the totals."""
-    tables, lines = printed_tables(study), []
-    numbers = reported(study).groupby(["paper", "table"], sort=False)[["value", "std"]].count()
-    for (paper, name), printed, stds in numbers.itertuples(name=None):
-        table = tables[paper, name]
-        sizes = f"{len(table.lines())} rows, {len(table.headings())} columns, {printed} numbers"
-        lines.append(f"{paper}/{name}: {sizes}" + (f", {stds} with a standard deviation" if stds else ""))
-    printed, stds = numbers.sum()
-    return [*lines, f"{len(tables)} tables, {printed} numbers, {stds} of them with a standard deviation"]
+    lines = []
+    how = {"row": "nunique", "column": "nunique", "value": "count", "std": "count"}
+    sizes_of = reported(study).groupby(["paper", "table"], sort=False).agg(how)
+    for (paper, name), rows, columns, printed, stds in sizes_of.itertuples(name=None):
+        deviations = f", {stds} with a standard deviation" if stds else ""
+        lines.append(f"{paper}/{name}: {rows} rows, {columns} columns, {printed} numbers{deviations}")
+    printed, stds = sizes_of[["value", "std"]].sum()
+    return [*lines, f"{len(sizes_of)} tables, {printed} numbers, {stds} of them with a standard deviation"]
 
 
 def cells_csv(study: Study) -> str:
@@ -48,7 +48,9 @@ def show(study: Study, which: str) -> str:
     names = {f"{paper}/{name}": (paper, name) for paper, name in printed_tables(study)}
     if which not in names:
         raise unknown_name("printed table", which, names)
-    table = study.exhibits[names[which]]
-    rows = zip(row_names(table.lines()), table.texts, strict=True)
-    printed = [PrintedRow(name.removeprefix(": "), [Entry(text) for text in texts]) for name, texts in rows]
-    return "\n".join(aligned(Grid([column.name for column in table.headings()], printed)))
+    cells = study.exhibits[names[which]].printed_cells()
+    rows: dict[str, list[Entry]] = {}
+    for cell in cells:
+        rows.setdefault(cell.row, []).append(Entry(cell.text))
+    printed = [PrintedRow(name.removeprefix(": "), entries) for name, entries in rows.items()]
+    return "\n".join(aligned(Grid(list(dict.fromkeys(cell.column for cell in cells)), printed)))

@@ -19,7 +19,6 @@ from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, is_comparable, seed_differences
 from retort.results.frames import KEY, lines_of, read, scores_by_seed
 from retort.results.score_files import read_score_file
-from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
 from retort.study.addresses import score_files
@@ -207,18 +206,6 @@ def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: It
 # --- record a run
 
 
-def _check_runs(name: str, exhibit: Exhibit, frame: DataFrame) -> None:
-    """Check that `runs` of a table of scores is the number of runs behind its means.
-
-    Raises:
-        RetortError: it is another number.
-    """
-    counts = set(frame.loc[(frame["unit"] == "x100") & frame["std"].notna(), "n"])
-    if exhibit.compared_rows() and counts - {exhibit.published_runs}:
-        means = ", ".join(map(str, sorted(counts)))
-        raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
-
-
 def _scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
     """Return the paths of the scores of some tables and figures, named as (paper, name)."""
     cells = [cell for cell in expand(study) if (cell.paper, cell.table) in exhibits]
@@ -274,7 +261,6 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     found: list[DataFrame] = []
     for name, path in tables.items():
         exhibit, frame = table_of(study, paper, name), read(path)
-        _check_runs(name, exhibit, frame)
         if (recorded := exhibit.recorded(study, paper, frame)) is not None:
             if exhibit.published_cells() and study.record_of(paper) is None:
                 file, key = study.place_of(paper, name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from retort.specs.base import Name, Whole
-from retort.specs.exhibit import figure_kind
+from retort.specs.exhibit import StudyNames, figure_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
@@ -41,9 +42,12 @@ class LayersFigure(Figure):
         column = Column(label=self.metric, task=self.task, metric=self.metric)
         return [point_cell(f"layer {layer}", student, column) for layer, student in sorted(self.points.items())]
 
-    def depths(self) -> dict[str, int]:
-        """Return the teacher layer of each point."""
-        return {student: layer for layer, student in self.points.items()}
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
+        """Yield a line for each point with a layer that the teacher of its student does not have."""
+        for layer, name in self.points.items():
+            layers = study.model_of(study.teacher_of(name)).architecture.layers
+            if layer > layers:
+                yield f"points.{layer}: the teacher of '{name}' has {layers} layers"
 
     def draw(self, inputs: Inputs, frame: DataFrame, renders: dict[str, str]) -> None:
         """Draw and save the figure: layers from left to right; error bars are one standard deviation."""
@@ -51,7 +55,7 @@ class LayersFigure(Figure):
         deepest = max(self.points)
         with figure(5.0, 3.1) as drawn:
             axes = drawn.subplots()
-            layers = good["student"].map(self.depths())
+            layers = good["student"].map({student: layer for layer, student in self.points.items()})
             points(axes, layers, good["mean"], yerr=good["std"].fillna(0), fmt="o-", linewidth=1.6)
             axes.set(
                 xlabel="teacher layer", ylabel=f"{self.metric.capitalize()} on {self.task}, × 100",

@@ -17,6 +17,7 @@ from retort.results.frames import NUMBER, frame_of, lines_of
 from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.rows import Row
+from retort.specs.shown import student_metrics
 from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
@@ -177,7 +178,8 @@ def _tested_rows(table: Exhibit) -> dict[str, Row]:
 
 def _unrun(study: Study, table: Exhibit, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
-    why = not_run(study, row.student, *(task for task, _ in table.metrics_of(row.student))) or Reason(Status.NOT_RUN)
+    tasks = (task for task, _ in student_metrics(table, row.student))
+    why = not_run(study, row.student, *tasks) or Reason(Status.NOT_RUN)
     return {"status": why.status.value, "reason": why.text}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from retort.errors import RetortError
 from retort.judgement.verdicts import assumed_in, judge_lines, judge_repeats, verdict_rules
 from retort.results.frames import KEY, lines_of
 from retort.specs.exhibit import table_kind
@@ -32,7 +33,13 @@ class ModelsTable(MeasuredTable, Table):
         return judge_repeats(judge_lines(frame, assumed_in(self, inputs.study.papers[inputs.paper])))
 
     def recorded(self, study: Study, paper: str, frame: DataFrame) -> DataFrame:
-        """Return the lines of all cells; their row is the short name of its student."""
+        """Return the lines of all cells; their row is the short name of its student.
+
+        Raises:
+            RetortError: the table compares rows, and `runs` is not the number of runs behind its means.
+        """
+        if self.compared_rows():
+            _check_runs(frame, self.runs)
         names = study.names(paper)
         rows = {name: row.student for name, row in self.named_rows().items()}  # without the variant of a column
         own = frame["row"].map(rows)
@@ -56,6 +63,13 @@ class ModelsTable(MeasuredTable, Table):
             for (name, row), before in zip(self.named_rows().items(), [groups[0], *groups], strict=False)
         ]
         return Grid(columns, rows)
+
+
+def _check_runs(frame: DataFrame, runs: int) -> None:
+    counts = set(frame.loc[(frame["unit"] == "x100") & frame["std"].notna(), "n"])
+    if counts - {runs}:
+        means = ", ".join(map(str, sorted(counts)))
+        raise RetortError(f"{frame['table'].iloc[0]}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
 
 
 @table_kind

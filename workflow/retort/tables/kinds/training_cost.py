@@ -16,6 +16,7 @@ from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
+from retort.specs.shown import shown_students
 from retort.specs.table import Decimals
 from retort.study.reasons import Status
 from retort.tables.base import Inputs, Table
@@ -81,14 +82,10 @@ class TrainingCostTable(Table):
             for column, text in row.stated.items()
         ]
 
-    def students(self) -> list[str]:
-        """Return the students of its rows, each once."""
-        return list(dict.fromkeys(row.student for row in self.rows if row.student))
-
     def trainings(self) -> list[tuple[str, str]]:
         """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
-        pairs = ((student, column.task) for student in self.students() for column in self.columns)
-        return list(dict.fromkeys(pairs))
+        students = [row.student for row in self.rows if row.student]
+        return list(dict.fromkeys((student, column.task) for student in students for column in self.columns))
 
     def rows_and_columns(self) -> dict[str, list[str]]:
         """Return the rows by name, each with the names of its columns."""
@@ -103,7 +100,7 @@ class TrainingCostTable(Table):
         """Yield a line for each unknown task, student without a stage, and column that a student cannot fill."""
         tasks = [name for folder, name in study.files if folder == "tasks"]
         yield from check_known("columns", "task", [column.task for column in self.columns if column.task], tasks)
-        for student in self.students():
+        for student in shown_students(self):
             trained_on = study.trained_on(student)
             if not trained_on:
                 yield f"rows: '{student}' has no stage, so that its training costs nothing"

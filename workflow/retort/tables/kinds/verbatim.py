@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -203,14 +204,14 @@ class CountsTable(VerbatimTable):
     columns: list[CountsColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
     rows: list[CountsRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
 
-    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Return (row, column) -> (task, split) for each cell that holds a number of rows."""
-        return {
-            (name, column.name): (row.task, column.split)
-            for name, row in zip(row_names(self.rows), self.rows, strict=True)
-            for column in self.columns
-            if column.split
-        }
+    def printed_cells(self) -> list[PublishedCell]:
+        """Return every cell as printed; one in a column with a split says whose rows it counts."""
+        tasks = {name: row.task for name, row in zip(row_names(self.rows), self.rows, strict=True)}
+        splits = {column.name: column.split for column in self.columns if column.split}
+        return [
+            replace(cell, counted=(tasks[cell.row], splits[cell.column])) if cell.column in splits else cell
+            for cell in super().printed_cells()
+        ]
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each row whose data set has no known size."""
@@ -221,7 +222,7 @@ class CountsTable(VerbatimTable):
         """Return the columns of each cell that shows the number of rows of a split of ours."""
         shared = {"unit": "rows", "n": 1}
         return {
-            key: {"task": task, "metric": split, "mean": float(size), **shared}
-            for key, (task, split) in self.counted().items()
-            if (size := rows_of(inputs.study, task, split))
+            (cell.row, cell.column): {"task": of[0], "metric": of[1], "mean": float(size), **shared}
+            for cell in self.printed_cells()
+            if (of := cell.counted) and (size := rows_of(inputs.study, *of))
         }
