@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from retort.cli.inventory import inventory
@@ -10,10 +12,11 @@ from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config
 from retort.study.cells import required
 from retort.study.load import open_study
+from retort.tasks import task_types
 
 from tests.contracts.mistakes.models import MISTAKES, Mend
-from tests.tiny.edit import set_value
-from tests.tiny.make import make_encoder, make_texts
+from tests.tiny.edit import TABLE, set_value, write
+from tests.tiny.make import OTHERS, make_encoder, make_texts
 
 
 @pytest.fixture
@@ -78,3 +81,53 @@ def test_sizes_are_read_from_the_folder_of_the_user(home: Path, study_folder: Pa
     assert (model.architecture.widths, model.architecture.layers) == ((24, 48, 24), 4)
     assert (model.vocabulary, model.positions) == (90, 32)
     assert told(study_folder)[1] == 0
+
+
+def span(text: str) -> dict[str, list[Any]]:
+    """Return the label of a context that begins with its answer."""
+    return {"text": [text], "answer_start": [0]}
+
+
+WINDOWS = {"windows": {"overlap": 4, "question": 6}}
+# task type -> what its task says, and two labels of texts that begin with 'glad' or 'sad'
+TASKS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "classification": ({"labels": ["0", "1"]}, ["0", "1"]),
+    "regression": ({"bounds": [0, 1]}, [0.25, 0.75]),
+    "span": (WINDOWS, [span("glad"), span("glad day")]),
+    "span-or-none": (WINDOWS, [span("glad"), {"text": [], "answer_start": []}]),
+}
+
+
+@pytest.mark.parametrize("name", list(task_types))
+def test_the_rows_of_every_task_type_are_checked(name: str, home: Path, study_folder: Path) -> None:
+    kind, (more, labels) = task_types[name], TASKS[name]
+    columns = {key: key for key in ("id", *kind.required_columns)}
+
+    def row(number: int, label: Any) -> dict[str, Any]:
+        texts = {**dict.fromkeys(kind.text_columns, f"glad day {OTHERS[number]}"), "question": "glad"}
+        return {key: value for key, value in {**texts, "id": f"q{number}", "label": label}.items() if key in columns}
+
+    rows = {
+        "train": [row(number, labels[number % 2]) for number in range(4)],
+        "dev": [row(3, labels[0]), row(5, labels[0])],
+    }
+    for split, held in rows.items():
+        (home / f"texts/{split}.jsonl").write_text("\n".join(map(json.dumps, held)))
+    files = {split: f"{split}.jsonl" for split in rows}
+    write(study_folder, "tasks/asked.yaml", {
+        "title": "Asked", "source": "texts", "task_type": name, "metrics": list(kind.metrics[:1]), "max_length": 16,
+        "splits": {split: {"rows": len(held)} for split, held in rows.items()}, "evaluation_split": "dev", "version": 1,
+        "read": {"local": {"format": "jsonl", "files": files, "columns": columns}}, "sample": rows["train"][:2], **more,
+    })  # fmt: skip
+    column = {"task": "asked", "metric": kind.metrics[0], "label": "Mood"}
+    set_value(study_folder, TABLE, "columns", 0, to=column)
+    text, count = told(study_folder)
+    assert count == 0, text
+    assert "\nasked (texts: folder ~/texts)\n  train: 4 rows  sha256 " in text
+    assert "    all 2 rows of dev have one label\n    1 rows of dev stand in train, too\n" in text
+    assert text.count("have one label") == 1
+    assert "    dev.jsonl ends within a line; is it whole?" in text
+    for label in ("fine", {"text": ["glad"]}, [1], None):
+        (home / "texts/dev.jsonl").write_text(json.dumps(rows["dev"][0] | {"label": label}))
+        text, count = told(study_folder)
+        assert (count, "  dev: texts/dev.jsonl, line 1: " in text) == (1, True), text

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from retort.data.encoded import Encoded
 from retort.data.encoding import check_labels
 from retort.data.splits import SplitRows, paths_of, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
@@ -81,8 +82,9 @@ class CheckedRows:
                 yield from self._oddities(split, table, rows.labelled)
 
     def _oddities(self, split: str, table: pa.Table, labelled: bool) -> Iterator[str]:
-        if labelled and len(table) > 1 and "labels" in table.column_names and len(table["labels"].unique()) == 1:
-            yield f"all {len(table):,} rows of {split} have one label"
+        labels = Encoded.from_table(table).labels  # (rows, ...): a task type decides what a label is
+        if labelled and len(labels) > 1 and (labels == labels[0]).all():
+            yield f"all {len(labels):,} rows of {split} have one label"
         shared = dict[str, int]()
         for row in table["input_ids"]:
             other = self.seen.setdefault(row.values.to_numpy().tobytes(), split)
