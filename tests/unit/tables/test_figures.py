@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pytest
 from retort.results.frames import read
 from retort.tables.figures import style
@@ -51,6 +52,17 @@ def test_the_same_bytes_every_time(config: dict[str, Any], figure: str) -> None:
     texts = {"A &amp; &lt;b&gt;_1", "B", "gain", "20", "60", "number of the task", "Accuracy on mood, × 100"}
     assert figure != "figure3" or texts <= set(re.findall(r">([^<>]+)</text>", first))
     assert set(read("out.csv")["table"]) == {figure}
+
+
+def test_a_matplotlibrc_of_a_user_does_not_hold() -> None:
+    def line() -> str:
+        with style.figure(2, 2) as figure:
+            figure.subplots().plot([1, 2])
+            return style.svg(figure)
+
+    first = line()
+    with mpl.rc_context({"lines.linewidth": 9.0, "axes.titlesize": 30, "font.size": 30}):
+        assert line() == first
 
 
 def test_the_colours_that_follow_the_scheme_are_those_of_the_style() -> None:
