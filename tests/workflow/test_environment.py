@@ -16,7 +16,7 @@ from tests.tiny.make import make_study
 # what a notebook's kernel, a shell of TensorFlow and a launcher of trainings leave in the environment
 FOREIGN = {
     **dict.fromkeys(environment.OURS, "1"),
-    "MPLBACKEND": "module://of_a_notebook.backend_inline",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     "USE_TORCH": "0",
     "HF_DATASETS_IN_MEMORY_MAX_SIZE": "all",
 }

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.cli.inventory import inventory
+import yaml
+from retort.cli.inventory import PROBLEM, inventory, summary
 from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config
 from retort.study.cells import required
@@ -34,8 +35,8 @@ def home(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(study_folder: Path, every: bool = False) -> tuple[str, int]:
     """Return the inventory of the tiny study, and the number of problems."""
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
-    lines, count = inventory(study, absent_in_folders(study, required(study)), every)
-    return "\n".join(lines), count
+    lines, counts = inventory(study, absent_in_folders(study, required(study)), every)
+    return "\n".join([*lines, summary(counts)]), counts[PROBLEM]
 
 
 def test_all_sources_and_the_files_of_tasks_are_told(home: Path, study_folder: Path) -> None:
@@ -59,6 +60,27 @@ def test_a_broken_folder_of_a_model_is_a_problem(home: Path, study_folder: Path,
     mend(home / "encoder")
     text, count = told(study_folder)
     assert (count, words in text) == (1, True), text
+
+
+def test_all_that_is_told_is_counted(home: Path, study_folder: Path) -> None:
+    """A problem counts, whether a table reads the task or not; what may be meant so is a remark."""
+    assert told(study_folder)[0].endswith("\nno problem")
+    texts = {"train": "report\tfeeling\nSun\tGood\nFog\tbad\n", "dev": "report\tfeeling\nwarm\tgood\nhail\tbad\n"}
+    for split, text in texts.items():
+        (home / f"texts/{split}.tsv").write_text(text)
+    local = {"format": "tsv", "files": {split: f"{split}.tsv" for split in texts}}
+    mood = yaml.safe_load((study_folder / "tasks/mood.yaml").read_text())
+    del mood["reader"], mood["split"]
+    read = {"local": {**local, "columns": {"text": "report", "label": "feeling"}, "label_names": ["bad", "good"]}}
+    write(study_folder, "tasks/weather.yaml", {
+        **mood, "read": read, "splits": {"train": {"rows": 2}, "dev": {"rows": 2}}, "evaluation_split": "dev"
+    })  # fmt: skip
+    assert told(study_folder)[0].endswith("\nno problem")  # it is not listed
+    text, count = told(study_folder, every=True)
+    assert text.count("train.tsv, line 2: label 'Good' is not one of bad, good\n") == count == 1
+    assert text.endswith("\n1 problem")
+    (home / "texts/train.tsv").write_text(texts["train"].lower().strip())
+    assert told(study_folder, every=True)[0].endswith("\nno problem, 1 remark")
 
 
 def test_rows_that_stand_in_two_splits_are_told(home: Path, study_folder: Path) -> None:
