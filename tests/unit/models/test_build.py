@@ -18,7 +18,7 @@ from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
-from transformers import AutoConfig, DistilBertConfig, DistilBertModel
+from transformers import AutoConfig, DistilBertConfig, DistilBertForSequenceClassification, DistilBertModel
 
 from tests.contracts.mistakes import models
 from tests.job_settings import distillation_settings
@@ -124,6 +124,68 @@ def test_a_config_that_cannot_be_read(content: str, line: str, tmp_path: Path) -
     assert "\n" not in str(caught.value)
 
 
+def fine_tuned(folder: Path, family: str, labels: list[str], head: str = "classification") -> Any:
+    """Save a model of a family with a head that was trained before, for these labels, and return it."""
+    make_family(folder, family)
+    model: Any = build.load(folder, head, len(labels))
+    model.config.id2label, model.config.label2id = dict(enumerate(labels)), {name: n for n, name in enumerate(labels)}
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("head", ["classification", "span"])
+def test_the_head_of_another_task_is_left(family: str, head: str, tmp_path: Path) -> None:
+    old = fine_tuned(tmp_path, family, ["a", "b", "c"])
+    said = list[str]()
+    new: Any = build.load(tmp_path, head, 2, labels=["bad", "good"], say=said.append)
+    assert said == [
+        f"{tmp_path} holds the head of another task, with the labels a, b, c: it is left, and a new one starts"
+    ]
+    weights_before, weights_now = old.state_dict(), new.state_dict()
+    same = {n for n, w in weights_now.items() if n in weights_before and w.equal(weights_before[n])}
+    assert {name for name in weights_now if name.startswith(old.base_model_prefix)} <= same
+    assert not any(name.endswith("weight") for name in same if name.startswith("classifier"))
+    assert (new.config.num_labels, new.training) == (2, False)
+    with pytest.raises(RetortError, match="task, with the labels a, b, c; only a training can begin with a new head"):
+        build.load(tmp_path, head, 2)
+    assert build.load(tmp_path, "none")
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_labels_in_another_order_are_met_by_name(family: str, tmp_path: Path) -> None:
+    ids, said = torch.arange(5, 11)[None], list[str]()
+    before = fine_tuned(tmp_path, family, ["NEUTRAL", "bad", "Good"]).eval()(ids).logits
+
+    def loaded(*labels: str) -> Any:
+        said.clear()
+        return build.load(tmp_path, "classification", 3, labels=labels, say=said.append)
+
+    for names, order in {("good", "neutral", "bad"): [2, 0, 1], ("neutral", "bad", "good"): [0, 1, 2]}.items():
+        model = loaded(*names)
+        torch.testing.assert_close(model(ids).logits, before[:, order])
+        moved = f"its outputs NEUTRAL, bad, Good are put in the order {', '.join(names)}"
+        assert said == [f"the model's head was trained before: {moved}"] * (order != [0, 1, 2])
+    model.save_pretrained(tmp_path)
+    model = loaded("x", "y", "z")
+    torch.testing.assert_close(model(ids).logits, before)
+    assert said == ["the model's head was trained before: its labels NEUTRAL, bad, Good are taken as x, y, z"]
+    model.save_pretrained(tmp_path)
+    assert loaded("x", "y", "z").config.id2label == {0: "x", 1: "y", 2: "z"}
+    assert not said
+
+
+def test_a_config_of_another_model_is_told(tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    models.config(intermediate_size=50)(tmp_path)
+    with pytest.raises(RetortError) as refused:
+        build.load(tmp_path, "classification", 2, say=print)
+    assert str(refused.value) == (
+        f"{tmp_path}/model.safetensors holds bert.encoder.layer.0.intermediate.dense.bias of 48 numbers, not 50, as "
+        "config.json says; take both files from one model, or replace it by a whole one"
+    )
+
+
 OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}  # in BERT's first files
 
 
@@ -180,6 +242,15 @@ def test_a_file_that_holds_no_weights(tmp_path: Path) -> None:
     models.pickled(tmp_path)
     with pytest.raises(RetortError, match="weights are read as safetensors only"):
         build.load(tmp_path)
+
+
+def test_the_head_of_a_distilbert_is_left(tmp_path: Path) -> None:
+    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
+    DistilBertForSequenceClassification(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
+    said = list[str]()
+    build.load(tmp_path, "classification", 2, say=said.append)
+    assert len(said) == 1
+    assert "with the labels LABEL_0, LABEL_1: it is left, and a new one starts" in said[0]
 
 
 DISTILBERT = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ HEADS: dict[str, Any] = {
     "span": AutoModelForQuestionAnswering,
 }
 SIZES = {size: keys[0] for size, keys in KEYS.items()}
+TASK_HEADS = ("classifier", "pre_classifier", "qa_outputs")  # modules that fine-tuning puts on an encoder
 FLOATS = ("F64", "F32", "F16", "BF16")  # as safetensors names types
 # config keys of the vocabulary and of a layer's computation; all families share them
 KEPT = (
@@ -50,31 +51,85 @@ KEPT = (
 )  # fmt: skip
 
 
-def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int | None = None) -> torch.nn.Module:
+def load(
+    folder: Path | str,
+    head: str = "none",
+    num_labels: int = 1,
+    heads: int | None = None,
+    labels: Sequence[str] = (),
+    say: Callable[[str], None] | None = None,
+) -> torch.nn.Module:
     """Load the model of a folder in float32, with a head; initialise a missing head at random.
+
+    The head of another task, of which the model may have been fine-tuned before, is left, and a new one starts.
 
     Args:
         folder: a folder with model.safetensors and config.json.
         head: a key of HEADS.
         num_labels: number of outputs of a classification or span head.
         heads: number of attention heads, in place of the folder's; no weight depends on it. None keeps the folder's.
+        labels: the names of a classification head's outputs; the folder's are put in this order.
+        say: called with a line about an old head; None refuses one that would be left, as where nothing is trained.
 
     Raises:
-        RetortError: the safetensors weights are missing, cannot be read, lack some of the encoder's, or are NaN or
-            infinite without a note that the training diverged.
+        RetortError: the safetensors weights are missing, cannot be read, lack some of the encoder's, are those of
+            another task, or are NaN or infinite without a note that the training diverged.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     overrides: dict[str, object] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with _reading_weights(folder):
-        is_distilbert = _read_config(folder).model_type == DISTILBERT
+        old = _read_config(folder)
+        is_distilbert = old.model_type == DISTILBERT
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
         _check_types(folder)
+        held = _task_heads(folder) if head in ("classification", "span") else {}
+    own = {name: list(weight.shape) for name, weight in model.state_dict().items()}
+    if held and (is_distilbert or any(own.get(name) != shape for name, shape in held.items())):
+        what = f"the head of another task, with the labels {_told(old.id2label.values())}"
+        if say is None:
+            raise RetortError(f"{folder}/model.safetensors holds {what}", "only a training can begin with a new head")
+        say(f"{folder} holds {what}: it is left, and a new one starts")
+    elif held and labels:
+        order_outputs(model, labels, say or print)
     _check_finite(folder, model)
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)
     return model
+
+
+def _told(names: Iterable[object]) -> str:
+    return ", ".join(map(str, names))
+
+
+def _task_heads(folder: Path | str) -> dict[str, list[int]]:
+    """Return name -> shape of the weights of a task's head in a folder."""
+    with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+        names = [name for name in weights.keys() if name.split(".")[0] in TASK_HEADS]  # noqa: SIM118 - not a dictionary
+        return {name: list(weights.get_slice(name).get_shape()) for name in names}
+
+
+@torch.no_grad()
+def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None]) -> None:
+    """Put the outputs of a classification head that was trained before in the order of a task's labels, by name.
+
+    Where the config names none, or others, the outputs keep their numbers.
+    """
+    names = [str(model.config.id2label[number]) for number in range(len(labels))]
+    own, wanted = [name.casefold() for name in names], [label.casefold() for label in labels]
+    if own == wanted or own == [f"label_{number}" for number in range(len(own))]:
+        return
+    if len(set(own)) < len(own) or set(own) != set(wanted):
+        say(f"the model's head was trained before: its labels {_told(names)} are taken as {_told(labels)}")
+    else:
+        *_, last = (module for module in model.classifier.modules() if isinstance(module, torch.nn.Linear))
+        order = [own.index(label) for label in wanted]
+        for weight in (last.weight, last.bias):
+            weight.copy_(weight[order])
+        say(f"the model's head was trained before: its outputs {_told(names)} are put in the order {_told(labels)}")
+    model.config.id2label = dict(enumerate(labels))
+    model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
 def add_pooler_relu(model: Any) -> None:
@@ -95,9 +150,9 @@ def add_pooler_relu(model: Any) -> None:
     model.config.pooler_relu = True  # transformers keeps keys that it does not know, in config.json too
 
 
-def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]) -> torch.nn.Module:
+def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]) -> Any:
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
-    model: torch.nn.Module
+    model: Any
     model, loading = HEADS[head].from_pretrained(
         str(folder),
         use_safetensors=True,
@@ -106,13 +161,20 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]
         trust_remote_code=False,
         local_files_only=True,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # refused below, with their names
+        ignore_mismatched_sizes=True,  # those of the encoder are refused below, with their names
         **overrides,
     )
-    for name, *shapes in sorted(loading["mismatched_keys"]):
-        held, right = (" x ".join(map(str, shape)) for shape in shapes)
-        raise _damaged(folder, f"holds {name} of {held} numbers, not {right}")
+    others = sorted(loading["mismatched_keys"])
+    for name, *shapes in others:
+        if name.split(".")[0] not in TASK_HEADS:
+            held, right = (" x ".join(map(str, shape)) for shape in shapes)
+            what = f"{folder}/model.safetensors holds {name} of {held} numbers, not {right}, as config.json says"
+            raise RetortError(what, f"take both files from one model, or {remedy_of_model(folder)}")
     _check_complete(folder, model, loading["missing_keys"])
+    if others:  # RoBERTa's head has a layer of any task's size below its outputs: all of the old head is left
+        encoder = model.base_model
+        model = HEADS[head].from_config(model.config, dtype=torch.float32, attn_implementation=ATTENTION).eval()
+        model.base_model.load_state_dict(encoder.state_dict())
     return model
 
 
