@@ -23,7 +23,16 @@ from transformers.utils import logging
 from retort.batch import Shape
 from retort.checksums import remedy_of_model
 from retort.errors import RetortError
-from retort.models.encoders import ATTENTION, DISTILBERT, as_bert, embeddings_of, family_of, weights_as_bert
+from retort.models import encoders
+from retort.models.encoders import (
+    ATTENTION,
+    DISTILBERT,
+    as_bert,
+    check_honoured,
+    embeddings_of,
+    family_of,
+    weights_as_bert,
+)
 from retort.models.weights import is_noted
 from retort.specs.model import SIZES as KEYS
 from retort.specs.model import Architecture
@@ -87,20 +96,16 @@ def load(
         held = _task_heads(folder) if head in ("classification", "span") else {}
     own = {name: list(weight.shape) for name, weight in model.state_dict().items()}
     if held and (is_distilbert or any(own.get(name) != shape for name, shape in held.items())):
-        what = f"the head of another task, with the labels {_told(old.id2label.values())}"
+        what = f"the head of another task, with the labels {', '.join(old.id2label.values())}"
         if say is None:
             raise RetortError(f"{folder}/model.safetensors holds {what}", "only a training can begin with a new head")
         say(f"{folder} holds {what}: it is left, and a new one starts")
     elif held and labels:
-        order_outputs(model, labels, say or print)
+        encoders.order_outputs(model, labels, say or print)
     _check_finite(folder, model)
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)
     return model
-
-
-def _told(names: Iterable[object]) -> str:
-    return ", ".join(map(str, names))
 
 
 def _task_heads(folder: Path | str) -> dict[str, list[int]]:
@@ -108,28 +113,6 @@ def _task_heads(folder: Path | str) -> dict[str, list[int]]:
     with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
         names = [name for name in weights.keys() if name.split(".")[0] in TASK_HEADS]  # noqa: SIM118 - not a dictionary
         return {name: list(weights.get_slice(name).get_shape()) for name in names}
-
-
-@torch.no_grad()
-def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None]) -> None:
-    """Put the outputs of a classification head that was trained before in the order of a task's labels, by name.
-
-    Where the config names none, or others, the outputs keep their numbers.
-    """
-    names = [str(model.config.id2label[number]) for number in range(len(labels))]
-    own, wanted = [name.casefold() for name in names], [label.casefold() for label in labels]
-    if own == wanted or own == [f"label_{number}" for number in range(len(own))]:
-        return
-    if len(set(own)) < len(own) or set(own) != set(wanted):
-        say(f"the model's head was trained before: its labels {_told(names)} are taken as {_told(labels)}")
-    else:
-        *_, last = (module for module in model.classifier.modules() if isinstance(module, torch.nn.Linear))
-        order = [own.index(label) for label in wanted]
-        for weight in (last.weight, last.bias):
-            weight.copy_(weight[order])
-        say(f"the model's head was trained before: its outputs {_told(names)} are put in the order {_told(labels)}")
-    model.config.id2label = dict(enumerate(labels))
-    model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
 def add_pooler_relu(model: Any) -> None:
@@ -171,6 +154,7 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]
             what = f"{folder}/model.safetensors holds {name} of {held} numbers, not {right}, as config.json says"
             raise RetortError(what, f"take both files from one model, or {remedy_of_model(folder)}")
     _check_complete(folder, model, loading["missing_keys"])
+    check_honoured(folder, model.config, loading["unexpected_keys"], f"{model.base_model_prefix}.")
     if others:  # RoBERTa's head has a layer of any task's size below its outputs: all of the old head is left
         encoder = model.base_model
         model = HEADS[head].from_config(model.config, dtype=torch.float32, attn_implementation=ATTENTION).eval()
@@ -355,6 +339,7 @@ def check_shape(
     """
     config = _config(folder)
     family = family_of(config)
+    check_honoured(folder, config)
     expected = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):
