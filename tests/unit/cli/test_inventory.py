@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from retort.cli.inventory import inventory
+from retort.cli.inventory import PROBLEM, inventory, summary
 from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config
 from retort.study.cells import required
 from retort.study.load import open_study
+from retort.tasks import task_types
 
 from tests.contracts.mistakes.models import MISTAKES, Mend
-from tests.tiny.edit import set_value
-from tests.tiny.make import make_encoder, make_texts
+from tests.tiny.edit import TABLE, set_value, write
+from tests.tiny.make import OTHERS, make_encoder, make_texts
 
 
 @pytest.fixture
@@ -31,8 +34,8 @@ def home(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(study_folder: Path, every: bool = False) -> tuple[str, int]:
     """Return the inventory of the tiny study, and the number of problems."""
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
-    lines, count = inventory(study, absent_in_folders(study, required(study)), every)
-    return "\n".join(lines), count
+    lines, counts = inventory(study, absent_in_folders(study, required(study)), every)
+    return "\n".join([*lines, summary(counts)]), counts[PROBLEM]
 
 
 def test_all_sources_and_the_files_of_tasks_are_told(home: Path, study_folder: Path) -> None:
@@ -45,22 +48,11 @@ def test_all_sources_and_the_files_of_tasks_are_told(home: Path, study_folder: P
     assert told(study_folder)[1] >= 1
 
 
-def test_what_no_table_reads_is_told_if_asked_for(home: Path, study_folder: Path) -> None:
-    (study_folder / "models/other.yaml").write_text((study_folder / "models/encoder.yaml").read_text())
-    assert "other" not in told(study_folder)[0]
-    assert "\nother (encoder: folder ~/encoder), which no table reads\n" in told(study_folder, every=True)[0]
-
-
 @pytest.mark.parametrize(("mend", "words"), [pytest.param(*rest, id=name) for name, *rest in MISTAKES])
 def test_a_broken_folder_of_a_model_is_a_problem(home: Path, study_folder: Path, mend: Mend, words: str) -> None:
     mend(home / "encoder")
     text, count = told(study_folder)
     assert (count, words in text) == (1, True), text
-
-
-def test_rows_that_stand_in_two_splits_are_told(home: Path, study_folder: Path) -> None:
-    (home / "texts/rated.txt").write_text("".join(f"{n}_1\t{n % 2 * 2 - 1}\ta good day {n % 80}\n" for n in range(160)))
-    assert "rows of dev stand in" in told(study_folder)[0]
 
 
 def test_files_with_nul_bytes_or_an_end_within_a_line_are_told(home: Path, study_folder: Path) -> None:
@@ -78,3 +70,66 @@ def test_sizes_are_read_from_the_folder_of_the_user(home: Path, study_folder: Pa
     assert (model.architecture.widths, model.architecture.layers) == ((24, 48, 24), 4)
     assert (model.vocabulary, model.positions) == (90, 32)
     assert told(study_folder)[1] == 0
+
+
+GLAD: dict[str, list[Any]] = {"text": ["glad"], "answer_start": [0]}
+DAY: dict[str, list[Any]] = {"text": ["day"], "answer_start": [5]}
+WINDOWS = {"windows": {"overlap": 4, "question": 6}}
+# task type -> what its task says, and two labels of a text that begins with 'glad day'
+TASKS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "classification": ({"labels": ["0", "1"]}, ["0", "1"]),
+    "regression": ({"bounds": [0, 1]}, [0.25, 0.75]),
+    "span": (WINDOWS, [GLAD, DAY]),
+    "span-or-none": (WINDOWS, [GLAD, {"text": [], "answer_start": []}]),
+}
+
+
+def ask(home: Path, study_folder: Path, name: str) -> dict[str, list[dict[str, Any]]]:
+    """Add a task of a type to the study, and return the rows of its splits: one stands in both, dev has one label."""
+    kind, (more, labels) = task_types[name], TASKS[name]
+    columns = {key: key for key in ("id", *kind.required_columns)}
+
+    def row(number: int, label: Any) -> dict[str, Any]:
+        texts = {**dict.fromkeys(kind.text_columns, f"glad day {OTHERS[number]}"), "question": "glad"}
+        return {key: value for key, value in {**texts, "id": f"q{number}", "label": label}.items() if key in columns}
+
+    rows = {"train": [row(n, labels[n % 2]) for n in range(4)], "dev": [row(n, labels[0]) for n in (3, 5)]}
+    for split, held in rows.items():
+        (home / f"texts/{split}.jsonl").write_text("\n".join(map(json.dumps, held)))
+    files = {split: f"{split}.jsonl" for split in rows}
+    write(study_folder, "tasks/asked.yaml", {
+        "title": "Asked", "source": "texts", "task_type": name, "metrics": list(kind.metrics[:1]), "max_length": 16,
+        "splits": {split: {"rows": len(held)} for split, held in rows.items()}, "evaluation_split": "dev", "version": 1,
+        "read": {"local": {"format": "jsonl", "files": files, "columns": columns}}, "sample": rows["train"][:2], **more,
+    })  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("name", list(task_types))
+def test_the_rows_of_every_task_type_are_checked(name: str, home: Path, study_folder: Path) -> None:
+    rows = ask(home, study_folder, name)
+    metric = task_types[name].metrics[0]
+    set_value(study_folder, TABLE, "columns", 0, to={"task": "asked", "metric": metric, "label": "Mood"})
+    text, count = told(study_folder)
+    assert (count, text.count("have one label")) == (0, 1), text
+    assert "\nasked (texts: folder ~/texts)\n  train: 4 rows  sha256 " in text
+    assert (
+        "    all 2 rows of dev have one label\n    1 rows of dev stand in train, too\n    dev.jsonl ends within" in text
+    )
+    for label in ("fine", {"text": ["glad"]}, [1], None):
+        (home / "texts/dev.jsonl").write_text(json.dumps(rows["dev"][0] | {"label": label}))
+        text, count = told(study_folder)
+        assert (count, "  dev: texts/dev.jsonl, line 1: " in text) == (1, True), text
+
+
+def test_all_that_is_told_is_counted(home: Path, study_folder: Path) -> None:
+    """A problem counts, whether a table reads the task or not; what may be meant so is a remark."""
+    rows = ask(home, study_folder, "classification")
+    text, _ = told(study_folder)
+    assert ("asked" in text, text.endswith("\nno problem")) == (False, True)
+    assert "\nasked (texts: folder ~/texts), which no table reads\n" in told(study_folder, every=True)[0]
+    assert told(study_folder, every=True)[0].endswith("\nno problem, 2 remarks")
+    (home / "texts/dev.jsonl").write_text(json.dumps(rows["dev"][0] | {"label": "Good"}) + "\n")
+    text, count = told(study_folder, every=True)
+    assert text.count("dev.jsonl, line 1: label 'Good' is not one of 0, 1\n") == count == 1
+    assert text.endswith("\n1 problem, 1 remark")

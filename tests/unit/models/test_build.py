@@ -18,7 +18,7 @@ from retort.models.encoders import FAMILIES
 from retort.models.initialise import check_published
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture
-from transformers import AutoConfig, DistilBertConfig, DistilBertModel
+from transformers import AutoConfig, DistilBertConfig, DistilBertForSequenceClassification, DistilBertModel
 
 from tests.contracts.mistakes import models
 from tests.job_settings import distillation_settings
@@ -124,6 +124,54 @@ def test_a_config_that_cannot_be_read(content: str, line: str, tmp_path: Path) -
     assert "\n" not in str(caught.value)
 
 
+def fine_tuned(folder: Path, family: str, labels: list[str], head: str = "classification") -> Any:
+    """Save a model of a family with a head that was trained before, for these labels, and return it."""
+    make_family(folder, family)
+    model: Any = build.load(folder, head, len(labels))
+    model.config.id2label, model.config.label2id = dict(enumerate(labels)), {name: n for n, name in enumerate(labels)}
+    model.save_pretrained(folder)
+    return model
+
+
+LEFT = "holds the head of another task, with the labels a, b, c: it is left, and a new one starts"
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("head", ["classification", "span"])
+def test_the_head_of_another_task_is_left(family: str, head: str, tmp_path: Path) -> None:
+    old = fine_tuned(tmp_path, family, ["a", "b", "c"])
+    said = list[str]()
+    new: Any = build.load(tmp_path, head, 2, labels=["bad", "good"], say=said.append)
+    assert said == [f"{tmp_path} {LEFT}"]
+    before, now = old.state_dict(), new.state_dict()
+    same = {name for name, weight in now.items() if name in before and weight.equal(before[name])}
+    assert {name for name in now if name.startswith(old.base_model_prefix)} <= same
+    assert not any(name.endswith("weight") for name in same if name.startswith("classifier"))
+    with pytest.raises(RetortError, match="task, with the labels a, b, c; only a training can begin with a new head"):
+        build.load(tmp_path, head, 2)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_labels_in_another_order_are_met_by_name(family: str, tmp_path: Path) -> None:
+    ids, said = torch.arange(5, 11)[None], list[str]()
+    before = fine_tuned(tmp_path, family, ["NEUTRAL", "bad", "Good"]).eval()(ids).logits
+
+    words = {
+        ("good", "neutral", "bad"): (
+            [2, 0, 1],
+            "its outputs NEUTRAL, bad, Good are put in the order good, neutral, bad",
+        ),
+        ("neutral", "bad", "good"): ([0, 1, 2], ""),
+        ("x", "y", "z"): ([0, 1, 2], "its labels NEUTRAL, bad, Good are taken as x, y, z"),
+    }
+    for labels, (order, line) in words.items():
+        model: Any = build.load(tmp_path, "classification", 3, labels=labels, say=said.append)
+        torch.testing.assert_close(model(ids).logits, before[:, order])
+        assert said == [f"the model's head was trained before: {line}"] * bool(line)
+        assert not line or list(model.config.id2label.values()) == list(labels)
+        said.clear()
+
+
 OLD = {"weight": "LayerNorm.gamma", "bias": "LayerNorm.beta"}  # in BERT's first files
 
 
@@ -182,6 +230,16 @@ def test_a_file_that_holds_no_weights(tmp_path: Path) -> None:
         build.load(tmp_path)
 
 
+DISTIL = DistilBertConfig(n_layers=2, n_heads=3, dim=12, hidden_dim=20, vocab_size=30)
+
+
+def test_the_head_of_a_distilbert_is_left(tmp_path: Path) -> None:
+    DistilBertForSequenceClassification(DISTIL).save_pretrained(tmp_path)
+    said = list[str]()
+    build.load(tmp_path, "classification", 2, say=said.append)
+    assert "with the labels LABEL_0, LABEL_1: it is left, and a new one starts" in said[0]
+
+
 DISTILBERT = [
     (models.without("layer.1."), "lacks 16 weights of the encoder, such as encoder.layer.1."),
     (models.without("word_embeddings"), "cannot be read ('embeddings.word_embeddings.weight')"),
@@ -191,8 +249,7 @@ DISTILBERT = [
 
 @pytest.mark.parametrize(("change", "words"), DISTILBERT)
 def test_a_damaged_distilbert(change: models.Mend, words: str, tmp_path: Path) -> None:
-    sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30}
-    DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
+    DistilBertModel(DISTIL).save_pretrained(tmp_path)
     change(tmp_path)
     assert words in line_of(tmp_path, "none")
 

@@ -43,6 +43,7 @@ TOP: dict[str, set[str]] = {
     "atomic": {"errors", "machine"},
     "batch": set(),
     "checksums": {"atomic", "errors"},
+    "environment": set(),
     "errors": set(),
     "formatters": {"registry"},
     "machine": {"errors"},

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pytest
 from retort.results.frames import read
 from retort.tables.figures import style
@@ -44,7 +45,8 @@ def test_a_figure_says_when_its_results_are_mixed(config: dict[str, Any], figure
 @pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
 def test_the_same_bytes_every_time(config: dict[str, Any], figure: str) -> None:
     first, png = drawn(config, figure), Path("out.png").read_bytes()
-    assert drawn(config, figure) == first
+    with mpl.rc_context({"lines.linewidth": 9.0, "axes.titlesize": 30}):  # of a user's matplotlibrc
+        assert drawn(config, figure) == first
     assert Path("out.png").read_bytes() == png
     ET.fromstring(first)
     assert "<text" in first  # text is stored as text, not as paths

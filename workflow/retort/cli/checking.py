@@ -82,9 +82,9 @@ def check_everything(arguments: argparse.Namespace) -> int:
     needed = required(study)
     lacking = absent_in_folders(study, needed)
     if arguments.data:
-        lines, count = inventory.inventory(study, lacking, arguments.all)
-        print(*lines, f"{count} problem{'s' * (count != 1)}" if count else "no problem", sep="\n")
-        return int(count > 0)
+        lines, counts = inventory.inventory(study, lacking, arguments.all)
+        print(*lines, inventory.summary(counts), sep="\n")
+        return int(counts[inventory.PROBLEM] > 0)
     if lacking:
         return _refuse([absence.line(study) for absence in lacking])
     cells = expand(study)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from retort.data.encoded import Encoded
 from retort.data.encoding import check_labels
 from retort.data.splits import SplitRows, paths_of, read_task
 from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
@@ -22,7 +23,8 @@ from retort.study.cells import expand, required
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
-Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
+FINE, REMARK, PROBLEM = "", "remark", "problem"  # what a line of the inventory counts as
+Found = tuple[str, str]  # a line, and one of them
 TEXT_FILES = (".tsv", ".txt", ".csv", ".jsonl")  # a line of them ends with a line break
 
 
@@ -81,8 +83,9 @@ class CheckedRows:
                 yield from self._oddities(split, table, rows.labelled)
 
     def _oddities(self, split: str, table: pa.Table, labelled: bool) -> Iterator[str]:
-        if labelled and len(table) > 1 and "labels" in table.column_names and len(table["labels"].unique()) == 1:
-            yield f"all {len(table):,} rows of {split} have one label"
+        labels = Encoded.from_table(table).labels  # (rows, ...): a task type decides what a label is
+        if labelled and len(labels) > 1 and (labels == labels[0]).all():
+            yield f"all {len(labels):,} rows of {split} have one label"
         shared = dict[str, int]()
         for row in table["input_ids"]:
             other = self.seen.setdefault(row.values.to_numpy().tobytes(), split)
@@ -115,12 +118,12 @@ def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -
             task = resolve_data.task_settings(study, name, splits)
             folders = {source: folder_of(study, source) for source in (spec.source, *task.further_sources)}
             for split, rows in read_task(task, task_type_of(task), folders):
-                yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", True
-                yield from ((f"    {note}", True) for note in [*rows.notes, *every.check(task, split, rows)])
-            yield from ((f"    {line}", True) for line in _odd_files(task, folders))
+                yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", FINE
+                yield from ((f"    {note}", REMARK) for note in [*rows.notes, *every.check(task, split, rows)])
+            yield from ((f"    {line}", REMARK) for line in _odd_files(task, folders))
         except RetortError as error:
             named = f"{splits[0]}: " if splits else ""
-            yield f"  {named}{error}{'' if used else ' (only a submission needs it)'}", not used
+            yield f"  {named}{error}{'' if used else ' (only a submission needs it)'}", PROBLEM if used else REMARK
 
 
 def _check_model(study: Study, name: str) -> Iterator[Found]:
@@ -140,9 +143,9 @@ def _check_model(study: Study, name: str) -> Iterator[Found]:
         try:
             check()
         except RetortError as error:
-            yield f"  {error}", False
+            yield f"  {error}", PROBLEM
             return
-    yield f"  {folder}: {spec.vocabulary:,} tokens, texts of up to {spec.positions}; its weights can be read", True
+    yield f"  {folder}: {spec.vocabulary:,} tokens, texts of up to {spec.positions}; its weights can be read", FINE
 
 
 def _unfetched(study: Study, source: str) -> str | None:
@@ -156,8 +159,8 @@ def _unfetched(study: Study, source: str) -> str | None:
     return f"  {folder}: not fetched yet: {what}"
 
 
-def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False) -> tuple[list[str], int]:
-    """Return the lines of the inventory, and the number of problems with what this configuration reads.
+def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False) -> tuple[list[str], Counter[str]]:
+    """Return the lines of the inventory, and how many of them tell a problem or a remark.
 
     There is a line for each task, model and corpus, and one for each split. A source that is not fetched yet counts as
     present.
@@ -173,7 +176,10 @@ def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False)
         "corpora": lambda *_: (),
     }
     read, missing = required(study), {absence.key: absence.line(study) for absence in absent}
-    lines, told = [*(["missing:"] if missing else []), *(f"  {line}" for line in missing.values())], set[str]()
+    lines, counts = (
+        [*(["missing:"] if missing else []), *(f"  {line}" for line in missing.values())],
+        Counter({PROBLEM: len(missing)}),
+    )
     for folder, check in checks.items():
         entries: Mapping[str, Any] = getattr(study, folder)
         names = [name for name in entries if every or f"{folder}/{name}" in read]
@@ -181,16 +187,21 @@ def inventory(study: Study, absent: Iterable[Absence] = (), every: bool = False)
         for name in names:
             sources = [entries[name].source] if folder == "models" else sorted(entries[name].sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
-            needed = f"{folder}/{name}" in read
-            lines.append(f"{name} ({places}){'' if needed else ', which no table reads'}")
+            unread = "" if f"{folder}/{name}" in read else ", which no table reads"
+            lines.append(f"{name} ({places}){unread}")
             if {f"{folder}/{name}", *(f"sources/{source}" for source in sources)} & missing.keys():
                 continue
             also = [study.models[study.tokenizer_of(name)].source] if folder == "models" else []
             unfetched = [line for source in dict.fromkeys([*also, *sources]) if (line := _unfetched(study, source))]
             lines += unfetched
-            for line, fine in () if unfetched else check(study, name):
-                if fine or line not in told:  # several tasks read one tokenizer
+            for line, kind in () if unfetched else check(study, name):
+                if kind != PROBLEM or line not in lines:  # several tasks read one tokenizer
                     lines.append(line)
-                if needed and not fine:
-                    told.add(line)
-    return lines, len(missing) + len(told)
+                    counts[kind] += 1
+    return lines, counts
+
+
+def summary(counts: Mapping[str, int]) -> str:
+    """Return the last line of the inventory: how many problems and remarks stand above it."""
+    problems, remarks = (f"{counts[kind] or 'no'} {kind}{'s' * (counts[kind] > 1)}" for kind in (PROBLEM, REMARK))
+    return problems + f", {remarks}" * (counts[REMARK] > 0)

@@ -32,7 +32,7 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from retort import machine, provenance
+from retort import environment, machine, provenance
 from retort.job import fork_client
 from retort.job.fork_client import MESSAGE
 
@@ -79,7 +79,7 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
     """
     if is_running():
         return
-    environment = {name: value for name, value in os.environ.items() if name not in TOKENS} | SETTINGS
+    variables = {name: value for name, value in os.environ.items() if name not in TOKENS} | SETTINGS
     _sweep()
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as listener:
         # only this user can open the folder
@@ -88,7 +88,7 @@ def start(preloaded: tuple[str, ...] = PRELOADED) -> None:
         listener.listen()  # from here on, clients can connect, and wait until the server has imported the modules
         command = [sys.executable, "-m", "retort.job.forkserver", str(listener.fileno()), *preloaded]
         # its standard input is a pipe without data, which closes when this process ends for whatever reason
-        _servers.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()]))
+        _servers.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=variables, pass_fds=[listener.fileno()]))
         os.environ[fork_client.ADDRESS] = address
 
 
@@ -148,11 +148,11 @@ def _run(client: socket.socket, streams: list[int], request: tuple[list[str], li
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin = os.fdopen(0)  # in a process of `multiprocessing`, it is empty
-    sys.argv, path, folder, environment = request
+    sys.argv, path, folder, variables = request
     sys.path[:] = path or [str(Path(sys.argv[0]).parent), *sys.path[1:]]
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(variables)
     multiprocessing.current_process().name = sys.argv[0]  # a traceback begins with it
     client.send(MESSAGE)  # no script runs for a client that is gone
     runpy.run_path(sys.argv[0], run_name="__main__")
@@ -169,6 +169,7 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
     # Ctrl-C signals all processes, but the server lives until the process that started it has ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     machine.die_with_parent(signal.SIGKILL)  # it may hang in an import
+    environment.settle()
     address = Path(listener.getsockname())
     try:
         with Server(str(address), Watcher, bind_and_activate=False) as server:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,16 @@ from transformers.utils import logging
 from retort.batch import Shape
 from retort.checksums import remedy_of_model
 from retort.errors import RetortError
-from retort.models.encoders import ATTENTION, DISTILBERT, as_bert, embeddings_of, family_of, weights_as_bert
+from retort.models import encoders
+from retort.models.encoders import (
+    ATTENTION,
+    DISTILBERT,
+    as_bert,
+    check_honoured,
+    embeddings_of,
+    family_of,
+    weights_as_bert,
+)
 from retort.models.weights import is_noted
 from retort.specs.model import SIZES as KEYS
 from retort.specs.model import Architecture
@@ -42,6 +51,7 @@ HEADS: dict[str, Any] = {
     "span": AutoModelForQuestionAnswering,
 }
 SIZES = {size: keys[0] for size, keys in KEYS.items()}
+TASK_HEADS = ("classifier", "pre_classifier", "qa_outputs")  # modules that fine-tuning puts on an encoder
 FLOATS = ("F64", "F32", "F16", "BF16")  # as safetensors names types
 # config keys of the vocabulary and of a layer's computation; all families share them
 KEPT = (
@@ -50,31 +60,59 @@ KEPT = (
 )  # fmt: skip
 
 
-def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int | None = None) -> torch.nn.Module:
+def load(
+    folder: Path | str,
+    head: str = "none",
+    num_labels: int = 1,
+    heads: int | None = None,
+    labels: Sequence[str] = (),
+    say: Callable[[str], None] | None = None,
+) -> torch.nn.Module:
     """Load the model of a folder in float32, with a head; initialise a missing head at random.
+
+    The head of another task, of which the model may have been fine-tuned before, is left, and a new one starts.
 
     Args:
         folder: a folder with model.safetensors and config.json.
         head: a key of HEADS.
         num_labels: number of outputs of a classification or span head.
         heads: number of attention heads, in place of the folder's; no weight depends on it. None keeps the folder's.
+        labels: the names of a classification head's outputs; the folder's are put in this order.
+        say: called with a line about an old head; None refuses one that would be left, as where nothing is trained.
 
     Raises:
-        RetortError: the safetensors weights are missing, cannot be read, lack some of the encoder's, or are NaN or
-            infinite without a note that the training diverged.
+        RetortError: the safetensors weights are missing, cannot be read, lack some of the encoder's, are those of
+            another task, or are NaN or infinite without a note that the training diverged.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     overrides: dict[str, object] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with _reading_weights(folder):
-        is_distilbert = _read_config(folder).model_type == DISTILBERT
+        old = _read_config(folder)
+        is_distilbert = old.model_type == DISTILBERT
         model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
         _check_types(folder)
+        held = _task_heads(folder) if head in ("classification", "span") else {}
+    own = {name: list(weight.shape) for name, weight in model.state_dict().items()}
+    if held and (is_distilbert or any(own.get(name) != shape for name, shape in held.items())):
+        what = f"the head of another task, with the labels {', '.join(old.id2label.values())}"
+        if say is None:
+            raise RetortError(f"{folder}/model.safetensors holds {what}", "only a training can begin with a new head")
+        say(f"{folder} holds {what}: it is left, and a new one starts")
+    elif held and labels:
+        encoders.order_outputs(model, labels, say or print)
     _check_finite(folder, model)
     if getattr(model.config, "pooler_relu", False):
         add_pooler_relu(model)
     return model
+
+
+def _task_heads(folder: Path | str) -> dict[str, list[int]]:
+    """Return name -> shape of the weights of a task's head in a folder."""
+    with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+        names = [name for name in weights.keys() if name.split(".")[0] in TASK_HEADS]  # noqa: SIM118 - not a dictionary
+        return {name: list(weights.get_slice(name).get_shape()) for name in names}
 
 
 def add_pooler_relu(model: Any) -> None:
@@ -95,9 +133,9 @@ def add_pooler_relu(model: Any) -> None:
     model.config.pooler_relu = True  # transformers keeps keys that it does not know, in config.json too
 
 
-def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]) -> torch.nn.Module:
+def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]) -> Any:
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
-    model: torch.nn.Module
+    model: Any
     model, loading = HEADS[head].from_pretrained(
         str(folder),
         use_safetensors=True,
@@ -106,13 +144,21 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]
         trust_remote_code=False,
         local_files_only=True,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # refused below, with their names
+        ignore_mismatched_sizes=True,  # those of the encoder are refused below, with their names
         **overrides,
     )
-    for name, *shapes in sorted(loading["mismatched_keys"]):
-        held, right = (" x ".join(map(str, shape)) for shape in shapes)
-        raise _damaged(folder, f"holds {name} of {held} numbers, not {right}")
+    others = sorted(loading["mismatched_keys"])
+    for name, *shapes in others:
+        if name.split(".")[0] not in TASK_HEADS:
+            held, right = (" x ".join(map(str, shape)) for shape in shapes)
+            what = f"{folder}/model.safetensors holds {name} of {held} numbers, not {right}, as config.json says"
+            raise RetortError(what, f"take both files from one model, or {remedy_of_model(folder)}")
     _check_complete(folder, model, loading["missing_keys"])
+    check_honoured(folder, model.config, loading["unexpected_keys"], f"{model.base_model_prefix}.")
+    if others:  # RoBERTa's head has a layer of any task's size below its outputs: all of the old head is left
+        encoder = model.base_model
+        model = HEADS[head].from_config(model.config, dtype=torch.float32, attn_implementation=ATTENTION).eval()
+        model.base_model.load_state_dict(encoder.state_dict())
     return model
 
 
@@ -293,6 +339,7 @@ def check_shape(
     """
     config = _config(folder)
     family = family_of(config)
+    check_honoured(folder, config)
     expected = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 from transformers import AttentionInterface, AttentionMaskInterface, BertConfig
 from transformers.masking_utils import sdpa_mask
 
+from retort.errors import RetortError
 from retort.objectives.base import in_float32
 from retort.registry import unknown_name
 from retort.specs.model import FIRST_POSITION
@@ -67,6 +69,33 @@ def words_of(model: Any, input_ids: Tensor) -> Tensor:
     return words
 
 
+# key of config.json -> what alone is computed here; all other keys are honoured, or change no number
+ONLY: dict[str, object] = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # old files hold them, too
+
+
+def check_honoured(folder: Path | str, config: Any, unexpected: Iterable[str] = (), prefix: str = "") -> None:
+    """Check that a model computes what its config and its weights say.
+
+    Args:
+        folder: the folder of the model.
+        config: its config.
+        unexpected: the names of weights that the model has no place for; those of poolers and heads are harmless.
+        prefix: what the names of the encoder's weights may begin with.
+
+    Raises:
+        RetortError: a key asks for something that is not computed, or a weight of the encoder has no place.
+    """
+    for key, value in ONLY.items():
+        if (own := getattr(config, key, value)) != value:
+            raise RetortError(f"{folder}/config.json: {key} is {own}", f"only {value} is computed here")
+    names = sorted(name.removeprefix(prefix) for name in unexpected)
+    lost = [name for name in names if name.startswith(("embeddings", "encoder")) and name not in BUFFERS]
+    if lost:
+        what = f"{folder}/model.safetensors holds {len(lost)} weight{'s' * (len(lost) != 1)} of the encoder too many"
+        raise RetortError(f"{what}, such as {lost[0]}", "config.json has no place for them: take both from one model")
+
+
 def layers_of(model: Any) -> nn.ModuleList:
     """Return the encoder layers; layer 1 has index 0."""
     layers: nn.ModuleList = model.base_model.encoder.layer
@@ -78,6 +107,28 @@ def heads_on(model: Any) -> dict[str, nn.Module]:
     modules = {**dict(model.base_model.named_children()), **dict(model.named_children())}
     names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
     return {name: modules[name] for name in names if name in modules}
+
+
+@torch.no_grad()
+def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None]) -> None:
+    """Put the outputs of a classification head that was trained before in the order of a task's labels, by name.
+
+    Where the config names none, or others, the outputs keep their numbers.
+    """
+    names = [str(model.config.id2label[number]) for number in range(len(labels))]
+    trained = "the model's head was trained before"
+    own, wanted = [name.casefold() for name in names], [label.casefold() for label in labels]
+    if own == wanted or own == [f"label_{number}" for number in range(len(own))]:
+        return
+    if len(set(own)) < len(own) or set(own) != set(wanted):
+        say(f"{trained}: its labels {', '.join(names)} are taken as {', '.join(labels)}")
+    else:
+        *_, last = (module for module in model.classifier.modules() if isinstance(module, nn.Linear))
+        order = [own.index(label) for label in wanted]
+        for weight in (last.weight, last.bias):
+            weight.copy_(weight[order])
+        say(f"{trained}: its outputs {', '.join(names)} are put in the order {', '.join(labels)}")
+    model.config.id2label, model.config.label2id = dict(enumerate(labels)), {name: n for n, name in enumerate(labels)}
 
 
 def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:

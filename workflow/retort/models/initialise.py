@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,13 @@ def with_pooler(
 
 
 def initialise_student(
-    settings: DistillationSettings, vocabulary: int, folders: StartFolders, head: str, num_labels: int
+    settings: DistillationSettings,
+    vocabulary: int,
+    folders: StartFolders,
+    head: str,
+    num_labels: int,
+    labels: Sequence[str] = (),
+    say: Callable[[str], None] = print,
 ) -> nn.Module:
     """Return a student before its first training step.
 
@@ -129,6 +136,8 @@ def initialise_student(
         folders: the folders of the teacher, the published model and the parent.
         head: the student's head, a key of `build.HEADS`.
         num_labels: number of outputs of the head.
+        labels: the names of the outputs of a classification head.
+        say: called with a line about the head of a model that was fine-tuned before.
 
     Raises:
         RetortError: the parent has another architecture or vocabulary than the study states.
@@ -137,7 +146,7 @@ def initialise_student(
     if folders.parent is not None:
         # the parent may have any number of attention heads: no weight depends on it, and the student has its own
         check_shape(folders.parent, architecture, vocabulary, any_heads=True)
-        student = load(folders.parent, head, num_labels, architecture.heads)
+        student = load(folders.parent, head, num_labels, architecture.heads, labels, say)
         if head == "masked-lm" and folders.teacher is not None and not has_masked_lm(folders.parent):
             take_heads(student, load(folders.teacher, head, num_labels))
         return student
@@ -145,5 +154,6 @@ def initialise_student(
     if start.layers is not None:
         source_folder = folders.teacher if start.of == "teacher" else folders.model
         assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
-        take_layers(student, load(source_folder, head, num_labels), start.layers, start.new_heads)
+        source = load(source_folder, head, num_labels, labels=labels, say=say)
+        take_layers(student, source, start.layers, start.new_heads)
     return student

@@ -20,6 +20,7 @@ from retort.tasks.windows import SpanQuestion, question_windows, stored_question
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
 CHUNK = 512  # windows searched at a time
+ANSWERS = ("text", "answer_start")  # keys of a label
 IMPOSSIBLE = -np.inf  # the score of a span that cannot be an answer
 
 
@@ -36,8 +37,7 @@ class _Spans:
         return 2  # logits of start and end
 
     def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> SpanQuestion:
-        label = row["label"] if labelled else {"text": [], "answer_start": []}
-        answers = tuple(zip(label["text"], label["answer_start"], strict=True))
+        answers = _answers_of(row["label"]) if labelled else ()
         for text, start in answers:
             actual = row["context"][max(start, 0) : max(start, 0) + len(text)]
             if not text.strip():
@@ -94,6 +94,21 @@ class _Spans:
     def truth(self, encoded: Encoded) -> list[Any]:
         _, questions = stored_questions(encoded)
         return [{key: question[key] for key in ("id", "answers", "normalisation")} for question in questions]
+
+
+def _answers_of(label: Any) -> tuple[tuple[str, int], ...]:
+    """Return the answers of a label, each with its first character, as data sets on the hub store those of SQuAD.
+
+    Raises:
+        RetortError: the label has another form.
+    """
+    held = label if isinstance(label, dict) else {}
+    texts, starts = (list(held[key]) if isinstance(held.get(key), list | tuple) else None for key in ANSWERS)
+    typed = all(isinstance(text, str) for text in texts or ()) and all(type(start) is int for start in starts or ())
+    if texts is None or starts is None or len(texts) != len(starts) or not typed:
+        what = f"label {str(label)[:60]!r} is not a dictionary with the lists {' and '.join(map(repr, ANSWERS))}"
+        raise RetortError(what, "texts and the numbers of their first characters, of equal lengths")
+    return tuple(zip(texts, starts, strict=True))
 
 
 def _answer(name: str, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, object]:

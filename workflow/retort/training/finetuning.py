@@ -169,7 +169,8 @@ def finetune_at(
     """
     weights.check_not_diverged(student_folder)
     set_seed(job, seed)
-    model = build.load(student_folder, *head_of(settings.task)).to(job.device)
+    model = build.load(student_folder, *head_of(settings.task), labels=settings.task.labels, say=job.say)
+    model.to(job.device)
     schedule = point.applied_to(settings.schedule)
     best = settings.metric_for_best_model if schedule.load_best_model_at_end else None
     run = fine_tuning(job, model, encoded_folder, settings, schedule, seed, best)

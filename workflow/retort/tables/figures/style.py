@@ -41,10 +41,12 @@ def figure(width: float, height: float) -> Iterator[Figure]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(fname=STYLE):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(drawn)
-        yield drawn
+    with mpl.rc_context():
+        mpl.rcdefaults()  # the settings of a user do not hold
+        with mpl.rc_context(fname=STYLE):
+            drawn = Figure(figsize=(width, height), layout="constrained")
+            FigureCanvasAgg(drawn)
+            yield drawn
 
 
 def _dark_rules() -> str:

@@ -121,7 +121,8 @@ def distil(
     set_seed(job, seed)
     check_published(start.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
-    network = initialise_student(settings, settings.teacher.model.vocabulary, start, head, num_labels).to(job.device)
+    vocabulary, labels = settings.teacher.model.vocabulary, settings.task.labels
+    network = initialise_student(settings, vocabulary, start, head, num_labels, labels, job.say).to(job.device)
     if settings.pooler_relu:
         build.add_pooler_relu(network)
     teacher_and_data = _teacher_and_data(job, settings, seed, folders)

@@ -47,7 +47,7 @@ def finetune_student(
     except Diverged as error:
         result = error
     if weights_folder:
-        kept = network or build.load(student_folder, *head_of(settings.task))  # diverged: with a new head
+        kept = network or build.load(student_folder, *head_of(settings.task), say=job.say)  # diverged: with a new head
         save_with_card(job, settings, kept, student_folder, weights_folder, score.title)
         weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point)

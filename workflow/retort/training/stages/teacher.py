@@ -72,7 +72,8 @@ def finetune(
     check_ids(tokenizer_file(Path(tokenizer_folder)), settings.model.vocabulary)
     set_seed(job, seed)
     check_published(model_folder, settings.model)
-    network = build.load(model_folder, *head_of(settings.task)).to(job.device)
+    network = build.load(model_folder, *head_of(settings.task), labels=settings.task.labels, say=job.say)
+    network.to(job.device)
     best = settings.metric_for_best_model
     run = fine_tuning(job, network, encoded_folder, settings, settings.schedule, seed, best)
     train_in(job, run, seed, settings.precision, checkpoint_of(job, settings, seed))
