@@ -49,7 +49,10 @@ cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 cp "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/ssl/certs/ca-certificates.crt"
 for variable in PIP_CERT SSL_CERT_FILE REQUESTS_CA_BUNDLE; do reach+=("$variable=/etc/ssl/certs/ca-certificates.crt"); done
 # shellcheck disable=SC2086 # words
-[[ -z ${PACKAGES:-} ]] || { chroot "$root" apt-get update -q && chroot "$root" apt-get install -q -y --no-install-recommends $PACKAGES; } >>"$root.log" 2>&1
+[[ -z ${PACKAGES:-} ]] || { # a mirror's list of a suite that is not released may be weeks old
+    chroot "$root" apt-get -q -o Acquire::Check-Valid-Until=false update &&
+        chroot "$root" apt-get install -q -y --no-install-recommends $PACKAGES
+} >>"$root.log" 2>&1 || { tail -n 3 "$root.log" && exit 1; }
 
 git -C "$repository" bundle create --quiet "$root$home/retort.bundle" HEAD
 chroot "$root" rm -rf "$home/retort"
