@@ -16,8 +16,8 @@ from pandas import DataFrame
 from retort.plan.plan import Plan
 from retort.results.collect import Scores
 from retort.settings.trainings import ProfileSettings
+from retort.specs.exhibit import scored_metrics
 from retort.specs.printed import Number
-from retort.specs.shown import scored_metrics
 from retort.study.cells import expand, sent_runs
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of

@@ -13,7 +13,7 @@ from retort.formatters import condition_text
 from retort.judgement import judge
 from retort.judgement.cells import Parts
 from retort.judgement.comparisons import Stated, comparisons
-from retort.judgement.judge import Side, allows_missing, facts_of, frame_of
+from retort.judgement.judge import Side, allows_missing, claim_frame, facts_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
@@ -110,7 +110,7 @@ def meant(parts: Parts, draw: int) -> set[str]:
 def test_all_draws_are_judged_at_once_as_each_alone(name: str, numbers: int) -> None:
     """Cells a and b of two columns, some without a number where the comparison takes that, in draws with many ties."""
     at = {(row, column): facts_of(Number("60.0", 60.0), 3, 1.0) for column in ("QA", "Coin") for row in "ab"}
-    frame = frame_of({("table1", *key): facts for key, facts in list(at.items())[:numbers]})
+    frame = claim_frame({("table1", *key): facts for key, facts in list(at.items())[:numbers]})
     for compared, *cases, _ in [*STATEMENTS, ("diverges", (AA,), (COIN,), "")]:
         for case in cases if compared == name else ():
             statement = Statement.model_validate(said("x", name, *case))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Side, facts_of, frame_of
+from retort.judgement.judge import Side, claim_frame, facts_of
 from retort.specs.paper import Statement
 from retort.specs.printed import Number
 
@@ -22,7 +22,7 @@ def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: A
 def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
     """Return means of ours: row and column, such as 'ac' -> mean."""
     cells = {("table1", *at): facts_of(Number(f"{mean}", mean), n, std, unit=unit) for at, mean in means.items()}
-    return Side(frame_of(cells), Reached)  # type: ignore[arg-type]
+    return Side(claim_frame(cells), Reached)  # type: ignore[arg-type]
 
 
 def by_seed(scores: Mapping[str, Iterable[float]], paired: bool = True, first: int = 1) -> Side:
@@ -32,4 +32,4 @@ def by_seed(scores: Mapping[str, Iterable[float]], paired: bool = True, first: i
         runs = [float(value) for value in values]
         number, seeds = Number("", float(np.mean(runs))), tuple(enumerate(runs, start=first)) if paired else ()
         cells["table1", row, "c"] = facts_of(number, len(runs), float(np.std(runs, ddof=1)), seeds, "x100")
-    return Side(frame_of(cells), Reached)
+    return Side(claim_frame(cells), Reached)

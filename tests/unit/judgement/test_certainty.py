@@ -11,7 +11,7 @@ import pytest
 from retort.judgement import certainty
 from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Coverage, Kind, Side, frame_of, our_numbers
+from retort.judgement.judge import Coverage, Kind, Side, claim_frame, our_numbers
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
 from retort.study.load import open_study
@@ -193,7 +193,7 @@ def test_rows_that_share_the_luck_of_a_seed_are_compared_seed_by_seed() -> None:
 
 def test_runs_with_other_seeds_do_not_pair() -> None:
     first, later = by_seed({"a": SAME_LUCK["a"]}), by_seed({"b": SAME_LUCK["b"]}, first=5)
-    one = outcome(ABOVE, Side(frame_of({**first.numbers, **later.numbers}), Reached))
+    one = outcome(ABOVE, Side(claim_frame({**first.numbers, **later.numbers}), Reached))
     assert (one.kind, one.removed) == (OPEN, None)
 
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from retort.specs import exhibit as exhibits
 from retort.specs.config import Config
 from retort.specs.exhibit import Answers, exhibit_type, figure_kinds, table_kinds
-from retort.specs.shown import profiled_models, shown_students, timed_models
 from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables import figures
@@ -31,9 +31,9 @@ def test_the_papers_use_every_kind(papers: Study) -> None:
 def test_the_answers_of_an_exhibit_fit_together(papers: Study) -> None:
     for exhibit in papers.exhibits.values():
         cells, rows = exhibit.cells(), exhibit.rows_and_columns()
-        assert {cell.student for cell in cells if cell.student} <= set(shown_students(exhibit))
-        assert set(profiled_models(exhibit)) <= set(shown_students(exhibit))
-        assert set(timed_models(exhibit)) <= set(profiled_models(exhibit))
+        assert {cell.student for cell in cells if cell.student} <= set(exhibits.shown_students(exhibit))
+        assert set(exhibits.profiled_models(exhibit)) <= set(exhibits.shown_students(exhibit))
+        assert set(exhibits.timed_models(exhibit)) <= set(exhibits.profiled_models(exhibit))
         named = {(row, column) for row, columns in rows.items() for column in columns}
         assert {(cell.row, cell.column) for cell in cells} == named or not cells
         printed = {(cell.row, cell.column) for cell in exhibit.published_cells()}
@@ -45,7 +45,7 @@ def test_every_answer_is_that_of_some_kind() -> None:
     kinds = [*map(table_kinds.__getitem__, table_kinds), *map(figure_kinds.__getitem__, figure_kinds)]
     answers = [name for name in vars(Answers) if not name.startswith("_")]
     alone = [name for name in answers if all(getattr(kind, name) is getattr(Answers, name) for kind in kinds)]
-    assert not alone, "what no kind overrides is a function of specs/shown.py"
+    assert not alone, "what no kind overrides is a function beside it"
 
 
 def test_planning_does_not_import_what_draws() -> None:

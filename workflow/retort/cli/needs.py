@@ -14,7 +14,7 @@ from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
 from retort.judgement.certainty import FIRST, LOOKS, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Facts, Key, Kind, Side, decide_statement, frame_of, our_numbers, printed_numbers
+from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, printed_numbers
 from retort.plan.plan import Plan
 from retort.results import frames
 from retort.specs.config import Config, read_config
@@ -93,7 +93,7 @@ def _needs(
             expected[key] = {**printed.numbers[key], "n": 0, "unit": unit, "std": math.nan, "by_seed": ()}
     if trained and not any(trained.values()):
         return OPEN, {}
-    side = Side(frame_of(expected), Reached)
+    side = Side(claim_frame(expected), Reached)
     verdict = decide_statement(claim, side)
     if isinstance(verdict, str) or verdict.holds is None:
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}

@@ -28,7 +28,7 @@ class Draws:
     Args:
         keys: [cells, 3]: the table, row and column of each.
         lines: [cells]: the line of each in `arrays`.
-        arrays: the columns of a frame of cells (`judge.frame_of`) by name.
+        arrays: the columns of a frame of cells (`judge.claim_frame`) by name.
         values: [cells, draws]: the numbers; NaN for a cell without one.
     """
 

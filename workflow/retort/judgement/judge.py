@@ -80,7 +80,7 @@ class Kind(StrEnum):
     WITHOUT = "no numbers"
 
 
-def frame_of(cells: Mapping[Key, Facts]) -> DataFrame:
+def claim_frame(cells: Mapping[Key, Facts]) -> DataFrame:
     """Return a frame with a line for each cell: its table, row and column, and `FACTS`.
 
     The last line is that of all cells of which nothing is known, so that place -1 finds it.
@@ -113,7 +113,7 @@ class Side:
     """The numbers on which statements are judged: published, ours or recorded.
 
     Args:
-        frame: the cells (`frame_of`).
+        frame: the cells (`claim_frame`).
         rule: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
     """
 
@@ -175,7 +175,7 @@ def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
         for one in exhibit.published_cells()
         if one.number and (stated := one.stated)
     }
-    return Side(frame_of(cells))
+    return Side(claim_frame(cells))
 
 
 def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
@@ -188,7 +188,7 @@ def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
                 mean, half = (statistics.mean(side.numbers[part][fact] for part in parts) for fact in ("value", "half"))
                 text = f"{mean:.2f}{''.join(cells[key]['text'].partition(' ±')[1:])}"
                 cells[key] = {**cells[key], "value": mean, "text": text, "half": half}
-    return replace(side, frame=frame_of(cells))
+    return replace(side, frame=claim_frame(cells))
 
 
 def our_numbers(exhibits: Mapping[str, Exhibit], frames: Mapping[str, DataFrame]) -> Side:
@@ -198,7 +198,7 @@ def our_numbers(exhibits: Mapping[str, Exhibit], frames: Mapping[str, DataFrame]
         for name, frame in frames.items()
         for line in lines_of(frame)
     }
-    return Side(frame_of(found), Reached)
+    return Side(claim_frame(found), Reached)
 
 
 def _facts_of_line(line: Any, digits: int) -> Facts:

@@ -19,7 +19,7 @@ import numpy as np
 from retort.judgement.cells import SeedScores, Values
 from retort.judgement.certainty import DRAWS, SEED, assumed_by, drawn_means, seed_scores
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Facts, Key, Side, facts_of_runs, frame_of
+from retort.judgement.judge import Facts, Key, Side, claim_frame, facts_of_runs
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Recording
 from retort.study.study import Study
@@ -126,7 +126,7 @@ def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Col
             elif kept:
                 cells[key] = _mean_over(kept, recording.runs)
     keys = (key for claim in study.claims.get(paper, {}).values() for key in claim.keys)
-    return Side(frame_of(cells | {key: {"reason": MISSING} for key in keys if key not in cells}), Reached)
+    return Side(claim_frame(cells | {key: {"reason": MISSING} for key in keys if key not in cells}), Reached)
 
 
 # --- the order of rows

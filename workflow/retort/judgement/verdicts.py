@@ -171,7 +171,8 @@ def difference(value: Numbers, ours: Runs, reported: Runs, column: Spread, half:
 
 def decisions(apart: MeanDifference) -> tuple[Numbers, Numbers, Numbers]:
     """Return p, p after Holm's correction over the last axis, and p of equivalence, on which verdicts rest."""
-    return apart.p(), holm_corrected(apart.p()), apart.p_equivalence(MARGIN)
+    p = apart.p()
+    return p, holm_corrected(p), apart.p_equivalence(MARGIN)
 
 
 def verdict_of(p_holm: Numbers, p_equivalence: Numbers) -> Numbers:

@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from retort.plan.value_lines import Origins, Value, WrittenFiles
-from retort.specs.exhibit import Exhibit
-from retort.specs.shown import student_metrics
+from retort.specs.exhibit import Exhibit, student_metrics
 from retort.study.study import Study
 
 NOT_PRINTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing

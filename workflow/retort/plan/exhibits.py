@@ -16,7 +16,7 @@ from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
 from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.sharing import grid_parts
-from retort.specs.shown import student_metrics
+from retort.specs.exhibit import student_metrics
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.load import open_written

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.frames import concatenated, for_claims, read
+from retort.specs.exhibit import scored_metrics
 from retort.specs.paper import Recording
-from retort.specs.shown import scored_metrics
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retort.specs.exhibit import Exhibit
+from retort.specs.exhibit import Exhibit, profiled_models
 from retort.specs.rows import CellSpec
-from retort.specs.shown import profiled_models
 from retort.study import questions, reasons
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.questions import seeds_of

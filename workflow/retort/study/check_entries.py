@@ -14,11 +14,10 @@ from pydantic import ValidationError
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
-from retort.specs.exhibit import check_known
+from retort.specs.exhibit import check_known, shown_students, student_metrics, timed_models
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
-from retort.specs.shown import shown_students, student_metrics, timed_models
 from retort.specs.source import HubSource
 from retort.specs.student import Student, Term
 from retort.study.cells import tasks_scored

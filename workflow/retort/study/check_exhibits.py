@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
-from retort.specs.exhibit import Exhibit, check_known, exhibits_of
+from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, Statement
-from retort.specs.shown import scored_metrics, shown_students
 from retort.study.study import Study
 from retort.study.yaml_files import ACROSS
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from retort.specs.base import Settings
 from retort.specs.corpus import Corpus
+from retort.specs.exhibit import shown_students
 from retort.specs.model import Architecture, Made, MadeModel, MadeRows, MadeSource, MadeTexts
 from retort.specs.protocol import Protocol, SearchGrid
 from retort.specs.scale import Miniature
-from retort.specs.shown import shown_students
 from retort.specs.student import Stage
 from retort.specs.task import Task
 from retort.specs.task_files import FileSplit

@@ -14,9 +14,9 @@ from retort.errors import RetortError
 from retort.specs import catalogue, mappings
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
+from retort.specs.exhibit import timed_models
 from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
-from retort.specs.shown import timed_models
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import SplitFiles

@@ -15,9 +15,8 @@ from retort.judgement.paired_rows import left_out, paired_differences, row_score
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.results.frames import NUMBER, frame_of, lines_of
 from retort.specs.base import Distinct, Name, Real, Spec, Text
-from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
+from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, student_metrics, table_kind
 from retort.specs.rows import Row
-from retort.specs.shown import student_metrics
 from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table

@@ -17,7 +17,7 @@ from retort.specs.table import Decimals, MeasuredTable
 from retort.study.reasons import HAS_VALUE, Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Grid, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
 from retort.tables.measure import measured_frame
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ class ModelsTable(MeasuredTable, Table):
             frame: the frame of the table.
             bold: the (row, column) of each cell whose value is printed bold.
         """
-        printed, entries = as_printed(self), {(line.row, line.column): line for line in lines_of(frame)}
-        entries = {
-            key: replace(entry(line, self.decimals, printed.get(key)), bold=key in bold)
-            for key, line in entries.items()
-        }
+        printed, entries = as_printed(self), dict[tuple[str, str], Entry]()
+        for line in lines_of(frame):
+            key = (line.row, line.column)
+            entries[key] = replace(entry(line, self.decimals, printed.get(key)), bold=key in bold)
         columns, groups = list(frame["column"].unique()), [row.group for row in self.rows]
         rows = [
             PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != before)

@@ -13,10 +13,9 @@ from retort.formatters import number
 from retort.registry import unknown_name
 from retort.results.frames import KEY, lines_of
 from retort.specs.base import Name, Text
-from retort.specs.exhibit import StudyNames, check_known, table_kind
+from retort.specs.exhibit import StudyNames, check_known, shown_students, table_kind
 from retort.specs.fields import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
-from retort.specs.shown import shown_students
 from retort.specs.table import Decimals
 from retort.study.reasons import Status
 from retort.tables.base import Inputs, Table
