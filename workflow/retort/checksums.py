@@ -151,6 +151,13 @@ def is_place(path: Path) -> bool:
     return path.name == NAME or (path.name.endswith(NAME) and path.name.startswith(".") and path.name != f".{NAME}")
 
 
+def results_in(folder: Path) -> Iterator[Path]:
+    """Yield each result with checksums in a folder, in the order of names; another run may delete folders meanwhile."""
+    for above, folders, names in os.walk(folder):  # `Path.rglob` fails where a folder is gone
+        folders.sort()
+        yield from (result_of(place) for place in (Path(above) / name for name in sorted(names)) if is_place(place))
+
+
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield (path in the folder, path) for each file of a folder, or (name, path) of a single file."""
     if not path.is_dir():

@@ -112,6 +112,19 @@ def test_a_shell_command_asks_for_a_fork_where_it_calls_this_python(address: str
         assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout == f"{said}\n"
 
 
+def test_a_server_starts_while_others_end(tmp_path: Path) -> None:
+    """A start looks into the folders of all servers, and some of them are deleted meanwhile."""
+    folders = [tmp_path / f"{forkserver.PREFIX}{number}" for number in range(2000)]
+    for folder in folders:
+        folder.mkdir()
+    head = f"from retort.job import forkserver; forkserver.FOLDER = {str(tmp_path)!r}; print(flush=True)\n"
+    starter = python("-c", head + STARTER, "colorsys", **{fork_client.ADDRESS: ""})
+    next(starter.stdout)
+    for folder in folders:
+        folder.rmdir()
+    assert Path(starter.communicate(timeout=60)[0].strip()).parent.parent == tmp_path
+
+
 @pytest.mark.parametrize(("body", "status", "last"), ENDS)
 def test_the_client_ends_as_its_fork_did(address: str, start: Start, body: str, status: int, last: str) -> None:
     """Exit statuses, tracebacks and signals reach whoever started the client."""

@@ -132,10 +132,7 @@ def made_from(jobs: Iterable[Job]) -> dict[str, set[str]]:
     for job in jobs:
         for parent in job.inputs:
             made.setdefault(parent, set()).update(job.outputs)
-    for place in (place for top in EVERYTHING for place in top.rglob(f"*{checksums.NAME}")):
-        if not checksums.is_place(place):
-            continue
-        result = checksums.result_of(place)
+    for result in (result for top in EVERYTHING for result in checksums.results_in(top)):
         known = checksums.whole(result)  # a damaged one differs itself
         for parent in known.parents if known else ():
             made.setdefault(parent, set()).add(str(result))

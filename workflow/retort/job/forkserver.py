@@ -106,7 +106,8 @@ def shell_prefix() -> str:
 
 def _sweep() -> None:
     """Delete the folders of servers that were killed, with everything else of their run: no process has the socket."""
-    for path in Path(FOLDER).glob(f"{PREFIX}*/*"):
+    folders = map(os.walk, Path(FOLDER).glob(f"{PREFIX}*"))  # unlike `Path.glob`, it allows that a folder is deleted
+    for path in (Path(above, name) for walk in folders for above, _, names in walk for name in names):
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
             client.settimeout(1)
             is_old = time.time() - path.stat().st_mtime > 60  # a new one may be of a server that is about to listen

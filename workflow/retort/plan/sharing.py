@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -171,8 +172,8 @@ def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable
     """
     folder = Path("results/students") / student / "model"
     if not folder.is_dir():
-        made_from_it = (Path("results", each, student).rglob("*.json*") for each in ("trials", "scores"))
-        return any(True for paths in made_from_it for _ in paths)
+        made_from_it = (os.walk(Path("results", each, student)) for each in ("trials", "scores"))
+        return any(names for folders in made_from_it for _, _, names in folders)
     recorded = settings_in(folder / "README.md")
     if recorded is not None and recorded != settings.as_json():
         return False

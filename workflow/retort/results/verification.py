@@ -91,8 +91,7 @@ def verify_at_start(at_work: Set[str] = frozenset()) -> None:
 
 def results_below(path: Path) -> Iterator[Path]:
     """Yield each result with checksums that is at a path, below it, or above it."""
-    if path.is_dir():
-        yield from (checksums.result_of(place) for place in sorted(path.rglob(f"*{checksums.NAME}")) if is_place(place))
+    yield from checksums.results_in(path)
     for above in (path, *path.parents):
         if checksums.place_of(above).is_file():
             yield above
