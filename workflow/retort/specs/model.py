@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 from retort.errors import RetortError, first_line
 from retort.registry import unknown_name
 from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
-from retort.specs.source import InOnePlace
+from retort.specs.fields import FieldsOf, ModelName, Names, left_out
+from retort.specs.source import InOnePlace, NamedSource
 from retort.specs.task_files import Columns
 
 
@@ -73,7 +73,7 @@ class Model(Spec):
 
     Args:
         title: what it is, in one line.
-        source: an entry of workflow/sources.
+        source: an entry of workflow/sources; or the keys of one, if no other file uses it.
         architecture: as in config.json, which is read if the source is your folder.
         vocabulary: tokens in the vocabulary; as the architecture.
         positions: the longest text that it takes, in tokens; as the architecture.
@@ -87,7 +87,7 @@ class Model(Spec):
     model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
 
     title: Label
-    source: SourceName
+    source: NamedSource
     architecture: Architecture
     vocabulary: Whole = Field(gt=0, le=10_000_000)
     positions: Whole = Field(default=512, gt=2, le=8192)
