@@ -13,6 +13,8 @@ from torch import Tensor
 
 Mend = Callable[[Path], Any]
 LAYER = "encoder.layer.1.output.dense.weight"
+NONE = {"Regex": "("}
+ENDLESS = {"type": "Split", "pattern": {"Regex": "(.+.+)+[0-9]{9}"}, "behavior": "Isolated", "invert": False}
 
 
 def config(**values: Any) -> Mend:
@@ -68,11 +70,15 @@ def gone(name: str) -> Mend:
     return lambda folder: (folder / name).unlink()
 
 
-def more_tokens(folder: Path) -> None:
-    """Give the tokenizer a token that the model does not have."""
-    content = json.loads((folder / "tokenizer.json").read_text())
-    content["model"]["vocab"]["further"] = 90
-    (folder / "tokenizer.json").write_text(json.dumps(content))
+def tokenizer(change: Callable[[dict[str, Any]], object]) -> Mend:
+    """Return what changes the content of tokenizer.json."""
+
+    def write(folder: Path) -> None:
+        content = json.loads((folder / "tokenizer.json").read_text())
+        change(content)
+        (folder / "tokenizer.json").write_text(json.dumps(content))
+
+    return write
 
 
 def empty(folder: Path) -> None:
@@ -121,5 +127,15 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("an infinity", filled(float("inf")), "holds NaN or infinity in"),
     ("half a tokenizer", cut("tokenizer.json"), "tokenizer.json cannot be read"),
     ("a tokenizer of another kind", text("tokenizer.json", "{}"), "tokenizer.json cannot be read"),
-    ("a tokenizer with more tokens", more_tokens, "token 'further' has the id 90; the model has 90 tokens"),
+    ("a tokenizer with more tokens", tokenizer(lambda held: held["model"]["vocab"].update(further=90)),
+     "token 'further' has the id 90; the model has 90 tokens"),
+    ("a tokenizer without special tokens", tokenizer(lambda held: held.update(post_processor=None)),
+     "the tokenizer puts 0 tokens around a text, not a start and an end"),
+    ("two tokenizers", text("tokenizer_config.json", '{"tokenizer_class": "BertTokenizer", "do_lower_case": false}'),
+     "AutoTokenizer, which reads tokenizer_config.json, make different tokens of a text: 'bad' and '[UNK]'; correct"),
+    ("a tokenizer of no class", text("tokenizer_config.json", '{"tokenizer_class": 5}'), "AutoTokenizer cannot read"),
+    ("an expression that never ends", tokenizer(lambda held: held.update(pre_tokenizer=ENDLESS)),
+     "tokenizer.json cannot encode a text (Onig: Regex search error: retry-limit-in-match over); a regular expression"),
+    ("an expression that is none", tokenizer(lambda held: held.update(pre_tokenizer={**ENDLESS, "pattern": NONE})),
+     "tokenizer.json cannot be read (Oniguruma error: end pattern with unmatched parenthesis"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from retort.checksums import Maker, remedy_of_model
-from retort.data.tokenizers import CorpusTokenizer
+from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.errors import Diverged, RetortError
 from retort.job.context import this_code
 from retort.models import build, weights
@@ -38,6 +38,13 @@ def test_a_classifier_reads_the_pooler_through_a_relu_and_without_dropout(tmp_pa
     assert not any(isinstance(module, torch.nn.Dropout) for module in model.children())
     weights.save(model, tmp_path, tmp_path, "")
     torch.testing.assert_close(build.load(tmp_path, "classification", 3)(ids).logits, expected)  # the config says so
+
+
+def test_a_model_is_saved_with_the_tokens_of_its_training(tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    models.text("tokenizer_config.json", '{"tokenizer_class": "BertTokenizer", "do_lower_case": false}')(tmp_path)
+    with pytest.raises(RetortError, match="make different tokens of a text: 'bad' and '\\[UNK\\]'"):
+        weights.save(build.load(tmp_path), tmp_path, tmp_path / "saved", "")
 
 
 def test_a_classifier_without_a_pooler_below_has_no_relu(tmp_path: Path) -> None:
