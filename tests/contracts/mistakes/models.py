@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,13 @@ def pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def in_parts(folder: Path) -> None:
+    """Give the weights the names of two parts."""
+    for part in (1, 2):
+        shutil.copy(folder / "model.safetensors", folder / f"model-0000{part}-of-00002.safetensors")
+    (folder / "model.safetensors").unlink()
+
+
 def filled(value: float, part: str = LAYER) -> Mend:
     """Return what puts a number into weights."""
     return weights(part, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
@@ -108,7 +116,9 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("a config that is a list", text("config.json", "[]"), "config.json cannot be read"),
     ("a config in Latin-1", text("config.json", b'{"a": "\xe9"}'), "config.json cannot be read"),
     ("another family", config(model_type="gpt2"), "no family of encoders is called 'gpt2'"),
-    ("an unknown family", config(model_type="mine"), "config.json cannot be read"),
+    ("an unknown family", config(model_type="mine"), "no family of encoders is called 'mine'"),
+    ("a family like one", config(model_type="camembert"), "called 'camembert'; there are: bert, distilbert, electra"),
+    ("weights in parts", in_parts, "holds no model.safetensors, but 2 parts such as model-00001-of-00002.safetensors"),
     ("other positions", config(max_position_embeddings=128), "a config.json with positions: 128, not 32"),
     ("another vocabulary", config(vocab_size=91), "a config.json with vocabulary: 91, not 90"),
     ("other layers", config(num_hidden_layers=3), "a config.json with layers: 3, not 4"),
@@ -120,6 +130,13 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("a layer is missing", without(LAYER), "lacks 1 weight of the encoder"),
     ("positions by distance", config(position_embedding_type="relative_key"), "only absolute is computed"),
     ("a decoder", config(is_decoder=True), "config.json: is_decoder is True; only False is computed here"),
+    ("an outer attention", config(add_cross_attention=True), "add_cross_attention is True; only False is computed"),
+    ("outputs in a tuple", config(return_dict=False), "config.json: return_dict is False; only True is computed here"),
+    ("pruned heads", config(pruned_heads={"0": [1]}), "pruned_heads is {'0': [1]}, and nothing here reads it; take"),
+    ("quantised", config(quantization_config={"quant_method": "fp8"}), "quantization_config is {'quant_method'"),
+    ("code of its own", config(auto_map={"AutoModel": "mine.Model"}), "auto_map is {'AutoModel': 'mine.Model'}, and"),
+    ("another activation", config(hidden_act="gellu"), "no activation is called 'gellu'; did you mean 'gelu'?"),
+    ("a word for a number", config(layer_norm_eps="tiny"), "config.json cannot be read (Validation error for field"),
     ("a weight too many", rewrite(lambda held: held | {"encoder.layer.4.a.bias": torch.zeros(2)}), "1 weight of"),
     ("a transposed weight", weights(LAYER, lambda weight: weight.T.contiguous()), "not 24 x 48, as config.json says"),
     ("whole numbers", weights(LAYER, lambda weight: weight.to(torch.int8)), "as I8, not as floating-point numbers"),
