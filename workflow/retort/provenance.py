@@ -21,15 +21,16 @@ def commit() -> str:
     """Return the git commit of the code, as it was at the first call in this process.
 
     It ends with '+changes' if tracked files differ from the commit, or if git does not know a file of the package. It
-    is 'unknown' outside a git repository.
+    is 'unknown' outside a git repository, and where git refuses the folder of another user, which it then says.
     """
     here = Path(__file__).resolve().parent
     try:
         head = _git(here, "rev-parse", "HEAD")
         changed = _git(here, "status", "--porcelain", "--untracked-files=no")
         unknown = _git(here, "status", "--porcelain", "--untracked-files=all", "--", ".", "../scripts")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    except (OSError, subprocess.CalledProcessError) as error:
+        why = " (git finds the ownership of its folder dubious: git config --global --add safe.directory FOLDER)"
+        return "unknown" + why * ("dubious ownership" in str(getattr(error, "stderr", "")))
     return head + ("+changes" if changed or unknown else "")
 
 

@@ -34,7 +34,7 @@ def asked(package: Path) -> list[str]:
     return done.stdout.decode().split()
 
 
-def test_a_file_that_git_does_not_know_is_a_change(tmp_path: Path) -> None:
+def test_a_file_that_git_does_not_know_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "workflow" / "retort", tmp_path / "w" / "retort", ignore=shutil.ignore_patterns("__pyc*"))
     (tmp_path / "w" / "scripts").mkdir()
     (tmp_path / ".gitignore").write_text("__pycache__\n")
@@ -47,6 +47,10 @@ def test_a_file_that_git_does_not_know_is_a_change(tmp_path: Path) -> None:
     added = asked(tmp_path / "w")
     assert added[0] == f"{clean[0]}+changes"
     assert added[1] != clean[1]
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert " ".join(asked(tmp_path / "w")).startswith(
+        "unknown (git finds the ownership of its folder dubious: git conf"
+    )
 
 
 # --- checkpoints

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from retort.checksums import remedy_of_model
+from retort.data.files import check_content
 from retort.errors import RetortError, first_line
 
 FILE = "tokenizer.json"
@@ -55,6 +56,7 @@ def read_tokenizer(file: Path) -> Any:
     """
     from tokenizers import Tokenizer
 
+    check_content(file)
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises no narrower one

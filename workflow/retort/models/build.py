@@ -22,6 +22,7 @@ from transformers.utils import logging
 
 from retort.batch import Shape
 from retort.checksums import remedy_of_model
+from retort.data.files import check_content
 from retort.errors import RetortError, lines_of
 from retort.models import encoders
 from retort.models.encoders import (
@@ -88,6 +89,7 @@ def load(
     if not (Path(folder) / "model.safetensors").is_file():
         what = f"{folder} holds no model.safetensors{parts_of_weights(Path(folder))}"
         raise RetortError(what, "weights are read as safetensors only")
+    check_content(Path(folder) / "model.safetensors")
     overrides: dict[str, object] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with _reading_weights(folder):
