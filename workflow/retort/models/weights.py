@@ -16,7 +16,7 @@ from torch import nn
 from retort.atomic import write_json
 from retort.data.tokenizers import FILE, check_command, copy_tokenizer
 from retort.errors import Diverged
-from retort.job.context import RunningJob, this_code
+from retort.job.context import RunningJob
 from retort.provenance import run_environment
 from retort.settings.inputs import JobSettings, settings_section
 
@@ -55,10 +55,9 @@ def save_with_card(
     """
     if not job.writes:
         return
-    origin = run_environment(job.device, 1)
-    words = sorted(maker.words for maker in (job.ancestors | job.resumed_from) - {this_code()})
+    origin = run_environment(job.device, 1, job.objectives)
     about = "other code has made a part of it, or of what it was made from"
-    mixed = f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
+    mixed = f"\n**Mixed results**: {about}: {'; '.join(job.other_makers)}.\n" if job.other_makers else ""
     training = f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if conditions else ""
     card = f"""---
 library_name: transformers
