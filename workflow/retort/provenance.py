@@ -30,7 +30,7 @@ def commit(objectives: frozenset[str] = frozenset()) -> str:
     """Return the git commit of the code, as it was at the first call in this process.
 
     It ends with '+changes' if a file on which results depend differs from the commit, or if git does not know it. It is
-    'unknown' outside a git repository.
+    'unknown' outside a git repository, and where git refuses the folder of another user, which it then says.
 
     Args:
         objectives: the objectives that are used; the files of others do not count.
@@ -40,8 +40,9 @@ def commit(objectives: frozenset[str] = frozenset()) -> str:
     try:
         head = _git("rev-parse", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=all", "--", *paths)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    except (OSError, subprocess.CalledProcessError) as error:
+        why = " (git finds the ownership of its folder dubious: git config --global --add safe.directory FOLDER)"
+        return "unknown" + why * ("dubious ownership" in str(getattr(error, "stderr", "")))
     return head + ("+changes" if changed else "")
 
 

@@ -49,13 +49,15 @@ def package(tmp_path: Path) -> Path:
     return tmp_path / "w"
 
 
-def test_a_file_that_git_does_not_know_is_a_change(package: Path) -> None:
+def test_a_file_that_git_does_not_know_is_a_change(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clean = asked(package)
     assert len(clean[0]) == 40
     (package / "retort/training/mine.py").write_text("version = 1\n")
     added = asked(package)
     assert added[0] == f"{clean[0]}+changes"
     assert added[1] != clean[1]
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert " ".join(asked(package)).startswith("unknown (git finds the ownership of its folder dubious: git config")
 
 
 def test_a_result_depends_on_no_code_that_it_cannot_have_used(package: Path) -> None:

@@ -110,6 +110,15 @@ def test_the_short_form_goes_where_snakemake_writes_a_dry_run_to(tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("option", ["--configfile {}", "--configfile={}"])
+def test_a_pipe_as_configuration_keeps_nobody_waiting(tmp_path: Path, option: str) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    os.mkfifo(tmp_path / "pipe")
+    done = run_snakemake(tmp_path, "--cores", "1", "--logger", "retort", *option.format("pipe").split())
+    assert (done.returncode, done.stderr) == (1, "pipe is a pipe, which cannot be read again; put a file here\n")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "terminal"), [("--dry-run -p", True), ("--verbose", True), ("--printshellcmds", False)]
 )

@@ -7,7 +7,6 @@ further raises `Diverged` with the same step, so that its cells say `diverged`.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,29 +14,21 @@ from typing import Any
 from torch import nn
 
 from retort.atomic import write_json
+from retort.data.tokenizers import FILE, check_command, copy_tokenizer
 from retort.errors import Diverged
 from retort.job.context import RunningJob
 from retort.provenance import run_environment
 from retort.settings.inputs import JobSettings, settings_section
 
 NOTE = "diverged.json"
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",  # BERT
-    "vocab.json",  # RoBERTa
-    "merges.txt",
-    "sentencepiece.bpe.model",  # XLM-R
-)
 
 
 def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str) -> None:
     """Write weights (safetensors), config, tokenizer and model card to the folder `output`."""
     model.save_pretrained(str(output), safe_serialization=True)
-    for name in TOKENIZER_FILES:
-        if (Path(tokenizer_folder) / name).is_file():
-            shutil.copyfile(Path(tokenizer_folder) / name, Path(output) / name)
+    copy_tokenizer(tokenizer_folder, output)
+    if (Path(output) / FILE).is_file():
+        check_command(output, output)
     (Path(output) / "README.md").write_text(card)
 
 
