@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from retort.checksums import Maker, remedy_of_model
 from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.errors import Diverged, RetortError
@@ -22,7 +24,7 @@ from retort.specs.model import Architecture, described_in
 from transformers import AutoConfig, DistilBertConfig, DistilBertForSequenceClassification, DistilBertModel
 
 from tests.contracts.mistakes import models
-from tests.job_settings import distillation_settings
+from tests.job_settings import distillation_settings, task_settings
 from tests.tiny.make import family_config, make_encoder, make_family
 from tests.tiny.results import quiet
 
@@ -338,3 +340,31 @@ def test_a_card_says_that_a_model_is_mixed(tmp_path: Path) -> None:
     assert "Mixed" not in plain
     said = "other code has made a part of it, or of what it was made from: commit a (code 10); commit b (code 11)."
     assert mixed.replace(f"\n**Mixed results**: {said}\n", "", 1) == plain
+
+
+PIPED: list[tuple[str, list[str], str, set[str]]] = [
+    ("classification", ["bad", "good"], "SequenceClassification", {"bad", "good"}),
+    ("regression", [], "SequenceClassification", {"LABEL_0"}),
+    ("span", [], "QuestionAnswering", set()),  # transformers 5 has no pipeline for it
+]
+
+
+@pytest.mark.parametrize(("task_type", "names", "auto", "printed"), PIPED)
+def test_a_saved_student_answers_in_a_pipeline(
+    task_type: str, names: list[str], auto: str, printed: set[str], tmp_path: Path
+) -> None:
+    """Whoever takes it home loads it by the card's command, may read its files, and gets the names of the labels."""
+    make_encoder(tmp_path)
+    settings: Any = SimpleNamespace(task=task_settings(task_type=task_type, labels=names), as_json=dict)
+    head, home = ("span" if task_type == "span" else "classification"), tmp_path / "home"
+    student = build.load(tmp_path, head, 1 if task_type == "regression" else 2)
+    weights.save_with_card(quiet(), settings, student, tmp_path, home, "T")
+    card = (home / "README.md").read_text()
+    assert f"`transformers.AutoModelFor{auto}.from_pretrained(folder)`" in card
+    model = getattr(transformers, f"AutoModelFor{auto}").from_pretrained(home)
+    if printed:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(home)
+        kind = card.partition("pipeline_tag: ")[2].partition("\n")[0]
+        answers: Any = transformers.pipeline(kind, model=model, tokenizer=tokenizer, device="cpu")
+        assert {each["label"] for each in answers("it is red", top_k=None)} == printed
+    assert len({path.stat().st_mode for path in home.iterdir()}) == 1
