@@ -115,17 +115,24 @@ def snakemake(
 
 def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run Snakemake in a folder, in a fork of a process that has imported it; return what became of it."""
-    command = [f"{Path(snakemake_package.__file__).parent}/__main__.py", *arguments]
-    variables = os.environ | environment
-    path = [*variables["PYTHONPATH"].split(os.pathsep), *sys.path]
     with contextlib.ExitStack() as opened:
         streams = [opened.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
         watcher = opened.enter_context(socket.socket(socket.AF_UNIX))
-        numbers = [stream.fileno() for stream in streams]
-        assert fork_client.begins(watcher, server_of(*PLANNING), numbers, command, path, str(folder), variables)
+        command = begin_snakemake(watcher, [stream.fileno() for stream in streams], folder, *arguments, **environment)
         status = int(watcher.recv(3) or 1)
         said = [stream.seek(0) or stream.read() for stream in streams[1:]]
     return subprocess.CompletedProcess(command, status, *said)
+
+
+def begin_snakemake(
+    watcher: socket.socket, streams: list[int], folder: Path, *arguments: str, **environment: str
+) -> list[str]:
+    """Begin a run of Snakemake in such a fork, with standard input, output and error; return its command."""
+    command = [f"{Path(snakemake_package.__file__).parent}/__main__.py", *arguments]
+    variables = os.environ | environment
+    path = [*variables["PYTHONPATH"].split(os.pathsep), *sys.path]
+    assert fork_client.begins(watcher, server_of(*PLANNING), streams, command, path, str(folder), variables)
+    return command
 
 
 @pytest.fixture(scope="session")

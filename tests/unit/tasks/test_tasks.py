@@ -76,9 +76,7 @@ def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_is_encoded_and_trained_on(
-    name: str, studies: dict[str, Study], encoder: Path, tmp_path: Path
-) -> None:
+def test_a_task_is_encoded_and_trained_on(name: str, studies: dict[str, Study], encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
     spec, task = BOOK.tasks[name], resolve_data.task_settings(BOOK, name)
     task_type, to = task_type_of(task), tmp_path / "encoded"
