@@ -175,7 +175,7 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
 
 
 def variance(values: Sequence[float]) -> float:
-    """Return the sample variance of floats; that of `statistics` computes with fractions, which takes many times as long."""
+    """Return the sample variance of floats; `statistics.variance` computes with fractions, many times as long."""
     mean = statistics.fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
