@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json
 import os
 import shutil
@@ -77,6 +78,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first where several processes share them: the rehearsal, then those of the workflow."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
+
+
+def pytest_collection_finish() -> None:
+    """Look rarely for garbage, and never among the objects of imported modules: that takes a fifth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 # what Snakemake and the Snakefile import before any job runs
