@@ -68,6 +68,7 @@ def save_with_card(
     mixed = f"\n**Mixed results**: {about}: {'; '.join(job.other_makers)}.\n" if job.other_makers else ""
     name_outputs(model, getattr(settings, "task", None))
     head = "For".join(["", *type(model).__name__.split("For")[1:]])  # such as 'ForSequenceClassification'
+    command = f"transformers.AutoModel{head}.from_pretrained(folder)"
     pipeline = f"\npipeline_tag: {PIPELINES[head]}" if head in PIPELINES else ""
     training = f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if conditions else ""
     card = f"""---
@@ -79,7 +80,7 @@ tags: [retort, distillation]{pipeline}
 
 Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
 {mixed}
-Load it with `transformers.AutoModel{head}.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
+Load it with `{command}` and `transformers.AutoTokenizer.from_pretrained(folder)`.
 
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
