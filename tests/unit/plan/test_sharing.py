@@ -50,6 +50,11 @@ def paper() -> Plan:
     return Plan(Config(scale="paper", students_together=8))
 
 
+# rules of the papers that the first run leaves out, and why
+DISTILLS, GRID = "distill_students", "run_grid"
+LEFT_OUT = dict.fromkeys(("encode_test", "predict_test", "write_submission"), "a server scores what they make")
+
+
 def plan_of(study_folder: Path, **changes: Any) -> Plan:
     """Return the plan of the tiny study with a second student, which differs from the first in these keys."""
     stage: dict[str, Any] = {"data": "sentences", "terms": [{"objective": "value-relation", "mapping": "last"}]}
@@ -266,3 +271,17 @@ def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
         assert parts(study_folder) == expected
     set_value(study_folder, AGNOSTIC, "grid", to=None)
     assert parts(study_folder) == 0
+
+
+def test_the_first_run_has_every_kind_of_rule_that_the_papers_have(paper: Plan) -> None:
+    """Whoever types `make run` sees the whole chain: several students in one job of the corpus, a grid in parts."""
+    ours = Plan(Config())
+    printed, pocket = (list(Jobs(plan).behind(["reports/index.html"])) for plan in (paper, ours))
+    missing = {job.rule.name for job in printed} - {job.rule.name for job in pocket}
+    assert missing == LEFT_OUT.keys()
+    assert any(len(settings_of_group(ours)(job.wildcards, None)) > 1 for job in pocket if job.rule.name == DISTILLS)
+    grids = {
+        (job.wildcards.student, job.wildcards.task): job.wildcards.parts for job in pocket if job.rule.name == GRID
+    }
+    assert {task for _, task in grids} == {"tweets", "reviews"}
+    assert set(grids.values()) == {"2"}
