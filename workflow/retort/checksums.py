@@ -121,6 +121,7 @@ class Checksums(_Noted):
         ancestors: the code that made the parents, and the code that made their own parents, and so on.
         parents: the results that the job read, by path.
         files: the files by their path in the folder; a single file by its name.
+        plan: what stands for the settings of the run; empty if it has kept none.
     """
 
     job: str
@@ -128,6 +129,7 @@ class Checksums(_Noted):
     ancestors: list[Maker]
     parents: dict[str, Parent]
     files: dict[str, FileChecksum]
+    plan: str = ""
 
     @property
     def digest(self) -> str:
@@ -169,7 +171,9 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
             yield str(file.relative_to(path)), file
 
 
-def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent]) -> Checksums:
+def take(
+    path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent], plan: str = ""
+) -> Checksums:
     """Take the checksums of a result and write them, atomically, into the folder or beside the file."""
     checksums = Checksums(
         job=job,
@@ -177,6 +181,7 @@ def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents
         ancestors=sorted({*ancestors}, key=lambda each: (each.commit, each.code)),
         parents=parents,
         files={name: FileChecksum.of(file) for name, file in files_of(path)},
+        plan=plan,
     )
     write_text(place_of(path), json.dumps(with_digest(checksums.model_dump(mode="json"))) + "\n")
     return checksums
