@@ -1,6 +1,6 @@
 """Trainings on a real Slurm that meet every fault once, and end in the bytes of an undisturbed run.
 
-The faults: its time limit, `scontrol requeue`, the loss of its node, `scancel`, the death of Snakemake while it runs, and
+The faults: its time limit, `scontrol requeue`, the loss of its node, `scancel`, the death of Snakemake, and
 an sbatch that fails though Slurm took the job. They need a Slurm whose nodes the user may set down, and ten minutes.
 """
 
@@ -31,8 +31,8 @@ JOB = "distill_on_task.tiny-attention.mood.1-2"
 STATES = [f"scores.tiny-attention.mood.seed-{seed}" for seed in (1, 2)]
 SCORE = "results/scores/tiny-attention/mood/1-2.json"
 WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
-STEPS = int(os.environ.get("RETORT_TEST_STEPS", "12000"))  # of each seed; 6 ms each: 2.4 minutes for two
-FEW = STEPS // 6  # longer than two submissions
+STEPS = int(os.environ.get("RETORT_TEST_STEPS", "6000"))  # of each of four stages; 6 ms each: 2.4 minutes
+FEW = STEPS // 10  # longer than two submissions
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 LONG = 60  # minutes
 PATIENCE = 3600.0  # seconds
@@ -227,6 +227,7 @@ def test_slurm_took_a_job_though_sbatch_failed(
 ) -> None:
     """The run follows that job; if Slurm cannot find it, the job that is submitted again takes what it makes."""
     folder = shutil.copytree(base, tmp_path / "study", symlinks=True)
+    change(folder, "config.yaml", str(base), str(folder))
     lengthen(folder, FEW)
     scripts = {"sbatch": SLOW.format(folder=folder, sbatch=shutil.which("sbatch"), failures=failures)}
     scripts |= {name: HIDES.format(real=shutil.which(name)) for name in hiding}

@@ -37,6 +37,17 @@ TEMPORARY = {"tokenized", "distilled"}  # those that a run empties itself
 REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
 
 
+class LeadsNowhere(RetortError):
+    """A result holds a link that leads nowhere: what it links to may be away, and nothing is damaged.
+
+    Args:
+        link: the link.
+    """
+
+    def __init__(self, link: Path) -> None:
+        super().__init__(f"{link} links to {link.readlink()}, which is not there", "put that back; nothing is deleted")
+
+
 def canonical_bytes(record: Any) -> bytes:
     """Return JSON values as bytes that do not depend on the order of keys or on white space."""
     return json.dumps(json.loads(json.dumps(record)), sort_keys=True, separators=(",", ":")).encode()
@@ -223,8 +234,8 @@ def remedy_of_model(folder: Path | str) -> str:
     return f"delete {folder} and run again; if it links to files of yours, replace them first"
 
 
-def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[str]:
-    """Yield a line for each file of a result that is missing or has changed since it was made.
+def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[RetortError]:
+    """Yield an error for each file of a result that is missing or has changed since it was made.
 
     Args:
         path: the folder or file.
@@ -235,15 +246,15 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
     for name, known in checksums.files.items():
         file = path / name if path.is_dir() else path
         if file.name != Path(name).name:
-            yield f"{place_of(path)} holds the checksum of another file, {name}"
+            yield RetortError(f"{place_of(path)} holds the checksum of another file, {name}", REMEDY)
             continue
         try:
             if (thorough or known.bytes < SMALL or known.has_moved(file)) and not known.fits(file):
-                yield f"{file} is not as it was made: {_describe_change(file, known)}"
+                yield RetortError(f"{file} is not as it was made: {_describe_change(file, known)}", REMEDY)
         except FileNotFoundError:
-            yield f"{file} is missing"
+            yield LeadsNowhere(file) if file.is_symlink() else RetortError(f"{file} is missing", REMEDY)
         except OSError as error:
-            yield f"{file} cannot be read: {error.strerror}"
+            yield RetortError(f"{file} cannot be read: {error.strerror}", REMEDY)
 
 
 def _describe_change(file: Path, known: FileChecksum) -> str:
@@ -260,8 +271,8 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
     checksums = read(path)
     if checksums is None:
         return None
-    for line in differences(path, checksums, thorough):
-        raise RetortError(line, REMEDY)
+    for error in differences(path, checksums, thorough):
+        raise error
     return checksums
 
 
