@@ -241,7 +241,7 @@ def test_slurm_took_a_job_though_sbatch_failed(
         assert controller.wait(PATIENCE) == 0, (folder / "out.txt").read_text()[-3000:]
     assert (folder / "calls").read_text().count("\n") == 1 + len(hiding[:1])
     told, said = (folder / "out.txt").read_text(), logs(folder)
-    assert (f"Slurm took job 1 though sbatch failed: {worker}" in told) == (not hiding), told
+    assert (f"though sbatch failed: {worker} " in told) == (not hiding), told
     assert said.count(f"Slurm job {worker}, since") == len(hiding[:1])
     assert (folder / WEIGHTS).is_file()
 
