@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,6 +54,19 @@ def check_versions() -> None:
         if not SpecifierSet(bounds).contains(installed, prereleases=True):
             hint = f"install another version: pip install '{name}{bounds}'"
             raise RetortError(f"{name} {installed} is installed, and this workflow needs {name}{bounds}", hint)
+
+
+def check_disk() -> None:
+    """Check that this folder can be written, before Snakemake tells it in a traceback.
+
+    Raises:
+        OSError: it cannot.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=Path.cwd()) as probe:
+            probe.write(bytes(2**16))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(Path.cwd())) from None
 
 
 def decide(**decided: Any) -> None:
