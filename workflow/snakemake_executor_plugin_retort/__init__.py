@@ -15,6 +15,7 @@ import shlex
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from retort.job.locks import holder_of
 from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
 from snakemake_executor_plugin_slurm import ExecutorSettings, common_settings
 from snakemake_interface_common.exceptions import WorkflowError
-from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 
 __all__ = ["Executor", "ExecutorSettings", "common_settings"]
 
@@ -53,7 +53,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc]  # it has no types
     def __init__(self, workflow: Any, logger: Any) -> None:
         self.looks: dict[str, tuple[str, int]] = {}  # Slurm's id -> latest state, and the looks in a row that showed it
         self.refused: dict[int, tuple[int, float]] = {}  # Snakemake's id -> times that Slurm refused a job, since when
-        self.calls: dict[int, list[str]] = {}  # Snakemake's id -> the words of the call of sbatch that failed
+        self.calls: dict[int, tuple[Any, list[str]]] = {}  # Snakemake's id -> job, words of its sbatch that failed
         self.told: set[str] = set()  # ids of jobs that have ended while another process makes the same
         self.latest_job = time.monotonic()  # when the run last had a job in Slurm
         self.is_cancelled, self.submitting = False, threading.Lock()
@@ -87,17 +87,17 @@ class Executor(SlurmExecutor):  # type: ignore[misc]  # it has no types
         """Return whether a job is not to be submitted: Slurm took it though sbatch failed, or does not answer."""
         if job.jobid not in self.calls:
             return False
-        words = self.calls[job.jobid]
+        info, words = self.calls[job.jobid]
         comment, log = (words[words.index(option) + 1] for option in ("--comment", "--output"))
         found = slurm.find(self.run_uuid, comment, self.everywhere)
         if found is None:
-            self.report_job_error(SubmittedJobInfo(job), msg="Unable to contact Slurm")
+            self.report_job_error(info, msg="Unable to contact Slurm")
             return True
         new = [external for external in found if external not in self.looks]  # no earlier attempt
         for external in new[:1]:
             path = Path(log.replace("%j", external))
             self.logger.info(f"Slurm took job {job.jobid} though sbatch failed: {external} (log: {path}).")
-            self.report_job_submission(SubmittedJobInfo(job, external, {"slurm_logfile": path}))
+            self.report_job_submission(replace(info, external_jobid=external, aux={"slurm_logfile": path}))
         return bool(new)
 
     def cancel(self) -> None:
@@ -184,7 +184,7 @@ class Executor(SlurmExecutor):  # type: ignore[misc]  # it has no types
     def report_job_error(self, job_info: Any, msg: str | None = None, **kwargs: Any) -> None:
         """Report that a job has failed, or submit it again later if Slurm refused it for now."""
         if said := OF_SBATCH.search(msg or ""):
-            self.calls[job_info.job.jobid] = shlex.split(said[2])
+            self.calls[job_info.job.jobid] = job_info, shlex.split(said[2])
         reason = "; ".join(filter(None, map(str.strip, (said[1] if said else msg or "").splitlines())))
         if job_info.external_jobid is None and self.submits_again(job_info.job, reason):
             return
