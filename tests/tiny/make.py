@@ -71,6 +71,7 @@ def make_family(folder: Path, family: str, **shape: int) -> None:
     else:
         tokenizer = train_tokenizer(family, [line.split("\t")[2] for line in sentences()], 299)
         tokenizer.add_special_tokens(["<mask>"])
+        tokenizer.normalizer = None  # XLM-R's class keeps no other than SentencePiece's own
         tokenizer.save(str(folder / "tokenizer.json"))
         ends = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>"}
         about = {f"{name}_token": token for name, token in {**ends, "unk": "<unk>", "mask": "<mask>"}.items()}

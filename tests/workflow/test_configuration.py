@@ -17,6 +17,9 @@ MISTAKES: dict[str, tuple[str, str, list[str], list[str]]] = {
     "text of the command line's file": (
         "scale: pocket\n", "checkpoint_seconds: 010\n", MINE, ["mine.yaml: line 1: YAML reads 010 as another number"],
     ),
+    "words of the command line": (
+        "scale: pocket\n", "", ["--config", "keep_weights=true", "papers=null", "device=gpu"], ["1 problem in the"],
+    ),
     "keys of each": (
         "scale: pocket\n", "keep_weight: true\n", [*MINE, "--config", "device=gpu"],
         ["  mine.yaml: keep_weight: no key is called 'keep_weight'", "  --config: device: Input should be"],

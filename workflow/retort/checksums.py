@@ -166,9 +166,10 @@ def is_place(path: Path) -> bool:
 
 def results_in(folder: Path) -> Iterator[Path]:
     """Yield each result with checksums in a folder, in the order of names; another run may delete folders meanwhile."""
-    for above, folders, names in os.walk(folder):  # `Path.rglob` fails where a folder is gone
+    for above, folders, files in os.walk(folder):  # `Path.rglob` fails where a folder is gone
         folders.sort()
-        yield from (result_of(place) for place in (Path(above) / name for name in sorted(names)) if is_place(place))
+        every = (Path(above, name) for name in sorted([*folders, *files]))  # a folder may have the name of checksums
+        yield from (result_of(place) for place in every if is_place(place))
 
 
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:

@@ -7,52 +7,113 @@ import datetime
 import functools
 import hashlib
 import platform
+import re
 import subprocess
+from collections import defaultdict
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from retort import machine
 
+PACKAGE = Path(__file__).resolve().parent
+SCRIPTS = PACKAGE.parent / "scripts"
+# folders of the package on which no result depends: they check, compare, print and foretell costs
+APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
+REGISTERS = re.compile(r'^@objectives\.register\(\s*"([^"]+)"', re.MULTILINE)
+IMPORTS = re.compile(r"^from retort\.objectives\.(\w+) import|^from retort\.objectives import (\w+)", re.MULTILINE)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
 
 
 @functools.cache
-def commit() -> str:
+def commit(objectives: frozenset[str] = frozenset()) -> str:
     """Return the git commit of the code, as it was at the first call in this process.
 
-    It ends with '+changes' if tracked files differ from the commit, or if git does not know a file of the package. It
-    is 'unknown' outside a git repository.
+    It ends with '+changes' if a file on which results depend differs from the commit, or if git does not know it. It is
+    'unknown' outside a git repository, and where git refuses the folder of another user, which it then says.
+
+    Args:
+        objectives: the objectives that are used; the files of others do not count.
     """
-    here = Path(__file__).resolve().parent
+    unused = [f"objectives/{name}.py" for name in _files_of_objectives().keys() - _used_files(objectives)]
+    paths = [".", str(SCRIPTS), *(f":(exclude){name}" for name in (*APART, *unused))]
     try:
-        head = _git(here, "rev-parse", "HEAD")
-        changed = _git(here, "status", "--porcelain", "--untracked-files=no")
-        unknown = _git(here, "status", "--porcelain", "--untracked-files=all", "--", ".", "../scripts")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return head + ("+changes" if changed or unknown else "")
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *paths)
+    except (OSError, subprocess.CalledProcessError) as error:
+        why = " (git finds the ownership of its folder dubious: git config --global --add safe.directory FOLDER)"
+        return "unknown" + why * ("dubious ownership" in str(getattr(error, "stderr", "")))
+    return head + ("+changes" if changed else "")
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    """Return the output of a git command."""
-    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+def _git(*arguments: str) -> str:
+    """Return the output of a git command in the folder of the package."""
+    done = subprocess.run(["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 @functools.cache
-def code() -> str:
-    """Return the digest of the package's own files, as they were at the first call in this process."""
-    return digest_code()
+def code(objectives: frozenset[str] = frozenset()) -> str:
+    """Return the digest of the code on which a result depends, as it was at the first call in this process.
+
+    The first word is the digest of the files on which every result depends. A word such as 'hidden:1f2e3d4c' follows
+    for each file of objectives that are used: a new file of objectives leaves the results of all others as they are.
+    """
+    registering, used = _files_of_objectives(), _used_files(objectives)
+    every = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in APART]
+    shared = [path for path in every if path not in registering.values()]
+    files = (f"{name}:{_digest([registering[name]])[:8]}" for name in sorted(used))
+    return " ".join([_digest([*shared, *SCRIPTS.glob("*.py")]), *files])
+
+
+def are_different(codes: Iterable[str]) -> bool:
+    """Return whether some digests of `code` are of several states of the code: a file that two of them used differs."""
+    states = defaultdict[str, set[str]](set)
+    for shared, *files in map(str.split, codes):
+        states[""].add(shared)
+        for name, _, digest in (file.partition(":") for file in files):
+            states[name].add(digest)
+    return any(len(digests) > 1 for digests in states.values())
+
+
+def objectives_in(settings: object) -> frozenset[str]:
+    """Return the objectives whose names stand anywhere in the settings of a job, as JSON values."""
+    words = set(re.findall(r"[\w-]+", str(settings)))
+    return frozenset(words & {name for path in _files_of_objectives().values() for name in _registered(path)})
+
+
+def _files_of_objectives() -> dict[str, Path]:
+    """Return module name -> path of each file that registers objectives."""
+    files = sorted((PACKAGE / "objectives").glob("*.py"))
+    return {path.stem: path for path in files if _registered(path)}
+
+
+def _registered(path: Path) -> list[str]:
+    """Return the names of the objectives that a file registers."""
+    return REGISTERS.findall(path.read_text(encoding="utf-8"))
+
+
+def _used_files(objectives: Iterable[str]) -> set[str]:
+    """Return the names of the modules that register some objectives, and of those that these import."""
+    files, wanted, used = _files_of_objectives(), set(objectives), set[str]()
+    ahead = [name for name, path in files.items() if wanted.intersection(_registered(path))]
+    while ahead:
+        if (name := ahead.pop()) in files and name not in used:
+            used.add(name)
+            ahead += ["".join(found) for found in IMPORTS.findall(files[name].read_text(encoding="utf-8"))]
+    return used
 
 
 def digest_code() -> str:
-    """Return a digest of the package's own files as they are now.
+    """Return a digest of all files of the package as they are now, also of those on which no result depends."""
+    return _digest([*PACKAGE.rglob("*.py"), *SCRIPTS.glob("*.py")])
 
-    Unlike the commit, it also changes with files that are not committed.
-    """
-    here, digest = Path(__file__).resolve().parent, hashlib.sha256()
-    for path in sorted([*here.rglob("*.py"), *(here.parent / "scripts").glob("*.py")]):
-        digest.update(f"{path.relative_to(here.parent)}\0{path.stat().st_size}\0".encode())
+
+def _digest(files: Iterable[Path]) -> str:
+    """Return a digest of the names and the content of some files."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(PACKAGE.parent)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -86,11 +147,11 @@ def device_name(device: str) -> str:
     return f"{device}: {processor_name()}"
 
 
-def run_environment(device: str, threads: int) -> dict[str, object]:
+def run_environment(device: str, threads: int, objectives: frozenset[str] = frozenset()) -> dict[str, object]:
     """Return commit, code, versions, device, number of threads and the time now (UTC), to be stored in a result."""
     return {
-        "commit": commit(),
-        "code": code(),
+        "commit": commit(objectives),
+        "code": code(objectives),
         "versions": versions(),
         "device": device_name(device),
         "threads": threads,

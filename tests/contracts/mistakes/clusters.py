@@ -48,6 +48,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     ("gpu_model: null", "gpu_model: 3", "gpu_model: Input should be a valid string, not 3"),
     ("gpu_model: null", "gpu_model: h100 --x", f"gpu_model: 'h100 --x' {NAME}"),
     ("gpu_model: null", "gpu_model: h100:2", f"gpu_model: 'h100:2' {NAME}"),
+    ("account: null", "account: 12345", "account: Input should be a valid string, not 12345; put it in quotes: YAML"),
     ("account: null", "account: a b", f"account: 'a b' {NAME}"),
     ("account: null", "account: a;b", f"account: 'a;b' {NAME}"),
     ("account: null", "account: ''", f"account: '' {NAME}"),

@@ -22,6 +22,7 @@ from tests.job_settings import one_split, task_settings
 DEEP = "[" * 100_000 + "]" * 100_000
 HALF = r'"\ud800"'
 LONG = "9" * 400
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 HEAD = "index\tone\ttwo\tlabel\n"
 GOOD = f"{HEAD}0\ta\tb\tyes\n1\tc\td\tno\n"
 QUOTED = "index,one,two,label\n0,a,b,yes\n"
@@ -53,6 +54,15 @@ def article(*asked: dict[str, Any]) -> str:
 # fmt: off
 ROWS: list[tuple[str, str | bytes, dict[str, Any], str]] = [
     ("dev.tsv", f"{HEAD}0\ta\tb\tyes\n1\tc\tno\n", {}, "s/dev.tsv, line 3: 3 fields, and line 1 has 4: '1\\tc\\tno'"),
+    ("dev.tsv", f"{HEAD}0\ta\tb\tyes\n\n1\tc\td\tno\n", {}, "s/dev.tsv, line 3: it is blank, and line 1 has 4 fields"),
+    ("dev.tsv", f"{HEAD}0\ta\0\tb\tyes\n", {}, "s/dev.tsv, line 2: text (one) holds a NUL byte; is the file damaged"),
+    ("dev.jsonl", '{"one": "a\\u0000", "label": "no"}\n', PLAIN, "s/dev.jsonl, line 1: text (one) holds a NUL byte"),
+    ("dev.tsv", b"\x1f\x8b\x08\x00", {}, "dev.tsv is compressed with gzip; give it the suffix .gz, or unpack it"),
+    ("dev.csv", b"PK\x03\x04\x14", {}, "dev.csv is a zip archive; unpack it"),
+    ("dev.parquet", LFS, {}, "dev.parquet is a pointer of Git LFS, not the file itself; run `git lfs pull`"),
+    ("dev.tsv.gz", LFS, {}, "dev.tsv.gz is a pointer of Git LFS, not the file itself; run `git lfs pull` in its repo"),
+    ("dev.jsonl", "\ufeff\n<!DOCTYPE html>\n<p>", PLAIN, "dev.jsonl is an HTML page; download the file itself, not"),
+    ("f.json", "<html lang=en>", SQUAD, "f.json is an HTML page; download the file itself, not the page about it"),
     ("dev.tsv", f"{HEAD}0\ta\tb\tyes\n0\tc\td\tno\n", {}, "s/dev.tsv, line 3: id '0' stands in line 2 already"),
     ("dev.tsv", f"{HEAD}0\ta\t \tyes\n1\tc\td\tno\n", {}, "s/dev.tsv, line 2: pair (two) is empty"),
     ("dev.tsv", GOOD, {"columns": {"text": "uno", "label": "label"}},
@@ -129,6 +139,10 @@ RATED = [
     *((f"1\t0.5\ta\n2\t{rating}\tb\n", f"rated.txt:2: the rating '{rating}' is not a number from -1000000 to 1000000")
       for rating in ("1e308", "1e400", "-1000001")),
     ("1\t0.5\n", "rated.txt:1: not 'id, rating, text' with tabs between: '1\\t0.5'"),
+    ("1\t0.5\ta\tb\n", "rated.txt:1: not 'id, rating, text' with tabs between: '1\\t0.5\\ta\\tb'"),
+    ("1\t0.5\ta\n2\t1\t \n", "rated.txt:2: the text is empty; take the line out"),
+    ("1\t0.5\ta\n2\t1\tb\0\n", "rated.txt:2: the text holds a NUL byte; is the file damaged"),
+    ("1\t0.5\ta\n1\t1\tb\n", "rated.txt:2: id '1' stands in line 1 already"),
 ]
 # fmt: on
 

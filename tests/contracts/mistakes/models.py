@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from torch import Tensor
 
 Mend = Callable[[Path], Any]
 LAYER = "encoder.layer.1.output.dense.weight"
+NONE = {"Regex": "("}
+ENDLESS = {"type": "Split", "pattern": {"Regex": "(.+.+)+[0-9]{9}"}, "behavior": "Isolated", "invert": False}
 
 
 def config(**values: Any) -> Mend:
@@ -68,11 +71,15 @@ def gone(name: str) -> Mend:
     return lambda folder: (folder / name).unlink()
 
 
-def more_tokens(folder: Path) -> None:
-    """Give the tokenizer a token that the model does not have."""
-    content = json.loads((folder / "tokenizer.json").read_text())
-    content["model"]["vocab"]["further"] = 90
-    (folder / "tokenizer.json").write_text(json.dumps(content))
+def tokenizer(change: Callable[[dict[str, Any]], object]) -> Mend:
+    """Return what changes the content of tokenizer.json."""
+
+    def write(folder: Path) -> None:
+        content = json.loads((folder / "tokenizer.json").read_text())
+        change(content)
+        (folder / "tokenizer.json").write_text(json.dumps(content))
+
+    return write
 
 
 def empty(folder: Path) -> None:
@@ -84,6 +91,13 @@ def empty(folder: Path) -> None:
 def pickled(folder: Path) -> None:
     """Give the weights the name of pickled ones."""
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def in_parts(folder: Path) -> None:
+    """Give the weights the names of two parts."""
+    for part in (1, 2):
+        shutil.copy(folder / "model.safetensors", folder / f"model-0000{part}-of-00002.safetensors")
+    (folder / "model.safetensors").unlink()
 
 
 def filled(value: float, part: str = LAYER) -> Mend:
@@ -102,7 +116,9 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("a config that is a list", text("config.json", "[]"), "config.json cannot be read"),
     ("a config in Latin-1", text("config.json", b'{"a": "\xe9"}'), "config.json cannot be read"),
     ("another family", config(model_type="gpt2"), "no family of encoders is called 'gpt2'"),
-    ("an unknown family", config(model_type="mine"), "config.json cannot be read"),
+    ("an unknown family", config(model_type="mine"), "no family of encoders is called 'mine'"),
+    ("a family like one", config(model_type="camembert"), "called 'camembert'; there are: bert, distilbert, electra"),
+    ("weights in parts", in_parts, "holds no model.safetensors, but 2 parts such as model-00001-of-00002.safetensors"),
     ("other positions", config(max_position_embeddings=128), "a config.json with positions: 128, not 32"),
     ("another vocabulary", config(vocab_size=91), "a config.json with vocabulary: 91, not 90"),
     ("other layers", config(num_hidden_layers=3), "a config.json with layers: 3, not 4"),
@@ -114,6 +130,13 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("a layer is missing", without(LAYER), "lacks 1 weight of the encoder"),
     ("positions by distance", config(position_embedding_type="relative_key"), "only absolute is computed"),
     ("a decoder", config(is_decoder=True), "config.json: is_decoder is True; only False is computed here"),
+    ("an outer attention", config(add_cross_attention=True), "add_cross_attention is True; only False is computed"),
+    ("outputs in a tuple", config(return_dict=False), "config.json: return_dict is False; only True is computed here"),
+    ("pruned heads", config(pruned_heads={"0": [1]}), "pruned_heads is {'0': [1]}, and nothing here reads it; take"),
+    ("quantised", config(quantization_config={"quant_method": "fp8"}), "quantization_config is {'quant_method'"),
+    ("code of its own", config(auto_map={"AutoModel": "mine.Model"}), "auto_map is {'AutoModel': 'mine.Model'}, and"),
+    ("another activation", config(hidden_act="gellu"), "no activation is called 'gellu'; did you mean 'gelu'?"),
+    ("a word for a number", config(layer_norm_eps="tiny"), "config.json cannot be read (Validation error for field"),
     ("a weight too many", rewrite(lambda held: held | {"encoder.layer.4.a.bias": torch.zeros(2)}), "1 weight of"),
     ("a transposed weight", weights(LAYER, lambda weight: weight.T.contiguous()), "not 24 x 48, as config.json says"),
     ("whole numbers", weights(LAYER, lambda weight: weight.to(torch.int8)), "as I8, not as floating-point numbers"),
@@ -121,5 +144,15 @@ MISTAKES: list[tuple[str, Mend, str]] = [
     ("an infinity", filled(float("inf")), "holds NaN or infinity in"),
     ("half a tokenizer", cut("tokenizer.json"), "tokenizer.json cannot be read"),
     ("a tokenizer of another kind", text("tokenizer.json", "{}"), "tokenizer.json cannot be read"),
-    ("a tokenizer with more tokens", more_tokens, "token 'further' has the id 90; the model has 90 tokens"),
+    ("a tokenizer with more tokens", tokenizer(lambda held: held["model"]["vocab"].update(further=90)),
+     "token 'further' has the id 90; the model has 90 tokens"),
+    ("a tokenizer without special tokens", tokenizer(lambda held: held.update(post_processor=None)),
+     "the tokenizer puts 0 tokens around a text, not a start and an end"),
+    ("two tokenizers", text("tokenizer_config.json", '{"tokenizer_class": "BertTokenizer", "do_lower_case": false}'),
+     "AutoTokenizer, which reads tokenizer_config.json, make different tokens of a text: 'bad' and '[UNK]'; correct"),
+    ("a tokenizer of no class", text("tokenizer_config.json", '{"tokenizer_class": 5}'), "AutoTokenizer cannot read"),
+    ("an expression that never ends", tokenizer(lambda held: held.update(pre_tokenizer=ENDLESS)),
+     "tokenizer.json cannot encode a text (Onig: Regex search error: retry-limit-in-match over); a regular expression"),
+    ("an expression that is none", tokenizer(lambda held: held.update(pre_tokenizer={**ENDLESS, "pattern": NONE})),
+     "tokenizer.json cannot be read (Oniguruma error: end pattern with unmatched parenthesis"),
 ]  # fmt: skip

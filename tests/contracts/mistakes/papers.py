@@ -50,6 +50,8 @@ MISTAKES = [
     ], before="- {students: [kd], texts: [{of: [seeds], text: x}]}\n"),
     Edits(CLAIMS, [
         ("[Mood]", "[Mod]", "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
+        ("rows: [Attention]", "rows: ['Attention ']",
+         "kd-above-attention.than.1.rows.1: a space stands before or behind 'Attention '; write it without"),
         ("rows: [Attention]", "rows: [Atention]", "kd-above-attention: no row of table1 is called 'Atention'"),
         ("{table: table1", "{table: tabel1", "kd-above-attention: no table is called 'tabel1'; did you mean 'table1'?"),
         ("table1,", "table3,", "kd-above-attention: no row of table3 is called 'Vanilla KD'; there are: none"),

@@ -149,6 +149,13 @@ def test_curves_are_drawn_for_each_paper_and_for_all(study: dict[str, Any], monk
     assert [count for _, count in drawn[0]["tiny"]] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("call", ["1e999", "nan", "0", "5 --flops inf", "ten"])
+def test_hours_and_flops_are_numbers(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["budget", *call.split()])
+    assert capsys.readouterr().err.endswith(f": {call.split()[-1]} is no number above 0\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -72,6 +72,14 @@ def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path:
     assert max(map(len, rows["input_ids"])) == 6
 
 
+def test_tokens_that_the_tokenizer_does_not_know_are_told(tmp_path: Path) -> None:
+    encoded(tmp_path, task := pairs(), letters(BERT))
+    file, lines = tmp_path / "tokenizer.json", list[str]()
+    file.write_text(file.read_text().replace('"g"', '"h"'))
+    encode_task(task, task_type_of(task), {"s": tmp_path}, file, tmp_path / "again", lines.append)
+    assert [line.split(" unknown")[0] for line in lines] == ["27% of the tokens of test-de are"]
+
+
 def test_the_library_opens_an_encoded_task(tmp_path: Path) -> None:
     read = load_from_disk(str(encoded(tmp_path, pairs(), letters(BERT))))
     assert isinstance(read, DatasetDict)

@@ -41,7 +41,7 @@ QUESTION = {
         ("tsv", '\ufeffQ\tS\n"a" said\the "no\r\nc\x85d\u2028e\t\ufefff\x0cg\n', {},
          [{1: '"a" said', 2: 'he "no', "Q": '"a" said', "S": 'he "no'},
           {1: "c\x85d\u2028e", 2: "\ufefff\x0cg", "Q": "c\x85d\u2028e", "S": "\ufefff\x0cg"}]),
-        ("tsv", "gj04\t1\t\tThe ship sank.\n", {"header": False}, [{1: "gj04", 2: "1", 3: "", 4: "The ship sank."}]),
+        ("tsv", "gj04\t1\t\tA ship sank.\n\n\n", {"header": False}, [{1: "gj04", 2: "1", 3: "", 4: "A ship sank."}]),
         ("jsonl", '{"one": "a", "two": 1}\n\n{"one": "b", "two": null}\n', {}, OBJECTS),
         ("csv", '\ufeffone,two\n"a, ""b""\nc",NA\n\n007,2020-01-01\nlast', {},
          [{"one": 'a, "b"\nc', "two": "NA"}, {"one": "007", "two": "2020-01-01"}, {"one": "last", "two": ""}]),

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.data.sources import synthetic_files
 from retort.data.sources.synthetic_files import SCRIPTS, lexicon
-from retort.data.tokenizers import CorpusTokenizer, check_same_tokenizer
+from retort.data.tokenizers import check_same_tokenizer
 from retort.models import build
 from retort.models.initialise import check_published
 from retort.models.synthetic_models import FAMILIES, write_model, write_tokenizer

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from retort.data.corpus_texts import clean_text
+from retort.data.corpus_tokenizer import TextTokenizer, words_are_independent
 from retort.data.files import numbered_lines, plain_or_gzip
-from retort.data.tokenizers import TextTokenizer, check_same_tokenizer, tokenizer_file, words_are_independent
+from retort.data.tokenizers import check_same_tokenizer, tokenizer_file
 from retort.errors import RetortError
 from tokenizers import Tokenizer, processors
 
@@ -52,7 +53,7 @@ def assert_same_both_ways(tokenizer: Tokenizer, texts: list[str], step: int) -> 
 
 def test_random_texts(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same_both_ways(tokenizer, texts_of(1500), 400)
-    monkeypatch.setattr("retort.data.tokenizers.WORDS", 50)  # the words are forgotten and learnt again
+    monkeypatch.setattr("retort.data.corpus_tokenizer.WORDS", 50)  # the words are forgotten and learnt again
     assert_same_both_ways(tokenizer, texts_of(300), 20)
     assert TextTokenizer(tokenizer, words_are_independent=True).encode([])[1].tolist() == []
 

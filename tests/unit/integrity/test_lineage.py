@@ -15,6 +15,7 @@ import torch
 from retort import checksums
 from retort.checksums import Maker
 from retort.job.context import RunningJob
+from retort.provenance import are_different, objectives_in
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 
@@ -23,30 +24,62 @@ from tests.job_settings import schedule
 from tests.tiny.results import quiet
 
 OLD, NEW = Maker(commit="a", code="1"), Maker(commit="a", code="2")
-ASK = "from retort import provenance; print(provenance.commit(), provenance.code())"
+ASK = """import sys; from retort import provenance
+used = frozenset(sys.argv[1:]); print(provenance.commit(used), provenance.code(used))"""
+MINE = '@objectives.register("mine")\nclass Mine: ...\n'
 
 
-def asked(package: Path) -> list[str]:
-    """Return [commit, digest of the code] of a copy of the package, as a new process sees it."""
-    done = subprocess.run(
-        [sys.executable, "-c", ASK], env={**os.environ, "PYTHONPATH": str(package)}, capture_output=True, check=True
-    )
-    return done.stdout.decode().split()
+def asked(package: Path, *objectives: str) -> tuple[str, str]:
+    """Return commit and digest of a copy of the package, as a new process sees them that uses some objectives."""
+    command = [sys.executable, "-c", ASK, *objectives]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package)}, capture_output=True, check=True)
+    commit, _, code = done.stdout.decode().strip().partition(" ")
+    return commit, code
 
 
-def test_a_file_that_git_does_not_know_is_a_change(tmp_path: Path) -> None:
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return the folder of a copy of the package that is committed to a repository of its own."""
     shutil.copytree(ROOT / "workflow" / "retort", tmp_path / "w" / "retort", ignore=shutil.ignore_patterns("__pyc*"))
     (tmp_path / "w" / "scripts").mkdir()
     (tmp_path / ".gitignore").write_text("__pycache__\n")
     git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
         subprocess.run([*git, *arguments], check=True)
-    clean = asked(tmp_path / "w")
+    return tmp_path / "w"
+
+
+def test_a_file_that_git_does_not_know_is_a_change(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clean = asked(package)
     assert len(clean[0]) == 40
-    (tmp_path / "w" / "retort" / "objectives" / "mine.py").write_text("version = 1\n")
-    added = asked(tmp_path / "w")
+    (package / "retort/training/mine.py").write_text("version = 1\n")
+    added = asked(package)
     assert added[0] == f"{clean[0]}+changes"
     assert added[1] != clean[1]
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert " ".join(asked(package)).startswith("unknown (git finds the ownership of its folder dubious: git config")
+
+
+def test_a_result_depends_on_no_code_that_it_cannot_have_used(package: Path) -> None:
+    """New objectives, kinds of figures and the text of a document leave the scores of other students as they are."""
+    clean, hidden = asked(package), asked(package, "hidden-sequence")
+    (package / "retort/objectives/mine.py").write_text(MINE)
+    (package / "retort/tables/figures/mine.py").write_text("version = 1\n")
+    (package.parent / "README.md").write_text("mine")
+    assert (asked(package), asked(package, "hidden-sequence")) == (clean, hidden)
+    commit, code = asked(package, "mine", "hidden-sequence")
+    assert commit == f"{clean[0]}+changes"
+    assert [word.partition(":")[0] for word in code.split()] == [clean[1], "hidden", "mine"]
+    assert not are_different([clean[1], hidden[1], code])
+    (package / "retort/objectives/hidden.py").write_text(MINE.replace("mine", "hidden-sequence"))
+    assert are_different([code, asked(package, "hidden-sequence")[1]])
+    assert not are_different([code, asked(package, "mine")[1]])
+
+
+def test_objectives_are_found_wherever_the_settings_of_a_job_name_them() -> None:
+    grid = {"stages.0.terms.0.objective": ["hidden-cls", "soft-labels"]}
+    settings = {"stages": [{"terms": [{"objective": "attention-kl", "weight": 1.0}]}], "grid": grid, "label": "hidden"}
+    assert objectives_in(settings) == {"attention-kl", "hidden-cls", "soft-labels"}
 
 
 # --- checkpoints

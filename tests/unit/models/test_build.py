@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from retort.checksums import Maker, remedy_of_model
-from retort.data.tokenizers import CorpusTokenizer
+from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.errors import Diverged, RetortError
 from retort.job.context import this_code
 from retort.models import build, weights
-from retort.models.encoders import FAMILIES
+from retort.models.encoders import FAMILIES, ONLY
 from retort.models.initialise import check_published
 from retort.settings.inputs import ModelSettings
-from retort.specs.model import Architecture
+from retort.specs import model as specs
+from retort.specs.model import Architecture, described_in
 from transformers import AutoConfig, DistilBertConfig, DistilBertForSequenceClassification, DistilBertModel
 
 from tests.contracts.mistakes import models
-from tests.job_settings import distillation_settings
+from tests.job_settings import distillation_settings, task_settings
 from tests.tiny.make import family_config, make_encoder, make_family
 from tests.tiny.results import quiet
 
@@ -38,6 +41,13 @@ def test_a_classifier_reads_the_pooler_through_a_relu_and_without_dropout(tmp_pa
     assert not any(isinstance(module, torch.nn.Dropout) for module in model.children())
     weights.save(model, tmp_path, tmp_path, "")
     torch.testing.assert_close(build.load(tmp_path, "classification", 3)(ids).logits, expected)  # the config says so
+
+
+def test_a_model_is_saved_with_the_tokens_of_its_training(tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    models.text("tokenizer_config.json", '{"tokenizer_class": "BertTokenizer", "do_lower_case": false}')(tmp_path)
+    with pytest.raises(RetortError, match="make different tokens of a text: 'bad' and '\\[UNK\\]'"):
+        weights.save(build.load(tmp_path), tmp_path, tmp_path / "saved", "")
 
 
 def test_a_classifier_without_a_pooler_below_has_no_relu(tmp_path: Path) -> None:
@@ -90,6 +100,37 @@ def test_the_described_model_is_right(family: str, vocabulary: int, tmp_path: Pa
     check_published(tmp_path, described(vocabulary=vocabulary, architecture=narrow.model_dump()))
 
 
+def test_positions_of_roberta_begin_after_its_padding_token(tmp_path: Path) -> None:
+    family_config("roberta", pad_token_id=4).save_pretrained(tmp_path)
+    check_published(tmp_path, described(vocabulary=300, positions=29))
+    assert described_in(tmp_path)["positions"] == 29
+    model: Any = build.blank(tmp_path, Architecture(**SHAPE))
+    ids = torch.arange(5, 34)[None]
+    model(ids)  # the longest text that it takes
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        model(torch.cat([ids, ids], 1)[:, :30])
+
+
+# what a config of transformers says: each is computed, or changes no number here, or is refused
+HONOURED = {
+    "activation", "attention_dropout", "attention_probs_dropout_prob", "classifier_dropout", "dim", "dropout",
+    "embedding_size", "hidden_act", "hidden_dim", "hidden_dropout_prob", "hidden_size", "id2label",
+    "initializer_range", "intermediate_size", "label2id", "layer_norm_eps", "max_position_embeddings", "model_type",
+    "n_heads", "n_layers", "num_attention_heads", "num_hidden_layers", "pad_token_id", "tie_word_embeddings",
+    "type_vocab_size", "vocab_size",
+}  # fmt: skip
+WITHOUT_EFFECT = {
+    "_name_or_path", "architectures", "bos_token_id", "dtype", "eos_token_id", "output_hidden_states",
+    "problem_type", "qa_dropout", "seq_classif_dropout", "summary_activation", "summary_last_dropout",
+    "summary_type", "summary_use_proj", "transformers_version", "use_cache",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", specs.FAMILIES)
+def test_each_key_of_a_config_is_honoured_harmless_or_refused(family: str) -> None:
+    assert set(AutoConfig.for_model(family).to_dict()) <= {*HONOURED, *WITHOUT_EFFECT, *ONLY}
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
@@ -112,7 +153,9 @@ def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str,
         ("", "holds no config.json; a model is config.json, model.safetensors, tokenizer.json"),
         ("{", "config.json cannot be read"),
         ('{"model_type": "nothing"}', "config.json cannot be read"),
-        ('{"model_type": "gpt2"}', "no family of encoders is called 'gpt2'; there are: bert, electra"),
+        ('{"model_type": "gpt2"}', "no family of encoders is called 'gpt2'; there are: bert, distilbert, electra"),
+        ('{"model_type": "roberta", "pad_token_id": null}', "pad_token_id is None, and positions begin after it"),
+        ('{"model_type": "distilbert", "sinusoidal_pos_embds": true}', "sinusoidal_pos_embds is True; only False"),
     ],
 )
 def test_a_config_that_cannot_be_read(content: str, line: str, tmp_path: Path) -> None:
@@ -201,6 +244,10 @@ WHOLE = {
     "no pooler": models.without("pooler"),
     "unused weights": models.rewrite(
         lambda held: held | {"fit_dense.weight": torch.zeros(2), "cls.a.bias": torch.zeros(3)}
+    ),
+    "position ids": models.rewrite(lambda held: held | {"embeddings.position_ids": torch.arange(32)[None]}),
+    "keys of published configs": models.config(
+        gradient_checkpointing=True, output_past=True, pooler_type="first", emb_size=24, cell={}, structure=[]
     ),
     "16 bits": models.weights("", torch.Tensor.half),
     "old names": models.rewrite(
@@ -293,3 +340,31 @@ def test_a_card_says_that_a_model_is_mixed(tmp_path: Path) -> None:
     assert "Mixed" not in plain
     said = "other code has made a part of it, or of what it was made from: commit a (code 10); commit b (code 11)."
     assert mixed.replace(f"\n**Mixed results**: {said}\n", "", 1) == plain
+
+
+PIPED: list[tuple[str, list[str], str, set[str]]] = [
+    ("classification", ["bad", "good"], "SequenceClassification", {"bad", "good"}),
+    ("regression", [], "SequenceClassification", {"LABEL_0"}),
+    ("span", [], "QuestionAnswering", set()),  # transformers 5 has no pipeline for it
+]
+
+
+@pytest.mark.parametrize(("task_type", "names", "auto", "printed"), PIPED)
+def test_a_saved_student_answers_in_a_pipeline(
+    task_type: str, names: list[str], auto: str, printed: set[str], tmp_path: Path
+) -> None:
+    """Whoever takes it home loads it by the card's command, may read its files, and gets the names of the labels."""
+    make_encoder(tmp_path)
+    settings: Any = SimpleNamespace(task=task_settings(task_type=task_type, labels=names), as_json=dict)
+    head, home = ("span" if task_type == "span" else "classification"), tmp_path / "home"
+    student = build.load(tmp_path, head, 1 if task_type == "regression" else 2)
+    weights.save_with_card(quiet(), settings, student, tmp_path, home, "T")
+    card = (home / "README.md").read_text()
+    assert f"`transformers.AutoModelFor{auto}.from_pretrained(folder)`" in card
+    model = getattr(transformers, f"AutoModelFor{auto}").from_pretrained(home)
+    if printed:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(home)
+        kind = card.partition("pipeline_tag: ")[2].partition("\n")[0]
+        answers: Any = transformers.pipeline(kind, model=model, tokenizer=tokenizer, device="cpu")
+        assert {each["label"] for each in answers("it is red", top_k=None)} == printed
+    assert len({path.stat().st_mode for path in home.iterdir()}) == 1

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from retort.cost.jobs import Jobs
 from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
@@ -49,3 +50,12 @@ def test_a_table_is_made_again_after_a_change_of_the_file_that_holds_it_or_its_c
     assert not {paper, columns} & {*every["make_table"].input_paths(SimpleNamespace(paper="tiny", table="table1"))}
     claims = {*every["check_claims"].input_paths(SimpleNamespace(paper="tiny"))}
     assert {paper, "study/papers/tiny/claims.yaml", "results/tables/tiny/table7.csv"} <= claims
+
+
+def test_all_behind_a_page_is_of_its_own_paper() -> None:
+    plan = Plan(read_config({}))
+    jobs, papers = Jobs(plan), set(plan.study.papers)
+    for paper in papers:
+        behind = jobs.behind([f"reports/{paper}/index.html"])
+        folders = {folder for job in behind for path in (*job.inputs, *job.outputs) for folder in Path(path).parts}
+        assert folders & papers == {paper}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from retort.provenance import APART
 
 from tests.conftest import ROOT
 
@@ -134,3 +135,19 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
         assert entry.facts["metrics"] == task_types[name].metrics
         assert entry.facts["has_label_names"] == task_types[name].has_label_names
         assert entry.version == task_types[name].version
+
+
+def test_no_result_depends_on_the_folders_apart() -> None:
+    """The digest of the code in a score leaves these folders out, so only tables, pages and costs may import them."""
+    assert not {room for room in MAY.keys() - set(APART) if set(MAY[room].split()) & set(APART)}
+    scripts = sorted((ROOT / "workflow/scripts").glob("*.py"))
+    printing = {path.stem for path in scripts if set(map(room_of, modules_imported(path))) & set(APART)}
+    assert printing == {
+        "bench_gpu",
+        "check_claims",
+        "make_audit",
+        "make_index",
+        "make_page",
+        "make_table",
+        "plot_figure",
+    }

@@ -85,7 +85,7 @@ def test_mixed_results_are_said(config: dict[str, Any]) -> None:
         assert "Mixed results: different devices, versions stand behind" in Path(f"reports/tiny/{name}").read_text()
     resumed = [{"commit": "x", "code": "y"}]
     change_score(path, 2, device="cpu: <any>", versions={"python": "3.11"}, resumed_from=resumed)
-    assert "Different commits, states of the code stand behind" in report(config)[0]
+    assert "Different states of the code stand behind" in report(config)[0]
 
 
 def test_deviations_stand_once_for_all_who_share_them(here: Path) -> None:

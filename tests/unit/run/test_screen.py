@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
-import sys
+import socket
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from retort.run.screen import name_of, seconds_left
 
-from tests.conftest import ROOT, run_snakemake
+from tests.conftest import begin_snakemake, run_snakemake
 
 SNAKEFILE = """
 rule all:
@@ -48,16 +47,13 @@ def test_a_job_has_the_name_of_its_rule_and_its_wildcards() -> None:
 def run(folder: Path, *arguments: str, terminal: bool = True) -> str:
     """Run the Snakefile with the logger, and return what it writes to a terminal, or to pipes."""
     (folder / "Snakefile").write_text(SNAKEFILE)
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--keep-going", "--logger", "retort", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow"), "TERM": "xterm"}
     ours, theirs = pty.openpty() if terminal else os.pipe()
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    written = b""
-    while chunk := _read(ours):
-        written += chunk
+    with socket.socket(socket.AF_UNIX) as watcher:
+        usual = ("--cores", "2", "--keep-going", "--logger", "retort")
+        begin_snakemake(watcher, [theirs] * 3, folder, *usual, *arguments, TERM="xterm")
+        os.close(theirs)
+        written = b"".join(iter(lambda: _read(ours), b""))
     os.close(ours)
-    process.wait()
     return written.decode().replace("\r\n", "\n")
 
 
@@ -107,6 +103,15 @@ def test_the_short_form_goes_where_snakemake_writes_a_dry_run_to(tmp_path: Path)
     done = run_snakemake(tmp_path, "--cores", "2", "--logger", "retort", "--dry-run")
     assert "        2  make: not made yet" in done.stdout.splitlines()
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--configfile {}", "--configfile={}"])
+def test_a_pipe_as_configuration_keeps_nobody_waiting(tmp_path: Path, option: str) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    os.mkfifo(tmp_path / "pipe")
+    done = run_snakemake(tmp_path, "--cores", "1", "--logger", "retort", *option.format("pipe").split())
+    assert (done.returncode, done.stderr) == (1, "pipe is a pipe, which cannot be read again; put a file here\n")
 
 
 @pytest.mark.slow

@@ -151,8 +151,8 @@ rule make:
 @pytest.mark.parametrize(("config", "few"), [([], False), (["--config", "repaired=1"], True)])
 def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(FAULT)
-    command = [sys.executable, "-m", "snakemake", "--cores", "3", "--scheduler", "greedy", "--verbose", *config]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_snakemake(tmp_path, "--cores", "3", "--scheduler", "greedy", "--verbose", *config)
+    assert done.returncode == 0, done.stderr
     looks = done.stderr.count("Ready jobs: ")
     assert (looks <= 31) == few
 

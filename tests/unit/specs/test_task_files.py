@@ -11,6 +11,7 @@ from retort.study.load import open_study
 
 from tests.contracts.mistakes.tasks import FILED
 from tests.tiny.edit import TABLE, change, problems
+from tests.tiny.make import make_encoder
 
 
 def test_a_column_names_the_subset_that_it_shows(study_folder: Path) -> None:
@@ -43,6 +44,22 @@ def test_a_task_may_hold_its_source(study_folder: Path) -> None:
     assert study.files["sources", "filed"] == study_folder / "tasks/filed.yaml"
 
 
+def test_the_model_of_a_folder_says_where_it_is_and_its_config_says_the_rest(study_folder: Path) -> None:
+    make_encoder(path := study_folder.parent / "mine")
+    (study_folder / "models/mine.yaml").write_text(f"title: T\nsource: {{title: Weights of mine, path: {path}}}\n")
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
+    sizes = ("architecture", "vocabulary", "positions")
+    mine, encoder = (study.models[name].model_dump(include={*sizes}) for name in ("mine", "encoder"))
+    assert mine == encoder
+    assert resolve_data.fetched(study, "mine").model_dump() == {"path": str(path)}
+    (path / "config.json").unlink()
+    said = f"study/models/mine.yaml: source: {path}/config.json is missing, which says architecture and vocabulary"
+    assert [line.partition(";")[0] for line in problems(study_folder)] == [said]
+    (study_folder / "tasks/mine.yaml").write_text(FILED.replace("source: texts", OWN))
+    taken = "source: models/mine.yaml gives a source of this name too; write `source: mine`, or rename one"
+    assert f"study/tasks/mine.yaml: {taken}" in problems(study_folder)
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -61,5 +78,6 @@ def test_a_mistake_in_the_source_of_a_task(study_folder: Path, source: str, said
 def test_a_source_of_a_task_whose_name_is_taken(study_folder: Path) -> None:
     (study_folder / "tasks/texts.yaml").write_text(FILED.replace("source: texts", OWN))
     assert problems(study_folder) == [
-        "study/tasks/texts.yaml: source: sources/texts.yaml has this name too; write `source: texts`, or rename one"
+        "study/tasks/texts.yaml: source: sources/texts.yaml gives a source of this name too; write `source: texts`, "
+        "or rename one"
     ]

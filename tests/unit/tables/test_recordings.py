@@ -62,6 +62,9 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
     lines, renders = made(config, "table1")
     assert set(verdicts_of(lines).values()) == {"repeats"}
     assert "A cell 'repeats' the recorded run when each seed has its digits." in renders["md"]
+    assert "| **72.0 ± 2.0** = |" in renders["md"]  # it stands once, and so does the number of a page
+    assert r"\textbf{72.0 $\pm$ 2.0} =" in renders["tex"]
+    assert renders["html"].count("72.0\u00a0±\u00a02.0") == 1
     assert "by Welch" not in renders["md"]
 
 

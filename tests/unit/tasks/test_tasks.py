@@ -44,11 +44,16 @@ def folders(study: Study, task: Task, location: str, to: Path) -> dict[str, Path
     return local if location == "local" else {name: to / name for name in names}
 
 
-def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[str, SplitRows]]:
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Study]:
+    """Return location -> the study whose data is there."""
+    folders = {"local": str(tmp_path_factory.mktemp("local")), "hub": None}
+    return {location: open_study(Config(sample=True, data_dir=folder)) for location, folder in folders.items()}
+
+
+def read_sample(study: Study, name: str, location: str, to: Path) -> tuple[TaskSettings, dict[str, SplitRows]]:
     """Write the task's sample as files of a location; return its settings and the rows read back, by encoded split."""
-    to.mkdir()
-    study = open_study(Config(sample=True, data_dir=str(to) if location == "local" else None))
-    task = study.tasks[name]
+    task, to = study.tasks[name], Path(study.config.data_dir or to)
     where = folders(study, task, location, to)
     write_sample(task, location, where)
     settings = resolve_data.task_settings(study, name, list(task.splits))
@@ -56,9 +61,10 @@ def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
-    _, local = read_sample(name, "local", tmp_path / "local")
-    _, hub = read_sample(name, "hub", tmp_path / "hub")
+def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(
+    name: str, studies: dict[str, Study], tmp_path: Path
+) -> None:
+    local, hub = (read_sample(studies[location], name, location, tmp_path)[1] for location in ("local", "hub"))
     assert list(local) == list(hub) == list(BOOK.tasks[name].encoded_splits)
     for split, rows in local.items():
         assert rows.records == hub[split].records
@@ -70,14 +76,15 @@ def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
+def test_a_task_is_encoded_and_trained_on(name: str, studies: dict[str, Study], encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
     spec, task = BOOK.tasks[name], resolve_data.task_settings(BOOK, name)
     task_type, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
         location = next(iter(spec.read))
-        task, _ = read_sample(name, location, tmp_path / "files")
-        where = folders(BOOK, spec, location, tmp_path / "files")
+        study = studies[location]
+        task, _ = read_sample(study, name, location, tmp_path)
+        where = folders(study, spec, location, Path(study.config.data_dir or tmp_path))
         encode_task(task, task_type, where, encoder / "tokenizer.json", to, lambda _: None)
     else:
         encode_sample(spec, task, encoder, to)

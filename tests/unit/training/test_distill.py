@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -66,6 +67,18 @@ def batch() -> Batch:
 def test_a_teacher_is_a_fixed_function_unless_it_keeps_its_dropout(encoder: Path, dropout: bool) -> None:
     teach = online_teacher(encoder, "none", 1, "cpu", "float32")({HIDDEN}, dropout)
     assert torch.equal(teach(batch())[HIDDEN], teach(batch())[HIDDEN]) is not dropout
+
+
+def test_a_teacher_is_loaded_once_by_the_first_stage_that_reads_it(
+    encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = Mock(wraps=build.load)
+    monkeypatch.setattr(build, "load", loaded)
+    teach = online_teacher(encoder, "none", 1, "cpu", "float32")
+    assert not loaded.called  # of a student that learns from labels alone, no stage asks
+    for keys in ({HIDDEN}, {("hidden", 1)}):
+        teach(keys, False)
+    assert loaded.call_count == 1
 
 
 def test_a_teacher_is_read_through_a_relu_where_its_student_is(encoder: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -26,40 +26,29 @@ from retort.training.how.micro_batches import Division
 from retort.training.training_run import TrainingRun
 from safetensors.torch import load_file, save_file
 
-from tests.conftest import ROOT
 from tests.unit.training.runs import state_of, train
 from tests.unit.training.test_micro_batches import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 
 MANY = 4
-SCRIPT = """
-from pathlib import Path
-from retort.training.how import launch
-launch.START = "fork"
-from tests.unit.training.test_processes import job_of, sleep
-sleep(job_of(Path({folder!r})), {folder!r})
-"""
+FORK = multiprocessing.get_context("fork")  # imports nothing again
 
 
-# two workers prepare batches
-TRAINING = """
-import multiprocessing, sys, time
-import torch
-from retort.batch import Batch
-from retort.training.how.micro_batches import Division
+class Numbers(torch.utils.data.Dataset[Batch]):
+    """Batches of their own numbers."""
 
-class Batches(torch.utils.data.Dataset):
-    def __getitem__(self, number):
+    def __getitem__(self, number: int) -> Batch:
         values = torch.full((2, 3), number)
         return Batch(values, values, values > 0)
 
 
-batches = Division().load(Batches(), 0, 1000, "cpu", 2)
-next(batches), next(batches)  # a batch of each worker: only then both know the process that they must not outlive
-print(*[child.pid for child in multiprocessing.active_children()], flush=True)
-time.sleep(60)
-"""
+def prepare_batches(told: Connection) -> None:
+    """Tell the numbers of two workers that prepare batches, once each has prepared one and knows this process."""
+    batches = Division().load(Numbers(), 0, 1000, "cpu", 2)
+    next(batches), next(batches)
+    told.send([child.pid for child in multiprocessing.active_children()])
+    time.sleep(60)
 
 
 def runs(pid: int) -> bool:
@@ -227,27 +216,32 @@ def test_a_process_that_is_killed_is_told_and_the_others_are_ended(tmp_path: Pat
 
 
 def test_workers_end_when_the_job_is_killed() -> None:
-    command = [sys.executable, "-c", TRAINING]
-    trainings = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     workers: list[int] = []
-    for training, sent in zip(trainings, (signal.SIGTERM, signal.SIGKILL), strict=True):
-        assert training.stdout
-        pids = [int(pid) for pid in training.stdout.readline().split()]
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        ours, theirs = FORK.Pipe()
+        training = FORK.Process(target=prepare_batches, args=[theirs])
+        training.start()
+        theirs.close()  # a training that fails is told by the end of the pipe
+        pids = ours.recv()
         assert len(pids) == 2
         assert all(map(runs, pids))
         workers += pids
-        training.send_signal(sent)
-        training.wait()
+        assert training.pid
+        os.kill(training.pid, sent)
+        training.join()
     wait_until(lambda: not any(map(runs, workers)))
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
 def test_processes_end_when_their_parent_does(sent: signal.Signals, tmp_path: Path) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))], cwd=ROOT)
+    parent = FORK.Process(target=lambda: sleep(job_of(tmp_path), str(tmp_path)))
+    parent.start()
     begun = [tmp_path / f"begun-{rank}" for rank in range(2)]
     wait_until(lambda: all(path.exists() for path in begun))
-    parent.send_signal(sent)
-    assert parent.wait() == -sent
+    assert parent.pid
+    os.kill(parent.pid, sent)
+    parent.join()
+    assert parent.exitcode == -sent
     wait_until(lambda: not any(runs(int(path.read_text())) for path in begun))
 
 

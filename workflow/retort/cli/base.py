@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +35,18 @@ verbs: Registry[Verb] = Registry("verb")
 def argument(*names: str, **options: Any) -> Argument:
     """Return an argument of a verb; the parameters are those of `argparse.ArgumentParser.add_argument`."""
     return names, options
+
+
+def positive_number(text: str) -> float:
+    """Return the number that an argument gives.
+
+    Raises:
+        ArgumentTypeError: it is none, not finite, or not above 0.
+    """
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text} is no number above 0")
 
 
 def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from retort.atomic import write_text
-from retort.cli.base import argument, verb, wrapped_line
+from retort.cli.base import argument, positive_number, verb, wrapped_line
 from retort.cli.measuring import config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
 from retort.cost.budget import Demand, Prices, Runs, choose_runs, includes_runs, joined_runs, steps_of
@@ -47,10 +47,14 @@ def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
 
 @verb(
     "budget",
-    argument("hours", type=float, nargs="?", metavar="HOURS", help="on one device, with what finished runs took"),
+    argument(
+        "hours", type=positive_number, nargs="?", metavar="HOURS", help="on one device, with what finished runs took"
+    ),
     argument("what", nargs="*", metavar="paper", help="only these (default: the papers of the configuration)"),
     argument("--scale", help="instead of the configuration's"),
-    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
+    argument(
+        "--flops", type=positive_number, help="FLOPs a second of one device, such as 60e12, instead of a measurement"
+    ),
     argument(
         "--weight", action="append", default=[], metavar="NAME=2", help="claims of a paper, or 'abstract', count so"
     ),
@@ -59,7 +63,7 @@ def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
 )
 def budget(arguments: argparse.Namespace) -> int:
     """Choose the students, tasks and seeds that decide most claims for some hours, and write a configuration."""
-    if not (arguments.curves or (arguments.hours or 0) > 0):
+    if not (arguments.curves or arguments.hours):
         raise RetortError("no hours are given", "give those of one device, such as: retort budget 200")
     config = config_of_call(arguments)
     prices = prices_of(config, arguments.flops)

@@ -11,9 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from retort.data.encoded import Encoded
-from retort.data.encoding import check_labels
+from retort.data.encoding import check_labels, unknown_tokens
 from retort.data.splits import SplitRows, paths_of, read_task
-from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, read_tokenizer, tokenizer_file
+from retort.data.tokenizers import (
+    FILE,
+    Tokeniser,
+    check_ids,
+    check_same_tokenizer,
+    explained_panics,
+    tokenizer_file,
+)
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.run.run_sources import Absence
@@ -65,7 +72,7 @@ class CheckedRows:
     @cached_property
     def tokenisers(self) -> list[Tokeniser]:
         """The tokenizers, each read once for all splits."""
-        return [Tokeniser.of(read_tokenizer(file)) for file in self.files]
+        return [Tokeniser.read(file) for file in self.files]
 
     def check(self, task: TaskSettings, split: str, rows: SplitRows) -> Iterator[str]:
         """Yield what is odd about the rows of a split.
@@ -74,9 +81,11 @@ class CheckedRows:
             RetortError: the rows cannot be encoded.
         """
         kind = task_type_of(task)
-        for tokenise in self.tokenisers:
+        for file, tokenise in zip(self.files, self.tokenisers, strict=True):
             tokenise.encoder.enable_truncation(**kind.truncation(task))
-            table = kind.encode(task, rows.records, tokenise)[""]
+            with explained_panics(file):
+                table = kind.encode(task, rows.records, tokenise)[""]
+            yield from unknown_tokens(split, table, tokenise)
             if split == task.train_split:
                 check_labels(task, table)
             if tokenise is self.tokenisers[0]:
@@ -95,15 +104,13 @@ class CheckedRows:
 
 
 def _odd_files(task: TaskSettings, folders: Mapping[str, Path]) -> Iterator[str]:
-    """Yield what is odd about the text files of a task: NUL bytes, or an end within a line."""
+    """Yield what is odd about the text files of a task: an end within a line."""
     files = [(folders[split.source], file) for split in (task.splits or {}).values() for file in split.files.values()]
     paths = [path for folder, file in files for path in paths_of(folder, file)]
     if task.reader and task.split:
         paths = [folder / str(task.reader.options["file"]) for folder in folders.values()]
     for path in paths:
         content = path.read_bytes() if path.suffix in TEXT_FILES else b"\n"
-        if b"\0" in content:
-            yield f"{path.name} holds NUL bytes, the first in line {content[: content.index(0)].count(10) + 1}"
         if not content.endswith(b"\n"):
             yield f"{path.name} ends within a line; is it whole?"
 

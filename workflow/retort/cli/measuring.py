@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from retort.cli.base import argument, config_of, verb, wrapped_line
+from retort.cli.base import argument, config_of, positive_number, verb, wrapped_line
 from retort.cli.needs import lines_of_claims
 from retort.cost import overview
 from retort.cost.speed import STORED
@@ -34,7 +34,9 @@ def config_of_call(arguments: argparse.Namespace) -> Config:
     "cost",
     argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
     argument("--scale", help="instead of the configuration's"),
-    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
+    argument(
+        "--flops", type=positive_number, help="FLOPs a second of one device, such as 60e12, instead of a measurement"
+    ),
     argument("--claims", action="store_true", help="what each claim takes, instead"),
     argument("--calibrate", action="store_true", help="measure this machine for a minute first, and keep it"),
 )

@@ -20,9 +20,10 @@ import numpy as np
 
 from retort.atomic import flush_to_disk, replacing_file
 from retort.data.corpus_texts import CorpusTexts, Seen, clean_text, text_digest
+from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.data.packing import Documents, Packer
 from retort.data.texts import Section, texts
-from retort.data.tokenizers import CorpusTokenizer, token_dtype
+from retort.data.tokenizers import token_dtype
 from retort.specs.corpus import Component
 
 CHUNK = 1 << 20  # characters that are tokenised at a time

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from retort.checksums import sha256
+from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.data.packing import Packer, packers
 from retort.data.texts import Section, file_sections
-from retort.data.tokenizers import CorpusTokenizer
 from retort.errors import RetortError
 from retort.settings.inputs import CorpusSettings
 from retort.specs.corpus import Component

@@ -13,9 +13,11 @@ import pyarrow as pa
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
 from retort.data.splits import SplitRows, read_task
 from retort.data.task_type import TaskType
-from retort.data.tokenizers import Tokeniser, read_tokenizer
+from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
+
+UNKNOWN = 0.03  # the share of unknown tokens above which a split has a line; a fitting vocabulary knows more
 
 
 def encode_task(
@@ -48,14 +50,15 @@ def encode_splits(
     say: Callable[[str], None] = print,
 ) -> dict[str, int]:
     """Encode the rows of some splits, by name, and return the number of rows of each; else as `encode_task`."""
-    encoder = read_tokenizer(tokenizer)
-    tokenise, writer, counts = Tokeniser.of(encoder), SplitWriter(output, task.labels), RowCounts()
-    encoder.enable_truncation(**task_type.truncation(task))
+    tokenise, writer, counts = Tokeniser.read(tokenizer), SplitWriter(output, task.labels), RowCounts()
+    tokenise.encoder.enable_truncation(**task_type.truncation(task))
     for name, rows in splits:
         for note in rows.notes:
             say(note)
         counts.rows[name] = len(rows.records)
         tables = task_type.encode(task, _taken(rows.records), tokenise)
+        for note in unknown_tokens(name, tables[""], tokenise):
+            say(note)
         if name == task.train_split:
             check_labels(task, tables[""])
         if not rows.labelled:
@@ -83,6 +86,15 @@ def check_labels(task: TaskSettings, rows: pa.Table) -> None:
     if absent:
         line = f"no row of split '{task.train_split}' has the label '{absent[0]}'"
         raise RetortError(line, "correct 'labels' of the task, or leave that label out")
+
+
+def unknown_tokens(split: str, rows: pa.Table, tokenise: Tokeniser) -> Iterator[str]:
+    """Yield a line if the tokenizer does not know more than a few of the tokens of a split."""
+    ids = Encoded.from_table(rows).input_ids
+    unknown = 0 if tokenise.unknown is None else int((ids == tokenise.unknown).sum())
+    if unknown > UNKNOWN * len(ids):
+        share = f"{unknown / len(ids):.0%} of the tokens of {split} are unknown to the tokenizer"
+        yield f"{share}: is it one for texts of this language, with such letters and accents?"
 
 
 class SplitWriter:

@@ -56,9 +56,32 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None
 
 
-def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
-    """Open a file, plain or compressed with gzip; a pipe is refused."""
+# how a file begins that is not what it is taken for -> what it is, and what would help
+OTHERS: dict[bytes, tuple[str, str]] = {
+    b"\x1f\x8b": ("compressed with gzip", "give it the suffix .gz, or unpack it"),
+    b"pk\x03\x04": ("a zip archive", "unpack it"),
+    b"version https://git-lfs": ("a pointer of Git LFS, not the file itself", "run `git lfs pull` in its repository"),
+    **dict.fromkeys((b"<!doctype html", b"<html"), ("an HTML page", "download the file itself, not the page about it")),
+}
+
+
+def check_content(path: Path) -> None:
+    """Check that a file is not what is often stored in the place of data.
+
+    Raises:
+        RetortError: it is a pipe, an archive, a pointer of Git LFS or an HTML page.
+    """
     check_file(path)
+    with path.open("rb") as stream:
+        begins = stream.read(64).removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    found = next((what for start, what in OTHERS.items() if begins.startswith(start)), None)
+    if found and not (path.suffix == ".gz" and begins.startswith(b"\x1f\x8b")):
+        raise RetortError(f"{path.name} is {found[0]}", found[1])
+
+
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    """Open a file, plain or compressed with gzip."""
+    check_content(path)
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
@@ -146,6 +169,7 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[dict[str, ob
     """
     import pyarrow.parquet
 
+    check_content(path)
     try:
         table = pyarrow.parquet.ParquetFile(path)
         names = table.schema_arrow.names

@@ -23,6 +23,7 @@ Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
 OnBroken = Callable[[str, str], None]  # called with a location and what is wrong there
 
+DAMAGED = "is the file damaged, or in another encoding?"
 Format = Callable[..., Iterator[Row]]  # (path, on_broken, *, options) -> rows
 
 formats: Registry[Format] = Registry("format")
@@ -43,9 +44,15 @@ def _duplicates(names: list[str]) -> Fields:
 @formats.register("tsv")
 def tsv(path: Path, on_broken: OnBroken, *, header: bool = True) -> Iterator[Row]:
     """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
-    names: list[str] = []
+    names, width = list[str](), 0
+    blank = list[int]()  # lines; those at the end are no rows
     for number, line in numbered_lines(path):
         values = line.split("\t")
+        if not line and width > 1:
+            blank.append(number)
+            continue
+        while blank:
+            on_broken(f"line {blank.pop(0)}", f"it is blank, and line 1 has {width} fields")
         if number == 1:
             names, width = values if header else [], len(values)
             duplicates = _duplicates(names)
@@ -257,29 +264,33 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
 
     Raises:
         RetortError: the file is missing or outside its source, or a line is not in the encoding, does not have the
-            three fields, or has a rating that is not a number, or one that is out of range.
+            three fields, or has a rating that is not a number, or one that is out of range, an id that stands in
+            another line, or no text.
     """
     if ".." in path.parts:
         raise RetortError(f"{path} leaves its source", "give a path inside it")
     if not path.is_file():
         known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
         raise RetortError(f"{path} does not exist", f"the folder holds {known}")
+    seen: dict[str, int] = {}  # id -> its line
     for number, line in numbered_lines(path, encoding):
         if not line.strip():
             continue
-        fields = line.split("\t", 2)
-        try:
-            identity, rated, text = fields[0], fields[1], fields[2].strip()
-        except IndexError:
-            raise RetortError(
-                f"{path.name}:{number}: not 'id, rating, text' with tabs between: {line[:60]!r}"
-            ) from None
+        where, fields = f"{path.name}:{number}", line.split("\t")
+        if len(fields) != 3:
+            raise RetortError(f"{where}: not 'id, rating, text' with tabs between: {line[:60]!r}")
+        identity, rated, text = fields
         try:
             mean = rating_of(rated)
         except ValueError as error:
-            raise RetortError(f"{path.name}:{number}: the rating {rated[:60]!r} is {error}") from None
-        if text:
-            yield identity, mean, text
+            raise RetortError(f"{where}: the rating {rated[:60]!r} is {error}") from None
+        if not text.strip():
+            raise RetortError(f"{where}: the text is empty", "take the line out")
+        if "\0" in text:
+            raise RetortError(f"{where}: the text holds a NUL byte", DAMAGED)
+        if (first := seen.setdefault(identity, number)) != number:
+            raise RetortError(f"{where}: id {identity[:60]!r} stands in line {first} already")
+        yield identity, mean, text.strip()
 
 
 @readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})

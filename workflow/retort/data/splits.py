@@ -11,7 +11,7 @@ from typing import Any
 
 from retort.checksums import sha256
 from retort.data.files import plain_or_gzip
-from retort.data.formats import DUPLICATE, Fields, Record, formats, readers
+from retort.data.formats import DAMAGED, DUPLICATE, Fields, Record, formats, readers
 from retort.data.task_type import TaskType
 from retort.errors import RetortError, first_line
 from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
@@ -267,6 +267,8 @@ class SplitReader:
         for name, text in texts.items():
             if not isinstance(text or "", str):
                 raise RetortError(f"{name} ({self.split.columns[name]}) is {text!r}, not a text")
+            if text and "\0" in text:
+                raise RetortError(f"{name} ({self.split.columns[name]}) holds a NUL byte", DAMAGED)
 
 
 def digest(paths: list[Path]) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from retort.data.files import parquet_rows, read_json, system_error
+from retort.data.files import check_content, parquet_rows, read_json, system_error
 from retort.data.formats import rated_lines
 from retort.errors import RetortError
 from retort.registry import Registry
@@ -83,6 +83,7 @@ def _open_section(section: Section) -> Iterator[IO[str]]:
         RetortError: the file is not UTF-8, or its compressed data is damaged.
     """
     path = section.path
+    check_content(path)
     try:
         with OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb", 1 << 20) as file:
             file.seek(section.start)

@@ -1,35 +1,39 @@
-"""Tokenizers: read from a model's folder, compared, and applied to the rows of tasks and to running text."""
+"""Tokenizers: read from a model's folder, compared, and applied to the rows of tasks."""
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import itertools
 import json
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from retort.checksums import remedy_of_model
+from retort.data.files import check_content
 from retort.errors import RetortError, first_line
 
 FILE = "tokenizer.json"
 CONFIGURATIONS = ("special_tokens_map.json", "tokenizer_config.json")
-PROBE = "A tokenizer makes tokens."  # encoded alone and as a pair, it shows which special tokens are added
+FILES = (
+    FILE,
+    *CONFIGURATIONS,
+    "vocab.txt",  # BERT
+    "vocab.json",  # RoBERTa
+    "merges.txt",
+    "sentencepiece.bpe.model",  # XLM-R
+)
+# encoded alone and as a pair, it shows which special tokens are added, and what becomes of capitals, accents, joined
+# letters and ideographs
+PROBE = "A Tokenizer's TOKENS: caf\u00e9, \u00c9t\u00e9, \ufb01ne \u6771\u4eac."
+PROBED = 1000  # tokens of the vocabulary, at most, that are encoded beside it
 CHUNK = 500  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
-WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
-ROW = 200  # new words that the library tokenises together
-FIRST = "\n"  # marks the first word of a text: a tokenizer such as RoBERTa's gives it other input ids than later words
-# pre-tokenisers that split at every space and normalisers that change no space, by their type in tokenizer.json
-SPLIT_AT_SPACES = {
-    "BertPreTokenizer", "ByteLevel", "Metaspace", "WhitespaceSplit", "Whitespace", "Punctuation", "Digits",
-}  # fmt: skip
-KEEP_SPACES = {
-    "BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents", "Lowercase", "Strip",
-}  # fmt: skip
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -52,14 +56,77 @@ def read_tokenizer(file: Path) -> Any:
     """
     from tokenizers import Tokenizer
 
+    check_content(file)
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises no narrower one
         raise RetortError(f"{file} cannot be read ({first_line(error)})", remedy_of_model(file.parent)) from error
 
 
+@contextlib.contextmanager
+def explained_panics(file: Path) -> Iterator[None]:
+    """Turn what the library raises where its own code stops, which is no `Exception`, into a `RetortError`.
+
+    Raises:
+        RetortError: a text could not be encoded with this tokenizer.json.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the library exports no such class
+            raise
+        hint = "a regular expression that tries too many ways to match?"
+        raise RetortError(f"{file} cannot encode a text ({first_line(error)})", hint) from error
+
+
+def copy_tokenizer(folder: Path | str, output: Path | str) -> None:
+    """Copy the files of a tokenizer from the folder of a model to that of another one."""
+    for path in (Path(folder) / name for name in FILES):
+        if path.is_file():
+            shutil.copyfile(path, Path(output) / path.name)
+
+
+def check_command(folder: Path | str, named: Path | str) -> None:
+    """Check that AutoTokenizer, which a model's card names, makes the tokens of trainings: those of tokenizer.json.
+
+    Args:
+        folder: the folder of a model that is saved, or would be.
+        named: the folder that a message names.
+
+    Raises:
+        RetortError: they differ, or have no start and end, or the library cannot read the folder.
+    """
+    from transformers import AutoTokenizer
+
+    encoder = read_tokenizer(Path(folder) / FILE)
+    encoder.no_padding()
+    encoder.no_truncation()
+    _ends(Path(named), encoder)
+    tokens = sorted(encoder.get_vocab())
+    text = " ".join([PROBE, *(token.title() for token in tokens[:: len(tokens) // PROBED + 1])])
+    try:
+        command = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        called = [command(text), command(text, PROBE, return_token_type_ids=True)]
+        types = called[1]["token_type_ids"]
+    except Exception as error:  # a class for each tokenizer, with checks of its own
+        hint = "correct tokenizer_config.json"
+        raise RetortError(f"{named}: AutoTokenizer cannot read the tokenizer ({first_line(error)})", hint) from error
+    own = [encoder.encode(text), encoder.encode(text, PROBE)]
+    if [each.ids for each in own] == [each["input_ids"] for each in called] and own[1].type_ids == types:
+        return
+    pairs = zip(own[0].ids, called[0]["input_ids"], strict=False)
+    unlike = next(("{!r} and {!r}".format(*map(encoder.id_to_token, pair)) for pair in pairs if len(set(pair)) > 1), "")
+    raise RetortError(
+        f"{named}: {FILE} and AutoTokenizer, which reads tokenizer_config.json, make different tokens of a text: "
+        f"{unlike or 'special tokens, or types of a pair'}",
+        'correct the one that is wrong; with "tokenizer_class": "PreTrainedTokenizerFast", tokenizer.json holds',
+    )
+
+
 def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | None) -> None:
     """Check that model folders with a tokenizer of their own describe the one with which the data is encoded.
+
+    So does what a model would be saved with, by the command on its card.
 
     Args:
         folder: the folder of a pre-trained model or a student.
@@ -67,7 +134,8 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
         *further: more folders of models; None is left out.
 
     Raises:
-        RetortError: the tokenizer is missing, or one of the folders has a tokenizer.json that describes another one.
+        RetortError: the tokenizer is missing, or one of the folders has a tokenizer.json that describes another one, or
+            the command on the card makes other tokens.
     """
     shared = tokenizer_file(Path(tokenizer_folder))
     for own in (Path(each) / FILE for each in (folder, *further) if each):
@@ -80,6 +148,11 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
                 f"{own} and {shared} describe different tokenizers: they differ in {', '.join(differs)}",
                 "a model whose tokenizer is its own has no key 'tokenizer' in workflow/models",
             )
+    with TemporaryDirectory() as saved, explained_panics(shared):
+        copy_tokenizer(tokenizer_folder, saved)
+        if (Path(folder) / "config.json").is_file():  # its family decides the class of the tokenizer
+            shutil.copyfile(Path(folder) / "config.json", Path(saved) / "config.json")
+        check_command(saved, tokenizer_folder)
 
 
 def check_ids(file: Path, vocabulary: int) -> None:
@@ -144,13 +217,7 @@ def special_tokens(folder: Path, encoder: Any) -> Special:
     Raises:
         RetortError: the tokenizer adds no start and end token, or its files name no mask or padding token.
     """
-    around = encoder.encode("").ids
-    if len(around) != 2:
-        raise RetortError(
-            f"{folder}: the tokenizer puts {len(around)} tokens around a text, not a start and an end",
-            "tokenizer.json needs a post-processor such as BERT's or RoBERTa's",
-        )
-    start, end = around
+    start, end = _ends(folder, encoder)
     added = [token.content for token in encoder.get_added_tokens_decoder().values() if token.special]
     ids: dict[str, int] = {}
     for role in ("mask", "pad"):
@@ -161,8 +228,28 @@ def special_tokens(folder: Path, encoder: Any) -> Special:
             hint = f"tokenizer_config.json should say which it is: '{role}_token'"
             raise RetortError(f"{folder}: no {role} token is known", hint)
         ids[role] = int(number)
-    unknown = _content(folder / FILE)["model"].get("unk_token") or _configured_token(folder, "unk_token")
-    return Special(start, end, ids["mask"], ids["pad"], encoder.token_to_id(unknown) if unknown else None)
+    return Special(start, end, ids["mask"], ids["pad"], _unknown(folder, encoder))
+
+
+def _ends(folder: Path, encoder: Any) -> list[int]:
+    """Return the ids of the start and end token that a tokenizer puts around a text.
+
+    Raises:
+        RetortError: it puts none, or others.
+    """
+    around: list[int] = encoder.encode("").ids
+    if len(around) != 2:
+        raise RetortError(
+            f"{folder}: the tokenizer puts {len(around)} tokens around a text, not a start and an end",
+            "tokenizer.json needs a post-processor such as BERT's or RoBERTa's",
+        )
+    return around
+
+
+def _unknown(folder: Path, encoder: Any) -> int | None:
+    """Return the id of the unknown token; None if there is none."""
+    token = _content(folder / FILE)["model"].get("unk_token") or _configured_token(folder, "unk_token")
+    return encoder.token_to_id(token) if token else None
 
 
 def _configured_token(folder: Path, key: str) -> str | None:
@@ -189,11 +276,25 @@ class Tokeniser:
         encoder: the `tokenizers.Tokenizer`.
         id_type: the smallest type code of `array.array` that holds all its input ids.
         has_type_ids: False where all its token type ids are 0, as in RoBERTa and XLM-R.
+        unknown: the id of the unknown token; None if there is none.
     """
 
     encoder: Any
     id_type: str
     has_type_ids: bool
+    unknown: int | None = None
+
+    @classmethod
+    def read(cls, file: Path) -> Tokeniser:
+        """Return the tokeniser of a tokenizer.json.
+
+        Raises:
+            RetortError: it cannot be read, or puts no start and end token around a text.
+        """
+        encoder = read_tokenizer(file)
+        encoder.no_truncation()
+        _ends(file.parent, encoder)
+        return replace(cls.of(encoder), unknown=_unknown(file.parent, encoder))
 
     @classmethod
     def of(cls, encoder: Any) -> Tokeniser:
@@ -217,127 +318,3 @@ class Tokeniser:
 def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
     """Return the smaller of uint16 and int32 that holds every token id of the vocabulary."""
     return np.uint16 if vocabulary <= 1 << 16 else np.int32
-
-
-def words_are_independent(tokenizer: dict[str, Any]) -> bool:
-    """Return whether the input ids of a text are those of its words, one after another.
-
-    Args:
-        tokenizer: the content of tokenizer.json.
-    """
-    splits, normalizers = _steps(tokenizer["pre_tokenizer"]), _steps(tokenizer["normalizer"])
-    added = [token["content"] for token in tokenizer.get("added_tokens", []) if not token["special"]]
-    return (
-        bool(splits)
-        and all(step["type"] in SPLIT_AT_SPACES for step in splits)
-        and all(step.get("use_regex", True) for step in splits)  # ByteLevel splits at spaces only by its expression
-        and all(step["type"] in KEEP_SPACES or _replaces_runs(step) for step in normalizers)
-        and not any(" " in token for token in added)
-    )
-
-
-def _steps(node: Any) -> list[dict[str, object]]:
-    """Return the steps of a normaliser or pre-tokeniser of tokenizer.json: none for None, all of a sequence."""
-    if node is None:
-        return []
-    return list(itertools.chain(*map(_steps, node.get("pretokenizers") or node.get("normalizers") or []))) or [node]
-
-
-def _replaces_runs(step: dict[str, object]) -> bool:
-    """Return whether a normaliser only replaces runs of two or more spaces; a cleaned text has none."""
-    return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"})
-
-
-class _Words(dict[str, int]):
-    """A number for each different word, in the order of their first use; `new` are those without input ids yet."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.new: list[str] = []
-
-    def __missing__(self, word: str) -> int:
-        """Give a number to a word that is looked up for the first time, and return it."""
-        number = self[word] = len(self)
-        self.new.append(word)
-        return number
-
-
-class TextTokenizer:
-    """Tokenises cleaned texts (one space between words) as the library does, and remembers the words it has met.
-
-    `encode` returns the input ids of several texts, one text after another and without special tokens, (tokens,), and
-    the number of tokens of each text, (texts,).
-
-    Args:
-        encoder: the `tokenizers.Tokenizer`, without padding and truncation.
-        words_are_independent: whether words can be tokenised one by one; if not, each text is tokenised as a whole.
-    """
-
-    def __init__(self, encoder: Any, words_are_independent: bool) -> None:
-        self.encoder = encoder
-        self.encode = self._encode_words if words_are_independent else self._encode_whole
-        self._forget()
-
-    def _forget(self) -> None:
-        self._words = _Words()
-        self._ids = np.empty(0, np.int32)  # (pieces,), the input ids of all words, one word after another
-        self._starts = np.empty(0, np.int64)  # (words,), where the input ids of each word start in `_ids`
-        self._lengths = np.empty(0, np.int32)  # (words,), the number of input ids of each word
-
-    def _encode_whole(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        rows = [row.ids for row in self.encoder.encode_batch_fast(list(texts), add_special_tokens=False)]
-        lengths = np.fromiter(map(len, rows), np.int32, len(rows))
-        return np.fromiter(itertools.chain(*rows), np.int32, int(lengths.sum())), lengths
-
-    def _encode_words(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the input ids of the texts, looked up word by word."""
-        if not texts:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        if len(self._words) > WORDS:
-            self._forget()
-        words = " ".join([FIRST + text for text in texts]).split(" ")
-        numbers = np.fromiter(map(self._words.__getitem__, words), np.int64, len(words))  # (words,)
-        self._learn()
-        lengths = self._lengths[numbers]  # (words,)
-        ends = np.cumsum(lengths, dtype=np.int64)  # (words,)
-        # index of each token = start of its word in `_ids` + position in the word
-        indices = np.repeat(self._starts[numbers] - (ends - lengths), lengths) + np.arange(ends[-1])
-        counts = np.fromiter((text.count(" ") + 1 for text in texts), np.int64, len(texts))  # (texts,), words of each
-        text_ends = ends[np.cumsum(counts) - 1]  # (texts,)
-        return self._ids[indices], np.diff(text_ends, prepend=0).astype(np.int32)
-
-    def _learn(self) -> None:
-        """Tokenise the words that were met for the first time."""
-        new, self._words.new = self._words.new, []
-        # a later word is tokenised with the space before it
-        words = [word[1:] if word.startswith(FIRST) else f" {word}" for word in new]
-        rows = [words[start : start + ROW] for start in range(0, len(words), ROW)]
-        ids, owners = array("i"), array("q")  # (tokens,) each; the owner of a token is the number of its word
-        for row, encoding in enumerate(self.encoder.encode_batch(rows, is_pretokenized=True, add_special_tokens=False)):
-            ids.extend(encoding.ids)
-            owners.extend([row * ROW + word for word in encoding.word_ids])
-        lengths = np.bincount(np.frombuffer(owners, np.int64), minlength=len(new)).astype(np.int32)
-        starts = len(self._ids) + np.cumsum(lengths, dtype=np.int64) - lengths
-        self._ids = np.concatenate([self._ids, np.frombuffer(ids, np.int32)])
-        self._starts = np.concatenate([self._starts, starts])
-        self._lengths = np.concatenate([self._lengths, lengths])
-
-
-@dataclass
-class CorpusTokenizer:
-    """The tokenizer of a corpus, its special tokens and the size of its vocabulary."""
-
-    texts: TextTokenizer
-    special: Special
-    vocabulary: int
-
-    @classmethod
-    def load(cls, model: Path) -> CorpusTokenizer:
-        """Load the tokenizer of a model's folder."""
-        encoder = read_tokenizer(model / "tokenizer.json")
-        encoder.no_padding()
-        encoder.no_truncation()
-        encoder.encode_special_tokens = True  # the characters '[MASK]' in a text are encoded as ordinary text
-        content = json.loads((model / "tokenizer.json").read_text(encoding="utf-8"))
-        texts = TextTokenizer(encoder, words_are_independent(content))
-        return cls(texts, special_tokens(model, encoder), int(encoder.get_vocab_size()))

@@ -52,6 +52,7 @@ class RunningJob:
         ancestors: the code that made the parents, and the code that made their own parents, and so on.
         resumed_from: other code that trained a part of this job's model before the job was resumed.
         taken: the results of which the checksums are taken already.
+        objectives: the objectives that the job uses.
     """
 
     name: str
@@ -71,6 +72,7 @@ class RunningJob:
     ancestors: set[Maker] = field(default_factory=set)
     resumed_from: set[Maker] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
+    objectives: frozenset[str] = frozenset()
 
     @property
     def device(self) -> str:
@@ -82,6 +84,17 @@ class RunningJob:
         if self.gpu:
             machine.check_gpus(max(1, self.gpus))
         return "cuda" if self.gpu else "cpu"
+
+    @property
+    def maker(self) -> Maker:
+        """The code that the job runs, as far as its results depend on it."""
+        return this_code(self.objectives)
+
+    @property
+    def other_makers(self) -> list[str]:
+        """Other code that made what the job reads, or a part of its model, in words."""
+        made_by = (self.ancestors | self.resumed_from) - {self.maker}
+        return sorted(each.words for each in made_by if provenance.are_different([each.code, self.maker.code]))
 
     @property
     def num_workers(self) -> int:
@@ -125,7 +138,7 @@ class RunningJob:
     def take_checksums(self, result: Path) -> None:
         """Take the checksums of a result that this job has made."""
         ancestors = self.ancestors | self.resumed_from
-        checksums.take(result, self.name, this_code(), ancestors, self.parents, planned_run.plan())
+        checksums.take(result, self.name, self.maker, ancestors, self.parents, planned_run.plan())
 
     def say(self, text: str) -> None:
         """Write one line to the terminal and to the log."""
@@ -207,13 +220,14 @@ def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         clock=attempts.clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
+        objectives=provenance.objectives_in(snakemake.params.get("settings")),
     )
 
 
 @contextlib.contextmanager
 def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
-    this_code()  # before the long imports: the files may be edited while the job runs
+    _ = running.maker  # before the long imports: the files may be edited while the job runs
     outputs = list(map(Path, snakemake.output))
     with contextlib.ExitStack() as held:
         claim = LOCKS / slug_of(snakemake.log[0])
@@ -259,9 +273,9 @@ def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:
         os.environ.pop(name, None)
 
 
-def this_code() -> Maker:
-    """Return the code that this process runs."""
-    return Maker(commit=provenance.commit(), code=provenance.code())
+def this_code(objectives: frozenset[str] = frozenset()) -> Maker:
+    """Return the code that this process runs, as far as a result depends on it that uses some objectives."""
+    return Maker(commit=provenance.commit(objectives), code=provenance.code(objectives))
 
 
 def _results(paths: Iterable[str], *tops: Path) -> list[Path]:

@@ -13,6 +13,7 @@ what would be drawn anew if the experiment were repeated:
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,17 +163,21 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
     """
     # With k groups of n_g: t = mean_g(d_g) / sqrt(sum_g s_g^2 / n_g) k, degrees of freedom by Satterthwaite.
     values = [value for group in groups for value in group]
-    mean = statistics.mean(map(statistics.mean, groups)) if values else None
-    std = statistics.stdev(values) if len(groups) == 1 and len(values) > 1 else None
+    mean = statistics.fmean(map(statistics.fmean, groups)) if values else None
+    std = math.sqrt(variance(values)) if len(groups) == 1 and len(values) > 1 else None
     tested = Comparison(mean, std, len(values))
     if mean is None or min(map(len, groups)) < 2:
         return replace(tested, status=Status.MISSING, reason=few)
     if all(max(group) - min(group) < EQUAL for group in groups):
         return replace(tested, status=Status.MISSING, reason=ALL_EQUAL)
-    parts = [
-        VariancePart(statistics.variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups
-    ]
+    parts = [VariancePart(variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups]
     return replace(tested, difference=welch_difference(mean, parts))
+
+
+def variance(values: Sequence[float]) -> float:
+    """Return the sample variance of floats; `statistics.variance` computes with fractions, many times as long."""
+    mean = statistics.fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def paired_test(differences: Differences) -> Comparison:
@@ -187,7 +192,7 @@ def tasks_fixed(differences: Differences) -> Comparison:
 
 def tasks_drawn(differences: Differences) -> Comparison:
     """Return the t-test over the mean differences of tasks."""
-    return mean_is_zero([[statistics.mean(values) for values in differences.values()]], "fewer than two tasks")
+    return mean_is_zero([[statistics.fmean(values) for values in differences.values()]], "fewer than two tasks")
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`judge_repeats`)
+SAME_NUMBER = {REPEATS: "=", REPRODUCES: "≈"}  # their signs, where the two numbers are printed alike
 VERDICTS = (REPEATS, REPRODUCES, AGREES, DIFFERS, INCONCLUSIVE)
 MARGIN = 1.0  # points: two means within it count as equal
 POWER = 0.8
@@ -299,7 +300,8 @@ def verdict_rules(frame: DataFrame) -> list[str]:
             "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
             f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
             "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the "
-            "95 % interval of the paired difference."
+            "95 % interval of the paired difference. A number that is printed like the recorded one stands once, with "
+            "'=' where it repeats the run and '≈' where it reproduces it."
         )
     return found
 

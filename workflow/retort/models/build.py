@@ -22,20 +22,22 @@ from transformers.utils import logging
 
 from retort.batch import Shape
 from retort.checksums import remedy_of_model
-from retort.errors import RetortError
+from retort.data.files import check_content
+from retort.errors import RetortError, lines_of
 from retort.models import encoders
 from retort.models.encoders import (
     ATTENTION,
     DISTILBERT,
     as_bert,
-    check_honoured,
+    check_keys,
+    check_weights,
     embeddings_of,
     family_of,
     weights_as_bert,
 )
 from retort.models.weights import is_noted
 from retort.specs.model import SIZES as KEYS
-from retort.specs.model import Architecture
+from retort.specs.model import Architecture, check_family, first_position, parts_of_weights
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -85,7 +87,9 @@ def load(
             another task, or are NaN or infinite without a note that the training diverged.
     """
     if not (Path(folder) / "model.safetensors").is_file():
-        raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
+        what = f"{folder} holds no model.safetensors{parts_of_weights(Path(folder))}"
+        raise RetortError(what, "weights are read as safetensors only")
+    check_content(Path(folder) / "model.safetensors")
     overrides: dict[str, object] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with _reading_weights(folder):
@@ -154,7 +158,7 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, object]
             what = f"{folder}/model.safetensors holds {name} of {held} numbers, not {right}, as config.json says"
             raise RetortError(what, f"take both files from one model, or {remedy_of_model(folder)}")
     _check_complete(folder, model, loading["missing_keys"])
-    check_honoured(folder, model.config, loading["unexpected_keys"], f"{model.base_model_prefix}.")
+    check_weights(folder, loading["unexpected_keys"], f"{model.base_model_prefix}.")
     if others:  # RoBERTa's head has a layer of any task's size below its outputs: all of the old head is left
         encoder = model.base_model
         model = HEADS[head].from_config(model.config, dtype=torch.float32, attn_implementation=ATTENTION).eval()
@@ -171,8 +175,7 @@ def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, object]
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
     _check_complete(folder, encoder, lacks)  # DistilBERT has no pooler: a missing one is right
-    if unknown:
-        raise RetortError(f"{folder}/model.safetensors does not hold a {DISTILBERT}", f"it holds {unknown[0]}")
+    check_weights(folder, [f"{DISTILBERT}.{name}" for name in unknown], f"{DISTILBERT}.")
     return model
 
 
@@ -260,15 +263,19 @@ def _read_config(folder: Path | str) -> Any:
     """Read the config.json of a folder.
 
     Raises:
-        RetortError: it is missing, or cannot be read.
+        RetortError: it is missing, cannot be read, or asks for something that is not computed.
     """
     if not (Path(folder) / "config.json").is_file():
         raise RetortError(f"{folder} holds no config.json", "a model is config.json, model.safetensors, tokenizer.json")
     try:
-        return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
+        config = AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+        first_position(config.to_dict())
+    except Exception as error:  # the class of a config has checks of its own
+        reason = " ".join(lines_of(error)[:2])
         raise RetortError(f"{folder}/config.json cannot be read ({reason})", "it is that of no known model") from error
+    check_family(config.model_type)
+    check_keys(folder, config)
+    return config
 
 
 def blank(
@@ -288,7 +295,7 @@ def blank(
     config = _config(model_folder)
     if architecture.embedding and not hasattr(config, SIZES["embedding"]):
         family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
-        positions = config.max_position_embeddings - family.first_position  # RoBERTa has unused ones before it
+        positions = config.max_position_embeddings - first_position(config.to_dict())  # RoBERTa's begin later
         kept |= {"max_position_embeddings": positions, "tokenizer_class": family.tokenizer}
         config = ElectraConfig(**kept)
     if head == "classification":
@@ -338,15 +345,13 @@ def check_shape(
         RetortError: a field differs, or the family of the model is not supported.
     """
     config = _config(folder)
-    family = family_of(config)
-    check_honoured(folder, config)
     expected = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):
         actual = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
         if actual != expected[name]:
             raise RetortError(f"{folder}/config.json: {key} is {actual}", f"the study says {name}: {expected[name]}")
-    longest = config.max_position_embeddings - family.first_position  # without those before the first token
+    longest = config.max_position_embeddings - first_position(config.to_dict())  # without those before the first token
     if positions is not None and longest != positions:
         raise RetortError(f"{folder}/config.json: it takes {longest} tokens", f"the study says positions: {positions}")
 

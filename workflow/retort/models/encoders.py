@@ -12,12 +12,13 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AttentionInterface, AttentionMaskInterface, BertConfig
+from transformers.activations import ACT2FN
 from transformers.masking_utils import sdpa_mask
 
 from retort.errors import RetortError
 from retort.objectives.base import in_float32
 from retort.registry import unknown_name
-from retort.specs.model import FIRST_POSITION
+from retort.specs.model import check_family
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,18 @@ class EncoderFamily:
     Args:
         embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
         masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
-        first_position: the position id of a text's first token.
         tokenizer: the class that AutoTokenizer loads if the tokenizer's own files name none.
     """
 
     embeddings: tuple[str, ...] = ("embeddings",)
     masked_lm: tuple[str, ...] = ("lm_head",)
-    first_position: int = 0
     tokenizer: str = "BertTokenizer"
 
 
 FAMILIES = {
     "bert": EncoderFamily(masked_lm=("cls",)),
-    "roberta": EncoderFamily(first_position=FIRST_POSITION["roberta"], tokenizer="RobertaTokenizer"),
-    "xlm-roberta": EncoderFamily(first_position=FIRST_POSITION["xlm-roberta"], tokenizer="XLMRobertaTokenizer"),
+    "roberta": EncoderFamily(tokenizer="RobertaTokenizer"),
+    "xlm-roberta": EncoderFamily(tokenizer="XLMRobertaTokenizer"),
     "electra": EncoderFamily(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
 }
 
@@ -51,8 +50,7 @@ def family_of(config: Any) -> EncoderFamily:
     Raises:
         RetortError: the family is not supported.
     """
-    if config.model_type not in FAMILIES:
-        raise unknown_name("family of encoders", config.model_type, FAMILIES)
+    check_family(config.model_type)
     return FAMILIES[config.model_type]
 
 
@@ -69,28 +67,58 @@ def words_of(model: Any, input_ids: Tensor) -> Tensor:
     return words
 
 
-# key of config.json -> what alone is computed here; all other keys are honoured, or change no number
-ONLY: dict[str, object] = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
+# key of config.json -> what alone is computed here; other keys of a family's class are honoured, or change no number
+ONLY: dict[str, object] = {
+    "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False,
+    "is_encoder_decoder": False, "sinusoidal_pos_embds": False, "chunk_size_feed_forward": 0, "return_dict": True,
+    "output_attentions": False,
+}  # fmt: skip
+# keys that no class has and that change no number: of older versions of transformers, of heads, of generated text, of
+# those who published a model; and our own
+HARMLESS = {
+    "_attn_implementation_autoset", "_num_labels", "attn_implementation", "bad_words_ids", "begin_suppress_tokens",
+    "decoder_start_token_id", "directionality", "do_sample", "early_stopping", "emb_size", "eos_token_ids",
+    "finetuning_task", "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "language",
+    "length_penalty", "max_length", "min_length", "model_name", "num_beam_groups", "num_beams", "num_labels",
+    "num_return_sequences", "output_past", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+    "pooler_relu", "pooler_size_per_head", "pooler_type", "prefix", "remove_invalid_values", "repetition_penalty",
+    "sep_token_id", "suppress_tokens", "task_specific_params", "temperature", "tf_legacy_loss", "tie_weights_",
+    "tokenizer_class", "top_k", "top_p", "torch_dtype", "transformers.js_config", "typical_p",
+}  # fmt: skip
 BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # old files hold them, too
 
 
-def check_honoured(folder: Path | str, config: Any, unexpected: Iterable[str] = (), prefix: str = "") -> None:
-    """Check that a model computes what its config and its weights say.
-
-    Args:
-        folder: the folder of the model.
-        config: its config.
-        unexpected: the names of weights that the model has no place for; those of poolers and heads are harmless.
-        prefix: what the names of the encoder's weights may begin with.
+def check_keys(folder: Path | str, config: Any) -> None:
+    """Check that a model computes what its config says: a key that nothing here reads may ask for nothing.
 
     Raises:
-        RetortError: a key asks for something that is not computed, or a weight of the encoder has no place.
+        RetortError: a key asks for something that is not computed.
     """
     for key, value in ONLY.items():
         if (own := getattr(config, key, value)) != value:
             raise RetortError(f"{folder}/config.json: {key} is {own}", f"only {value} is computed here")
-    names = sorted(name.removeprefix(prefix) for name in unexpected)
-    lost = [name for name in names if name.startswith(("embeddings", "encoder")) and name not in BUFFERS]
+    read = {*type(config)().to_dict(), *ONLY, *HARMLESS}
+    if asks := next((key for key, value in config.to_dict().items() if value and key not in read), None):
+        hint = "take the key out if it changes no number of the model"
+        raise RetortError(f"{folder}/config.json: {asks} is {getattr(config, asks)}, and nothing here reads it", hint)
+    if (name := as_bert(config).hidden_act) not in ACT2FN:
+        raise RetortError(f"{folder}/config.json: {unknown_name('activation', name, ACT2FN)}")
+
+
+def check_weights(folder: Path | str, unexpected: Iterable[str], prefix: str) -> None:
+    """Check that all weights of an encoder have a place.
+
+    Args:
+        folder: the folder of the model.
+        unexpected: the names of weights that the model has no place for; those of poolers and heads are harmless.
+        prefix: what the names of the encoder's weights may begin with.
+
+    Raises:
+        RetortError: a weight of the encoder has none.
+    """
+    own = {name.removeprefix(prefix): name.startswith(prefix) for name in unexpected}
+    names = sorted(name for name, inside in own.items() if inside or name.startswith(("embeddings", "encoder")))
+    lost = [name for name in names if name not in BUFFERS and not name.startswith("pooler.")]
     if lost:
         what = f"{folder}/model.safetensors holds {len(lost)} weight{'s' * (len(lost) != 1)} of the encoder too many"
         raise RetortError(f"{what}, such as {lost[0]}", "config.json has no place for them: take both from one model")

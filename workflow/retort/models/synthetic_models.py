@@ -94,7 +94,8 @@ def _unigram(vocabulary: int) -> Tokenizer:
     # a word is likelier than its letters together, and an unused token is never chosen
     scored = [(token, WORD if token in tokens else UNUSED) for token in [*_fill_up(tokens, vocabulary - 1), "<mask>"]]
     tokenizer = Tokenizer(models.Unigram(scored, unk_id=ROBERTA.index("<unk>")))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    words = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(words)
     return _with_specials(tokenizer)
 
 

@@ -7,7 +7,6 @@ further raises `Diverged` with the same step, so that its cells say `diverged`.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,29 +14,29 @@ from typing import Any
 from torch import nn
 
 from retort.atomic import write_json
+from retort.data.tokenizers import FILE, check_command, copy_tokenizer
 from retort.errors import Diverged
-from retort.job.context import RunningJob, this_code
+from retort.job.context import RunningJob
 from retort.provenance import run_environment
-from retort.settings.inputs import JobSettings, settings_section
+from retort.settings.inputs import JobSettings, TaskSettings, settings_section
 
 NOTE = "diverged.json"
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",  # BERT
-    "vocab.json",  # RoBERTa
-    "merges.txt",
-    "sentencepiece.bpe.model",  # XLM-R
-)
+# the end of the name of a model's class -> its pipeline in transformers
+PIPELINES = {
+    "ForSequenceClassification": "text-classification", "ForQuestionAnswering": "question-answering",
+    "ForMaskedLM": "fill-mask",
+}  # fmt: skip
+PROBLEMS = {"classification": "single_label_classification", "regression": "regression"}  # by task type
 
 
 def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str) -> None:
     """Write weights (safetensors), config, tokenizer and model card to the folder `output`."""
     model.save_pretrained(str(output), safe_serialization=True)
-    for name in TOKENIZER_FILES:
-        if (Path(tokenizer_folder) / name).is_file():
-            shutil.copyfile(Path(tokenizer_folder) / name, Path(output) / name)
+    for path in Path(output).glob("*.safetensors"):  # whose writer lets nobody else read them
+        path.chmod((Path(output) / "config.json").stat().st_mode)
+    copy_tokenizer(tokenizer_folder, output)
+    if (Path(output) / FILE).is_file():
+        check_command(output, output)
     (Path(output) / "README.md").write_text(card)
 
 
@@ -64,27 +63,39 @@ def save_with_card(
     """
     if not job.writes:
         return
-    origin = run_environment(job.device, 1)
-    words = sorted(maker.words for maker in (job.ancestors | job.resumed_from) - {this_code()})
+    origin = run_environment(job.device, 1, job.objectives)
     about = "other code has made a part of it, or of what it was made from"
-    mixed = f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
+    mixed = f"\n**Mixed results**: {about}: {'; '.join(job.other_makers)}.\n" if job.other_makers else ""
+    name_outputs(model, getattr(settings, "task", None))
+    head = "For".join(["", *type(model).__name__.split("For")[1:]])  # such as 'ForSequenceClassification'
+    command = f"transformers.AutoModel{head}.from_pretrained(folder)"
+    pipeline = f"\npipeline_tag: {PIPELINES[head]}" if head in PIPELINES else ""
     training = f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if conditions else ""
     card = f"""---
 library_name: transformers
-tags: [retort, distillation]
+tags: [retort, distillation]{pipeline}
 ---
 
 # {title}
 
 Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
 {mixed}
-Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
+Load it with `{command}` and `transformers.AutoTokenizer.from_pretrained(folder)`.
 
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
 {training}{settings_section(settings)}"""
     save(model, tokenizer_folder, output, card)
+
+
+def name_outputs(model: Any, task: TaskSettings | None) -> None:
+    """Name the outputs of a model's head as its task does, so that a pipeline of transformers prints labels."""
+    if task and len(task.labels) == model.config.num_labels:
+        model.config.id2label = dict(enumerate(task.labels))
+        model.config.label2id = {label: number for number, label in enumerate(task.labels)}
+    if task and task.task_type in PROBLEMS:
+        model.config.problem_type = PROBLEMS[task.task_type]
 
 
 def note_result(folder: Path | str, result: object) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from retort.provenance import are_different
 from retort.results.score_files import read_record, read_score_file
 from retort.study.addresses import profile_address, score_file_of_seed
 from retort.study.cells import expand, profiled
@@ -14,7 +15,6 @@ from retort.study.study import Study
 
 SCORES = Path("results/scores")
 Result = tuple[str, int | None]  # the path of a file, and the seed of a score in it; None for a profile
-NAMES = {"codes": "states of the code"}  # field of `Environments` -> its name in the warning, if it differs
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Environments:
 
     Args:
         commits: commits that made the results, and the results that these were made from.
-        codes: digests of the package's files, for the same results.
+        codes: digests of the files on which the same results depend.
         first: time of the oldest result.
         newest: time of the newest result.
         seconds: summed time of all jobs.
-        mixed: names of the fields that should have one value in all files, but have several.
+        mixed: what should be the same behind all files, and differs.
     """
 
     files: int = 0
@@ -60,7 +60,7 @@ class Environments:
 
     @property
     def warning(self) -> str:
-        """A sentence that names the `mixed` fields; empty if there are none."""
+        """A sentence that names what is `mixed`; empty if there are none."""
         return f"Mixed results: different {', '.join(self.mixed)} stand behind these numbers." if self.mixed else ""
 
 
@@ -166,7 +166,9 @@ def environments_of(runs: Iterable[ResultFile]) -> Environments:
         "devices": _distinct(record.get("device") for record in records),
         "precisions": _distinct(record["settings"].get("precision") for record in scores),
     }
-    mixed = [NAMES.get(name, name) for name, values in distinct.items() if len(values) > 1]
+    mixed = [name for name in ("devices", "precisions") if len(distinct[name]) > 1]
+    if are_different(distinct["codes"]):
+        mixed.insert(0, "states of the code")
     if len(versions) > len({name for name, _ in versions}):
         mixed.append("versions")
     return Environments(

@@ -20,7 +20,7 @@ from retort.errors import NoAnswer, RetortError
 from retort.plan.resolve_data import fetched, split_settings
 from retort.run import pinning
 from retort.specs.config import RunSources
-from retort.specs.model import Model, described_in
+from retort.specs.model import Model, described_in, parts_of_weights
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import of_folder, required
 from retort.study.questions import submitted_splits
@@ -202,6 +202,7 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
             place = folders[source]
             if missing := [names[0] for names in files if not any(any(place.glob(each)) for each in names)]:
                 what = f"holds no {', '.join(missing[:3])}" + (f" and {len(missing) - 3} more" * (len(missing) > 3))
+                what += parts_of_weights(place) if noun == "models" else ""
                 file = study.files["tasks" if noun == "submissions" else noun, name]
                 absent.append(Absence(key, file, what, "put it there, or move the folder away", str(place)))
             elif noun == "models" and (what := _misfit(study.models[name], place)):

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -19,6 +21,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from retort.errors import RetortError, check_file
 from retort.formatters import in_words
 from retort.run.dry_run import ShortForm, is_short
 
@@ -49,6 +52,20 @@ def seconds_left(took: dict[str, list[float]], waiting: Counter[str], running: l
     return sum(ahead + begun) / max(1, len(begun))
 
 
+def refuse_pipes(words: Iterable[str]) -> None:
+    """End with a line if a word of the command line is a pipe.
+
+    Snakemake would wait for ever: it reads the files of `--configfile` before any other code of the workflow runs.
+    """
+    for word in words:
+        try:
+            check_file(Path(word.removeprefix("--configfile=")))
+        except RetortError as error:
+            sys.exit(str(error))
+        except OSError:  # too long for the name of a file
+            continue
+
+
 class LogHandler(LogHandlerBase):
     """The handler of the logger `retort`, which the workflow's profile names.
 
@@ -59,6 +76,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         """Find out whether there is a terminal; the bar appears when the first job is about to start."""
         logging.raiseExceptions = False  # on a full disk, the log file of the run would be a traceback a line
+        refuse_pipes(sys.argv[1:])
         asked, self.console = self.common_settings, Console(stderr=True)
         self.short = ShortForm() if is_short(asked) else None
         self.used = os.isatty(2) and not (self.console.is_dumb_terminal or asked.dryrun or asked.quiet or asked.verbose)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
@@ -64,8 +65,22 @@ def check_relative(path: str) -> str:
 
 
 _Filled = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def unpadded(name: Any) -> Any:
+    """Return a name by which something is looked up, if no space stands around it.
+
+    Raises:
+        ValueError: one does.
+    """
+    if isinstance(name, str) and name != name.strip():
+        raise ValueError(f"a space stands before or behind {name!r}; write it without")
+    return name
+
+
 Text = Annotated[_Filled, AfterValidator(without_controls)]
 Label = Annotated[_Filled, AfterValidator(one_line)]  # titles and names of rows stand in messages and tables
+Named = Annotated[Text, BeforeValidator(unpadded)]
 Relative = Annotated[Label, AfterValidator(check_relative)]
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error

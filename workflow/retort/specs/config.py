@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
@@ -128,6 +128,14 @@ class Config(Spec):
     _file: str = PrivateAttr(default="config.yaml")
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_the_command_line(cls, content: Any) -> Any:
+        """Read 'true', 'false' and 'null' as YAML does: `snakemake --config keep_weights=true` hands on a text."""
+        words = {"true": True, "false": False, "null": None}
+        given = content.items() if isinstance(content, dict) else ()
+        return {key: words.get(value, value) if isinstance(value, str) else value for key, value in given} or content
 
     @field_validator("data_dir", "models_dir")
     @classmethod

@@ -140,6 +140,8 @@ def _text(item: ErrorDetails) -> str:
         hint = "; write the number without quotes"
     elif kind == "string_type" and isinstance(value, bool):
         hint = "; put it in quotes: YAML reads no and yes as false and true"
+    elif kind == "string_type" and isinstance(value, int | float):
+        hint = "; put it in quotes: YAML reads digits as a number"
     return f"{text}, not {described}{hint}"
 
 

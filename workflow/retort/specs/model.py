@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 from retort.errors import RetortError, first_line
 from retort.registry import unknown_name
 from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, ModelName, Names, SourceName, left_out
-from retort.specs.source import InOnePlace
+from retort.specs.fields import FieldsOf, ModelName, Names, left_out
+from retort.specs.source import InOnePlace, NamedSource
 from retort.specs.task_files import Columns
 
 
@@ -73,7 +73,7 @@ class Model(Spec):
 
     Args:
         title: what it is, in one line.
-        source: an entry of workflow/sources.
+        source: an entry of workflow/sources; or the keys of one, if no other file uses it.
         architecture: as in config.json, which is read if the source is your folder.
         vocabulary: tokens in the vocabulary; as the architecture.
         positions: the longest text that it takes, in tokens; as the architecture.
@@ -87,7 +87,7 @@ class Model(Spec):
     model_config = ConfigDict(json_schema_extra={"required": ["title", "source"]})
 
     title: Label
-    source: SourceName
+    source: NamedSource
     architecture: Architecture
     vocabulary: Whole = Field(gt=0, le=10_000_000)
     positions: Whole = Field(default=512, gt=2, le=8192)
@@ -139,8 +139,33 @@ SIZES = {
     "intermediate": ("intermediate_size", "hidden_dim"),
     "embedding": ("embedding_size",),  # in ELECTRA's config alone
 }
-# the position id of a text's first token, where it is not 0: RoBERTa starts after the id of its padding token
-FIRST_POSITION = {"roberta": 2, "xlm-roberta": 2}
+FAMILIES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta")  # as transformers names types of models
+
+
+def check_family(name: object) -> None:
+    """Raise a `RetortError` if encoders of a family are not read."""
+    if name not in FAMILIES:
+        raise RetortError(f"no family of encoders is called {name!r}", f"there are: {', '.join(FAMILIES)}")
+
+
+def first_position(config: Mapping[str, Any]) -> int:
+    """Return the position id of a text's first token, which in RoBERTa comes after the id of its padding token.
+
+    Raises:
+        ValueError: that is no number.
+    """
+    if "roberta" not in str(config.get("model_type")):
+        return 0
+    if not isinstance(pad := config.get("pad_token_id", 1), int):
+        raise ValueError(f"pad_token_id is {pad}, and positions begin after it")
+    return pad + 1
+
+
+def parts_of_weights(folder: Path) -> str:
+    """Return what to say of a folder that holds the weights in several files; empty if it does not."""
+    parts = [path.name for path in sorted(folder.glob("model-*-of-*.safetensors"))]
+    joined = "AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER, max_shard_size='99GB') joins them"
+    return f", but {len(parts)} parts such as {parts[0]} ({joined})" if parts else ""
 
 
 def described(config: Mapping[str, Any]) -> dict[str, object]:
@@ -149,8 +174,8 @@ def described(config: Mapping[str, Any]) -> dict[str, object]:
     if found.get("embedding") == found.get("hidden"):
         found.pop("embedding", None)
     sizes = {"architecture": found} if found else {}
-    longest, first = config.get("max_position_embeddings"), FIRST_POSITION.get(str(config.get("model_type")), 0)
-    positions = {"positions": longest - first} if isinstance(longest, int) else {}
+    longest = config.get("max_position_embeddings")
+    positions = {"positions": longest - first_position(config)} if isinstance(longest, int) else {}
     return sizes | positions | ({"vocabulary": config["vocab_size"]} if "vocab_size" in config else {})
 
 
@@ -158,11 +183,13 @@ def described_in(folder: Path) -> dict[str, Any]:
     """Return what the config.json of a folder says of a model, as `described`; nothing if there is none.
 
     Raises:
-        RetortError: it cannot be read.
+        RetortError: it cannot be read, or is that of a family that is not read.
     """
     path = folder / "config.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if "model_type" in content:
+            check_family(content["model_type"])
         return described(content)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise RetortError(f"{path} cannot be read ({first_line(error)})", "it is no config.json of a model") from None

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from retort.specs import catalogue
-from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Real, Settings, Spec, Text, Whole
+from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Named, Real, Settings, Spec, Text, Whole
 from retort.specs.fields import PaperName
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
@@ -62,8 +62,8 @@ class Cells(Spec):
     """
 
     table: Name
-    rows: Distinct[Text] = Field(min_length=1)
-    columns: Distinct[Text] = Field(min_length=1)
+    rows: Distinct[Named] = Field(min_length=1)
+    columns: Distinct[Named] = Field(min_length=1)
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, StringConstraints, Tag
+from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest_name
-from retort.specs.base import Distinct, Label, Relative, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Name, Relative, Spec, Text, Whole
 from retort.specs.config import Config
-from retort.specs.fields import left_out
+from retort.specs.fields import SourceName, left_out
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
@@ -256,4 +256,11 @@ Source = Annotated[
         custom_error_type="no_source",
         custom_error_message="where the files come from is not clear; give one of the keys 'path', 'hub' and 'package'",
     ),
+]
+
+# The file of a task or model may hold a source in place of its name. It is entered under the name of the file before
+# the file is validated.
+NamedSource = Annotated[
+    SourceName,
+    BeforeValidator(lambda name: name, json_schema_input_type=Name | PackageSource | FolderSource | HubSource),
 ]

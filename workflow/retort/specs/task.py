@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
-from retort.specs.fields import SourceName
 from retort.specs.printed import check_no_repeats
-from retort.specs.source import FolderSource, HubSource, PackageSource
+from retort.specs.source import NamedSource
 from retort.specs.task_files import LARGEST, Count, FileSplit, SplitFiles
 
 ALL = "all"  # stands for all subsets of a split together
 Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
-
-
-# A task file may hold a source in place of its name. It is entered under the task's name before the file is validated.
-_NamedSource = Annotated[
-    SourceName,
-    BeforeValidator(lambda name: name, json_schema_input_type=Name | PackageSource | FolderSource | HubSource),
-]
 
 
 class Split(Spec):
@@ -165,7 +157,7 @@ class Task(Spec):
     """
 
     title: Label
-    source: _NamedSource
+    source: NamedSource
     task_type: Annotated[Name, catalogue.registered("task type", catalogue.task_types)]
     labels: Distinct[Label] = []
     bounds: tuple[Rating, Rating] | None = None

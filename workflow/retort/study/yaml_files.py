@@ -63,7 +63,8 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     # a name is known if there is a file for it; what is wrong with the file is told once, and not where it is named
     names = Names({name: {file.stem: None for file in (folder / name).rglob("*.y*ml")} for name in FOLDERS})
     names.entries["papers"] = dict.fromkeys(study.all_papers)
-    changes = {"tasks": _enter_own_source(study, names, problems), "models": _enter_sizes(study, problems)}
+    own, sizes = _enter_own_source(study, names, problems), _enter_sizes(study, problems)
+    changes: dict[str, loading.Change] = {"tasks": own, "models": lambda path, content: sizes(path, own(path, content))}
     for name, model in FOLDERS.items():
         specs = loading.folder(folder / name, model, problems, names, changes.get(name, loading.unchanged))
         setattr(study, name, getattr(study, name) | specs)
@@ -83,7 +84,7 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
 
 
 def _enter_own_source(study: Study, names: Names, problems: Problems) -> loading.Change:
-    """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
+    """Return a change of files of tasks and models: a source that is given in one is entered under the file's name.
 
     A `source` that is a name stays unchanged.
     """
@@ -93,7 +94,9 @@ def _enter_own_source(study: Study, names: Names, problems: Problems) -> loading
             return content
         source, name = problems.validate(path, "source", Source, content["source"]), path.stem
         if name in names.entries["sources"]:
-            problems.add(path, f"source: sources/{name}.yaml has this name too; write `source: {name}`, or rename one")
+            other = study.files.get(("sources", name), Path(f"sources/{name}.yaml"))
+            what = f"{other.parent.name}/{other.name} gives a source of this name too"
+            problems.add(path, f"source: {what}; write `source: {name}`, or rename one")
         elif source is not None:
             study.sources[name], study.files["sources", name] = source, path
         names.entries["sources"][name] = source
@@ -111,6 +114,10 @@ def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
         if not isinstance(used, FolderSource) or {"architecture", "vocabulary", "positions"} <= content.keys():
             return content
         said = problems.attempt(path, "", described_in, Path(used.path).expanduser())
+        if said == {} and not {"architecture", "vocabulary"} <= content.keys():
+            what = f"{used.path}/config.json is missing, which says architecture and vocabulary"
+            problems.add(path, f"source: {what}; a path counts from the working directory, {Path.cwd()}")
+            return loading.UNREAD
         return loading.UNREAD if said is None else {**said, **content}
 
     return enter

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from retort.formatters import DASH, number, signed_number, with_std
-from retort.judgement.verdicts import NO_RUNS, VERDICTS
+from retort.judgement.verdicts import NO_RUNS, SAME_NUMBER, VERDICTS
 from retort.results.frames import INCOMPLETE
 from retort.specs.exhibit import Exhibit
 from retort.study.reasons import AT_SCALE, HAS_VALUE, PLACES, Status, sentence
@@ -86,6 +86,11 @@ class Entry:
     origin: tuple[CellRun, ...] = ()
 
     @property
+    def same(self) -> str:
+        """The sign in place of a recorded number that is printed like ours, and of its verdict; else empty."""
+        return SAME_NUMBER.get(self.verdict, "") if self.text == self.published else ""
+
+    @property
     def judgement(self) -> str:
         """The verdict and the number of runs that would decide it; or why there is none."""
         return self.differs or f"{self.verdict} {self.runs}".strip()
@@ -161,13 +166,13 @@ class Sheet:
 
     @property
     def published(self) -> bool:
-        """Whether any cell has a published value."""
-        return any(entry.published for entry in self.entries)
+        """Whether any cell has a published value below ours."""
+        return any(entry.published and not entry.same for entry in self.entries)
 
     @property
     def compared(self) -> bool:
         """Whether any cell shows how ours differs from the published value."""
-        return any(entry.difference or entry.judgement for entry in self.entries)
+        return any((entry.difference or entry.judgement) and not entry.same for entry in self.entries)
 
     @property
     def wide(self) -> bool:
@@ -230,7 +235,7 @@ def entry(line: Any, decimals: int, printed: str | None) -> Entry:
         text = SHORT.get(Status(line.status), DASH)
         return Entry(text, published, notes=(line.state,), beside=beside, recorded=recorded, line=line)
     again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
-    return Entry(
+    shown = Entry(
         with_std(line.mean, line.std, decimals),
         published,
         line.verdict,
@@ -242,6 +247,7 @@ def entry(line: Any, decimals: int, printed: str | None) -> Entry:
         runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
         line=line,
     )
+    return replace(shown, notes=tuple(filter(None, (line.note,)))) if shown.same else shown
 
 
 def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:

@@ -17,6 +17,7 @@ import yaml
 from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, is_comparable, seed_differences
+from retort.provenance import are_different
 from retort.results.frames import KEY, lines_of, read, scores_by_seed
 from retort.results.score_files import read_score_file
 from retort.specs.paper import Addition, Recording
@@ -217,22 +218,24 @@ def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:
     """Return machine, date, commit, precision and versions of some scores.
 
     Raises:
-        RetortError: the scores come from several machines, commits or versions, or the code that made them is not
-            committed.
+        RetortError: the scores come from several machines, versions or states of the code, or the code that made them
+            is not committed.
     """
     made_by = {
         "machine": {record["device"] for record in records},
-        "commit": {record["commit"] for record in records},
         "versions": {", ".join(f"{name} {of}" for name, of in record["versions"].items()) for record in records},
     }
     for what, values in made_by.items():
         if len(values) != 1:
             raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
-    agreed = {what: next(iter(values)) for what, values in made_by.items()}
-    if agreed["commit"].endswith("+changes"):
+    if are_different(record["code"] for record in records):
+        raise RetortError("the scores are of several states of the code", "run the study anew")
+    if any(record["commit"].endswith("+changes") for record in records):
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
-    date = max(record["at"] for record in records)[:10]
-    return {**agreed, "precision": study.config.resolved_precision(), "date": date}
+    last = max(records, key=lambda record: str(record["at"]))
+    agreed = {what: next(iter(values)) for what, values in made_by.items()}
+    agreed["commit"], agreed["versions"] = last["commit"], agreed.pop("versions")  # in this order
+    return {**agreed, "precision": study.config.resolved_precision(), "date": last["at"][:10]}
 
 
 def _tables_of(study: Study, paper: str) -> dict[str, Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -194,16 +194,21 @@ def _training_run(
 def online_teacher(
     folder: Path | str, head: str, num_labels: int, device: str, precision: str, pooler_relu: bool = False
 ) -> Teacher:
-    """Load a teacher that runs on every batch, up to the last layer that is read.
+    """Return a teacher that runs on every batch, up to the last layer that is read; the first stage that asks loads it.
 
     The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout;
     `pooler_relu` says whether its classifier reads the pooler through a ReLU.
     """
-    model = build.load(folder, head, num_labels).to(device)
-    round_once(model, precision)
-    if pooler_relu:
-        build.add_pooler_relu(model)
-    return lambda keys, dropout: Recorder(model.train(dropout), keys)
+
+    @cache
+    def model() -> nn.Module:
+        loaded = build.load(folder, head, num_labels).to(device)
+        round_once(loaded, precision)
+        if pooler_relu:
+            build.add_pooler_relu(loaded)
+        return loaded
+
+    return lambda keys, dropout: Recorder(model().train(dropout), keys)
 
 
 def task_specific(

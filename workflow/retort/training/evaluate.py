@@ -166,7 +166,7 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **peak_memory(job.device),
-        **run_environment(job.device, job.threads),
+        **run_environment(job.device, job.threads, job.objectives),
         **parts_of(job),
         **({RELATIONS: "; then ".join(relations)} if relations else {}),
         **job.lineage(),

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from retort.job.context import RunningJob, this_code
+from retort.job.context import RunningJob
 from retort.objectives import WeightedSum
 from retort.objectives.relation_forms.choice import agree_on_form, choose_ahead
 from retort.provenance import device_name
@@ -49,7 +49,7 @@ def checkpoint_of(job: RunningJob, settings: JobSettings, seed: int, *inputs: An
         seed: the seed of the job.
         *inputs: further JSON values on which the training depends.
     """
-    maker, contents = this_code(), [parent.sha256 for parent in job.parents.values()]
+    maker, contents = job.maker, [parent.sha256 for parent in job.parents.values()]
     key = [settings.as_json(), seed, contents, *inputs]
     checkpoint = Checkpoint(job.checkpoints, key, job.checkpoint_seconds, maker, job.say, job.writes)
     job.resumed_from |= {other for other in checkpoint.makers if other != maker}

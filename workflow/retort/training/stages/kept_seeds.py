@@ -20,7 +20,7 @@ from retort import machine
 from retort.atomic import write_json, write_text
 from retort.checksums import Maker, digest_of, is_sealed, sha256
 from retort.job.attempts import KEPT, checkpoints_of
-from retort.job.context import RunningJob, this_code
+from retort.job.context import RunningJob
 from retort.study.addresses import answers_address, seed_address, seeds_in
 from retort.training.evaluate import ScoreToWrite
 
@@ -104,6 +104,6 @@ def gather(running: RunningJob, folders: list[Path], output: Any) -> None:
     }
     for score in scores:
         makers = [{"commit": score["commit"], "code": score["code"]}, *score["ancestors"]]
-        running.ancestors |= {Maker(**each) for each in (*makers, *score.get("resumed_from", ()))} - {this_code()}
+        running.ancestors |= {Maker(**each) for each in (*makers, *score.get("resumed_from", ()))} - {running.maker}
     write_json(output.answers, answers, indent=None)
     write_json(output.scores, scores)

@@ -10,7 +10,7 @@ from retort.data import corpora, corpus_parts, encoding
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.sources import fetch
 from retort.data.sources.synthetic_files import write_rows, write_texts
-from retort.data.tokenizers import tokenizer_file
+from retort.data.tokenizers import FILE, explained_panics, tokenizer_file
 from retort.job.context import RunningJob
 from retort.settings.inputs import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.specs.model import Made
@@ -38,7 +38,8 @@ def encode_task(
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in source_folders}
     task, tokenizer = settings.task, tokenizer_file(Path(tokenizer_folder))
-    counts = encoding.encode_task(task, task_type_of(task), folders, tokenizer, Path(output), job.say)
+    with explained_panics(tokenizer):
+        counts = encoding.encode_task(task, task_type_of(task), folders, tokenizer, Path(output), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
@@ -60,7 +61,8 @@ def tokenize_corpus(
     """
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # parts run side by side
     texts = _corpus_texts(settings, source_folders, tokenizer_folder)
-    tokens = corpus_parts.tokenize_part(texts, (part, parts), Path(output), job.checkpoints, job.say)
+    with explained_panics(Path(tokenizer_folder) / FILE):
+        tokens = corpus_parts.tokenize_part(texts, (part, parts), Path(output), job.checkpoints, job.say)
     job.say(f"{tokens:,} tokens")
 
 
