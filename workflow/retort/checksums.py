@@ -37,6 +37,17 @@ TEMPORARY = {"tokenized", "distilled"}  # those that a run empties itself
 REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
 
 
+class LeadsNowhere(RetortError):
+    """A result holds a link that leads nowhere: what it links to may be away, and nothing is damaged.
+
+    Args:
+        link: the link.
+    """
+
+    def __init__(self, link: Path) -> None:
+        super().__init__(f"{link} links to {link.readlink()}, which is not there", "put that back; nothing is deleted")
+
+
 def canonical_bytes(record: Any) -> bytes:
     """Return JSON values as bytes that do not depend on the order of keys or on white space."""
     return json.dumps(json.loads(json.dumps(record)), sort_keys=True, separators=(",", ":")).encode()
@@ -121,6 +132,7 @@ class Checksums(_Noted):
         ancestors: the code that made the parents, and the code that made their own parents, and so on.
         parents: the results that the job read, by path.
         files: the files by their path in the folder; a single file by its name.
+        plan: what stands for the settings of the run; empty if it has kept none.
     """
 
     job: str
@@ -128,6 +140,7 @@ class Checksums(_Noted):
     ancestors: list[Maker]
     parents: dict[str, Parent]
     files: dict[str, FileChecksum]
+    plan: str = ""
 
     @property
     def digest(self) -> str:
@@ -170,7 +183,9 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
             yield str(file.relative_to(path)), file
 
 
-def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent]) -> Checksums:
+def take(
+    path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent], plan: str = ""
+) -> Checksums:
     """Take the checksums of a result and write them, atomically, into the folder or beside the file."""
     checksums = Checksums(
         job=job,
@@ -178,6 +193,7 @@ def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents
         ancestors=sorted({*ancestors}, key=lambda each: (each.commit, each.code)),
         parents=parents,
         files={name: FileChecksum.of(file) for name, file in files_of(path)},
+        plan=plan,
     )
     write_text(place_of(path), json.dumps(with_digest(checksums.model_dump(mode="json"))) + "\n")
     return checksums
@@ -219,8 +235,8 @@ def remedy_of_model(folder: Path | str) -> str:
     return f"delete {folder} and run again; if it links to files of yours, replace them first"
 
 
-def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[str]:
-    """Yield a line for each file of a result that is missing or has changed since it was made.
+def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[RetortError]:
+    """Yield an error for each file of a result that is missing or has changed since it was made.
 
     Args:
         path: the folder or file.
@@ -231,15 +247,15 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
     for name, known in checksums.files.items():
         file = path / name if path.is_dir() else path
         if file.name != Path(name).name:
-            yield f"{place_of(path)} holds the checksum of another file, {name}"
+            yield RetortError(f"{place_of(path)} holds the checksum of another file, {name}", REMEDY)
             continue
         try:
             if (thorough or known.bytes < SMALL or known.has_moved(file)) and not known.fits(file):
-                yield f"{file} is not as it was made: {_describe_change(file, known)}"
+                yield RetortError(f"{file} is not as it was made: {_describe_change(file, known)}", REMEDY)
         except FileNotFoundError:
-            yield f"{file} is missing"
+            yield LeadsNowhere(file) if file.is_symlink() else RetortError(f"{file} is missing", REMEDY)
         except OSError as error:
-            yield f"{file} cannot be read: {error.strerror}"
+            yield RetortError(f"{file} cannot be read: {error.strerror}", REMEDY)
 
 
 def _describe_change(file: Path, known: FileChecksum) -> str:
@@ -256,8 +272,8 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
     checksums = read(path)
     if checksums is None:
         return None
-    for line in differences(path, checksums, thorough):
-        raise RetortError(line, REMEDY)
+    for error in differences(path, checksums, thorough):
+        raise error
     return checksums
 
 

@@ -21,8 +21,8 @@ from retort.job.planned_run import check_latest
 from retort.plan.rule import one_of
 from retort.plan.sharing import settings_of_group
 from retort.run.dry_run import LOGGER, is_short
-from retort.run.repairs import look_once
-from retort.run.run_folder import check_versions
+from retort.run.repairs import end_once, look_once
+from retort.run.run_folder import check_disk, check_versions
 from retort.run.workflow import Run
 from retort.errors import explain_error
 from retort.specs.config import origins_of
@@ -44,6 +44,7 @@ def in_one_line():
 files = ["config.yaml", *map(str, workflow.overwrite_configfiles)]
 with in_one_line():  # before Snakemake reads the files: its messages name neither file nor line
     check_versions()
+    check_disk()
     origins = origins_of(files, workflow.config_settings.config)
 
 
@@ -65,6 +66,7 @@ if is_local and "gpu" not in workflow.global_resources and (number := study.gpus
 
 onstart:
     gc.enable()
+    end_once()
     look_once(workflow.scheduler)
     with in_one_line():
         study.begin(workflow.dag_settings.targets, workflow.dag.needrun_jobs())

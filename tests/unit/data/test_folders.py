@@ -40,7 +40,7 @@ def test_a_folder_is_known_by_the_files_behind_its_links(data: Path, tmp_path: P
     assert sorted(taken.files) == ["a.txt", "inner/b.txt.gz", "linked/far.txt"]
     (tmp_path / "elsewhere" / "far.txt").write_text("changed")
     assert content(data) != before
-    assert [line.split(" is ")[0] for line in differences(to, taken, thorough=False)] == [f"{to}/linked/far.txt"]
+    assert [str(line).split(" is ")[0] for line in differences(to, taken, thorough=False)] == [f"{to}/linked/far.txt"]
     (tmp_path / "elsewhere" / "far.txt").write_text("far")
     assert content(data) == before
     (data / "linked").unlink()

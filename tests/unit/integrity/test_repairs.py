@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
+from retort.atomic import write_text
 from retort.checksums import Checksums, Parent, take
 from retort.cli import main
+from retort.data.sources.fetch import link
 from retort.job.attempts import LOCKS
 from retort.job.context import this_code
 from retort.job.locks import hold_claim
@@ -74,3 +76,28 @@ def test_nothing_is_deleted_while_a_run_is_at_work(capsys: pytest.CaptureFixture
     assert status == 2
     assert f"a run is at work here: process {os.getpid()} on " in said
     assert GONE.exists()
+
+
+def test_links_are_set_anew_and_one_that_leads_nowhere_costs_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    source, texts = Path("results/sources/texts"), tmp_path / "texts"  # as the source's file names them
+    write_text(texts / "rated.txt", "mine")
+    link(texts, source)
+    known = take(source, "job", this_code(), (), {})
+    from_source = {str(source): Parent(**known.maker.model_dump(), sha256=known.digest)}
+    make(GONE, "student", teacher=take(TEACHER, "job", this_code(), (), from_source))
+    for path in list(source.glob("*.txt")):  # as in a clone that was moved
+        path.unlink()
+        path.symlink_to("/elsewhere/rated.txt")
+    status, said = repaired(capsys)
+    assert (status, "all as they were made" in said) == (0, True)
+    assert (source / "rated.txt").readlink() == texts / "rated.txt"
+    texts.rename(tmp_path / "away")
+    status, said = repaired(capsys)
+    assert status == 1
+    line = f"{source}/rated.txt links to {texts}/rated.txt, which is not there; put that back; nothing is deleted"
+    assert said.splitlines()[0] == line
+    assert "deleted:" not in said
+    (tmp_path / "away").rename(texts)
+    assert repaired(capsys)[0] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -12,10 +13,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from retort.atomic import write_json
-from retort.job import attempts
+from retort import checksums
+from retort.atomic import write_json, write_text
+from retort.job import attempts, planned_run
 from retort.job.attempts import Interrupted
-from retort.job.context import RunningJob, download, job
+from retort.job.context import RunningJob, download, job, this_code
 from retort.run import run_folder as run
 
 from tests.rule_job import rule_job
@@ -91,20 +93,42 @@ def test_a_job_that_ctrl_c_ends_says_nothing(capsys: pytest.CaptureFixture[str])
     assert (ended.value.code, capsys.readouterr().err) == (attempts.INTERRUPTED, "")
 
 
-def test_a_job_that_another_process_does_has_failed_here(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("plan", "parent", "taken"), [("a", "a", True), ("b", "a", False), ("a", "b", False)])
+def test_a_job_that_another_process_runs_waits_and_takes_what_is_whole(
+    plan: str, parent: str, taken: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """So that what waits for it is made without it."""
-    monkeypatch.setenv(attempts.RUN, "run-1")
-    with job(rule_job(log=["rule.b.log"])), job(rule_job()):
-        monkeypatch.setenv(attempts.RUN, "run-2")
-        with pytest.raises(SystemExit) as ended, job(rule_job()):
-            pytest.fail("both are at work")
-        assert ended.value.code == 1
-        said = f"rule(a) is already at work elsewhere: process {os.getpid()} on"
-        assert f"rule(a): {said}" in capsys.readouterr().err
-        assert said in attempts.failure_reason("rule.a.log")
+    """It is made again by another plan, or from another parent."""
+    monkeypatch.setenv(attempts.RUN, "run")
+    write_text(planned_run.FOLDER / f"run{planned_run.JOBS}", "")
+    for each in {"a", plan}:
+        write_text(planned_run.FOLDER / each / "config.json", "{}")
+    described = rule_job(input=[put_parent("a")], output=[str(SCORE)])
+    first = contextlib.ExitStack()
+
+    def end_first(_: float) -> None:
+        with monkeypatch.context() as its, first:
+            its.setenv(planned_run.VARIABLE, "results/runs/a")
+            write_text(SCORE, "made")
+        put_parent(parent)
+
+    monkeypatch.setattr(time, "sleep", end_first)
+    monkeypatch.setenv(planned_run.VARIABLE, "results/runs/a")
+    first.enter_context(job(described))
+    monkeypatch.setenv(planned_run.VARIABLE, f"results/runs/{plan}")
+    with pytest.raises(SystemExit) if taken else contextlib.nullcontext() as ended, job(described) as running:
+        running.say("it is made again")
+    assert f"waits for the end of process {os.getpid()} on" in (said := capsys.readouterr().err)
+    assert ("it is made again" in said, "another process has made it" in said) == (not taken, taken)
+    assert ended is None or ended.value.code == 0
     assert not list(attempts.LOCKS.iterdir())
+
+
+def put_parent(content: str) -> str:
+    """Make a result that a job reads, with its checksums; return its path."""
+    path = Path("results/scores/parent.json")
+    write_text(path, content)
+    checksums.take(path, "rule(parent)", this_code(), (), {})
+    return str(path)
 
 
 @pytest.mark.parametrize(("of_script", "seen"), [(job, None), (download, "secret")])

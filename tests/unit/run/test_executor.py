@@ -13,7 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retort.job import slurm
+from retort import checksums
+from retort.atomic import write_text
+from retort.checksums import Maker
+from retort.job import attempts, planned_run, slurm
+from retort.job.locks import hold_claim
 from snakemake_executor_plugin_retort import FOR_NOW
 
 # sbatch, squeue, sacct, scancel and scontrol in one: jobs are files, named after their ids, with their names and modes
@@ -45,23 +49,29 @@ with (home / "calls").open("a") as calls:
 if tool == "sbatch":
     mode = option("--comment").rpartition("_")[2]
     case, asked = cases[mode], earlier(mode)
-    if asked < case["refusals"]:
+    if asked < case["refusals"] and not case["took"]:
         sys.exit(case["says"])
     job = str(100 + earlier("ids"))
     Path(option("--output").replace("%j", job)).touch()
     if mode == "good":
         subprocess.run(["sh"], input=sys.stdin.read(), text=True, env=os.environ | {{"SLURM_JOB_ID": job}})
     name = "other" if mode == "reused" else option("--job-name")
-    (home / "jobs" / job).write_text(f"{{name}} {{mode}}")
+    (home / "jobs" / job).write_text(f"{{name}} {{mode}} {{option('--comment')}}")
+    if asked < case["refusals"]:
+        sys.exit(case["says"])
     print(job)
 elif tool == "squeue" and 1 < earlier(tool) < 4:
     sys.exit("slurm_load_jobs error: Unable to contact slurm controller")
 elif tool in ("squeue", "sacct"):
     for path in (home / "jobs").iterdir():
-        name, mode = path.read_text().split()
+        name, mode, comment = path.read_text().split()
         if name != option("--name"):
             continue
         case = cases[mode]
+        if "omment" in option("--format") or "%k" in option("--format"):
+            if case["took"] == tool:
+                print(f"{{path.name}}|RUNNING|{{comment}}")
+            continue
         if tool == "sacct" and path.name in option("--jobs").split(","):
             print(f"{{path.name}}|{{case['record']}}|None")
         if tool == "squeue":
@@ -97,16 +107,20 @@ LIMIT = (
     "and/or time limits)"
 )
 ACCOUNT = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
+TIMED_OUT = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
 FOR_EVER = 10_000
 
 
 # states: state and reason in the answers of squeue, one after another, empty where it does not know the job; record:
-# the state in those of sacct; made: in which answer of squeue the results are there; refusals: of sbatch, saying `says`
-USUAL = {"states": ["COMPLETED|None"], "record": "", "made": 0, "refusals": 0, "says": ""}
+# the state in those of sacct; made: in which answer of squeue the results are there; refusals: of sbatch, saying
+# `says`; took: which command knows the job that Slurm took all the same
+USUAL = {"states": ["COMPLETED|None"], "record": "", "made": 0, "refusals": 0, "says": "", "took": ""}
 NOT_THERE = r"Slurm job \d+: UNKNOWN, without its results"
 CASES: dict[str, tuple[str, dict[str, object]]] = {  # mode -> pattern of the reason of its failure, what is not usual
     "good": ("", {"states": ["PENDING|Priority", "RUNNING|None", "COMPLETED|None"], "made": -1}),
     "later": ("", {"refusals": 3, "says": LIMIT}),
+    "taken": ("", {"refusals": FOR_EVER, "says": TIMED_OUT, "took": "squeue"}),
+    "recalled": ("", {"refusals": FOR_EVER, "says": TIMED_OUT, "took": "sacct"}),
     "refused": (re.escape(ACCOUNT), {"refusals": FOR_EVER, "says": ACCOUNT}),
     "never": ("QOSMaxSubmitJobPerUserLimit", {"refusals": FOR_EVER, "says": LIMIT}),
     "failed": (r"Slurm job \d+: FAILED \(NonZeroExitCode\)", {"states": ["FAILED|NonZeroExitCode"]}),
@@ -180,6 +194,26 @@ def test_the_job_runs_in_one_snakemake_and_only_a_failed_one_keeps_its_slurm_log
     assert "--exclude" not in (folder / "slurm/calls").read_text()
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_while_another_process_runs_a_job_it_has_not_failed(
+    is_whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snakemake would delete what that process makes."""
+    output = tmp_path / "results/elsewhere/out"
+    monkeypatch.setenv(attempts.RUN, "run")
+    write_text(tmp_path / planned_run.FOLDER / f"run{planned_run.JOBS}", "")
+    with hold_claim(tmp_path / attempts.LOCKS / "job.elsewhere", "job"):
+        run = started(tmp_path, {"elsewhere": {"states": ["FAILED|NonZeroExitCode"], "made": -1}})
+        while "its end counts" not in (said := (tmp_path / "out.txt").read_text()):
+            assert run.poll() is None, said
+            time.sleep(0.05)
+        write_text(output, "made")
+        if is_whole:
+            checksums.take(output, "job", Maker(commit="", code=""), (), {})
+    assert (run.wait(60), output.exists()) == (0, True) if is_whole else (1, False)
+    assert re.search(rf"FAILED \(NonZeroExitCode\); process {os.getpid()} on .* makes the same: its end counts", said)
+
+
 def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
     cases = {f"long{number}": {"states": ["RUNNING|None"]} for number in range(30)}
     run, calls = started(tmp_path, cases), tmp_path / "slurm/calls"
@@ -199,7 +233,7 @@ def test_a_run_that_is_stopped_leaves_no_job_behind(tmp_path: Path) -> None:
         (LIMIT, True),
         (LIMIT.splitlines()[1], True),  # as versions say it that do not name the limit
         ("sbatch: error: AssocMaxSubmitJobLimit", True),
-        ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
+        (TIMED_OUT, True),
         ("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)", True),
         ("sbatch: error: Batch job submission failed: Unexpected message received", True),
         ("sbatch: error: Batch job submission failed: Resource temporarily unavailable", True),

@@ -122,3 +122,25 @@ def test_a_figure_that_cannot_be_written_is_left_out_with_a_remedy(
     assert f"{why}\n" in told
     assert "Traceback" not in told
     assert f"This run could not make Figure 3: {why}." in page
+
+
+def test_a_figure_with_a_folder_in_its_place_is_left_out_with_a_remedy(
+    plan: Plan, config: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails(KD, "no luck")  # the figures wait for it
+    Path("reports/tiny/figure3.svg/mine").mkdir(parents=True)
+    page = make_the_rest(config, plan)
+    told = capsys.readouterr().err
+    why = f"{FIGURE}: reports/tiny/figure3.svg is a folder, and a file belongs there; delete it and run again"
+    assert f"{why}\n" in told
+    assert f"This run could not make Figure 3: {why}." in page
+    assert "Traceback" not in told
+
+
+def test_a_figure_without_its_frame_is_told_on_the_page(plan: Plan, config: dict[str, Any]) -> None:
+    fails(KD, "no luck")
+    make_the_rest(config, plan)
+    Path("results/tables/tiny/figure3.csv").unlink()
+    (page,) = (job for job in Jobs(plan).behind(INDEX) if job.outputs == ["reports/tiny/index.html"])
+    assert run_job(page, config)
+    assert "This run could not make Figure 3: its job did not run." in Path("reports/tiny/index.html").read_text()

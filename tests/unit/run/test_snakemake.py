@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -120,15 +127,20 @@ def test_a_changed_setting_is_told_by_its_key_with_its_old_and_its_new_value() -
 
 # a test that fails says that a fault is mended, and its repair can go
 
+TERMINATING = "Terminating processes on user request, this might take some time.\n"
 FAULT = f"""
 import sys
 sys.path.insert(0, "{ROOT}/workflow")
-from retort.run.repairs import look_once
+from retort.run.repairs import end_once, look_once
 onstart:
     if config.get("repaired"):
+        end_once()
         look_once(workflow.scheduler)
 rule all:
     input: expand("made/{{number}}", number=range(30))
+rule waits:
+    output: "waited"
+    shell: "touch begun; sleep 60"
 rule make:
     output: "made/{{number}}"
     shell: "sleep 0.3; touch {{output}}"
@@ -143,3 +155,46 @@ def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: P
     assert done.returncode == 0, done.stderr
     looks = done.stderr.count("Ready jobs: ")
     assert (looks <= 31) == few
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("config", "ends"), [([], False), (["--config", "repaired=1"], True)])
+def test_a_second_ctrl_c_is_a_traceback(config: list[str], ends: bool, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(FAULT)
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background ignores it
+    code = f"{heard}; from snakemake.cli import main; main()"
+    command = [sys.executable, "-c", code, "waited", "--cores", "1", *config]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (tmp_path / "begun").exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.stderr is not None
+    assert TERMINATING in iter(run.stderr.readline, "")
+    os.killpg(run.pid, signal.SIGINT)
+    said = run.communicate()[1]
+    assert ("Traceback" not in said and run.returncode == 1) == ends, said
+
+
+@pytest.mark.parametrize(
+    ("is_full", "says"),
+    [(True, "No space left on device; free some space"), (False, "Read-only file system; make the folder writable")],
+)
+def test_a_disk_that_cannot_be_written_is_told_in_a_line(is_full: bool, says: str, tmp_path: Path) -> None:
+    (disk := tmp_path / "disk").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        if is_full:
+            (disk / ".snakemake/log").mkdir(parents=True)
+            with contextlib.suppress(OSError):
+                (disk / "full").write_bytes(bytes(2**20))
+        else:
+            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        done = run_snakemake(disk, "--snakefile", SNAKEFILE, "--cores", "1")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"\ncannot write {disk}: {says}\n")
+    assert "Traceback" not in done.stdout + done.stderr

@@ -7,6 +7,7 @@ damaged file: Snakemake does not miss a file while everything that it was read f
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from retort import checksums
 from retort.checksums import REPORTS, RESULTS, place_of
 from retort.cli.base import argument, config_of, verb
 from retort.cost.jobs import Job, Jobs
+from retort.data.sources.fetch import link_moved_folders
 from retort.errors import RetortError, explain_error, first_line
 from retort.job.attempts import KEPT, checkpoints_of
 from retort.plan import resolve
@@ -27,6 +29,7 @@ from retort.run.run_folder import others_at_work
 from retort.run.workflow import everything, mark_scale
 from retort.study.addresses import SCORE_FILE, seed_address, seeds_in
 from retort.study.load import open_study, with_every_paper
+from retort.study.study import Study
 
 Edges = Mapping[str, Iterable[str]]
 
@@ -44,8 +47,11 @@ def verify(arguments: argparse.Namespace) -> int:
             raise RetortError(f"{path} does not exist", "paths count from the working directory")
         if not any(path.resolve().is_relative_to(top.resolve()) for top in (RESULTS, REPORTS)):
             raise RetortError(f"{path} does not lie in results/ or reports/", "give a path in them, or none for all")
+    study = open_study(with_every_paper(config_of(arguments)))
+    with contextlib.suppress(OSError):  # a folder that may only be read can be verified, too
+        link_moved_folders(study)
     known, found = check(paths)
-    found += check_scores(arguments, [result for result in known if result.match("results/scores/*/*/*.json")])
+    found += check_scores(study, [result for result in known if result.match("results/scores/*/*/*.json")])
     found = list({difference.line: difference for difference in found}.values())
     for difference in found:
         print(difference.line)
@@ -58,14 +64,14 @@ def verify(arguments: argparse.Namespace) -> int:
     if paths == EVERYTHING:
         try:
             note("every file", len(known), len(found))
-        except OSError as error:  # a folder that may only be read can be verified, too
+        except OSError as error:
             print(f"not noted for the foot of pages: {explain_error(error) or first_line(error)}")
     return repair(arguments, found) if found and arguments.repair else int(bool(found))
 
 
-def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> Iterator[Difference]:
-    """Yield a difference for each score of the study with other settings, answers or labels than it should have."""
-    study, labels = open_study(with_every_paper(config_of(arguments))), Labels()
+def check_scores(study: Study, scores: Iterable[Path]) -> Iterator[Difference]:
+    """Yield a difference for each score of a study with other settings, answers or labels than it should have."""
+    labels = Labels()
     for path in scores:
         student, task = path.parent.parent.name, path.parent.name
         known = task in study.tasks and (student in study.students or student in study.teachers)
@@ -75,7 +81,7 @@ def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> Itera
             read_scores(study, [path])
             labels.check(path, resolve.score(study, student, task).task)
         except RetortError as error:
-            yield Difference(str(error), (path,), ())
+            yield Difference(str(error), path, (path,), ())
 
 
 # --- repair
@@ -95,12 +101,14 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
     planned = {path for job in jobs for path in job.outputs}
     differing = set[str]()
     for difference in found:
-        chosen = difference.anew if result_of(difference.anew[0], planned) in planned else difference.otherwise
+        chosen = difference.anew if result_of(difference.path, planned) in planned else difference.otherwise
         differing |= {result_of(path, planned) for path in chosen}
     made = made_from(jobs)
     wrong = reached(differing, made)
     beside = {path: job.outputs for job in jobs for path in job.outputs}
     anew = reached(differing, {path: [*made.get(path, ()), *beside.get(path, ())] for path in {*made, *beside}})
+    if not anew:  # there are links that lead nowhere, and nothing else
+        return 1
     for path in sorted(anew):
         if delete(Path(path)):
             print(f"deleted: {path}")

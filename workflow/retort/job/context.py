@@ -23,7 +23,8 @@ from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.errors import RetortError, explain_error
 from retort.job import attempts, forkserver, gpus, planned_run, slurm
 from retort.job.attempts import CHECKPOINTS, INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
-from retort.job.locks import AtWork, hold_claim
+from retort.job.locks import hold_claim, in_turn
+from retort.job.made import is_made
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
 
@@ -136,7 +137,8 @@ class RunningJob:
 
     def take_checksums(self, result: Path) -> None:
         """Take the checksums of a result that this job has made."""
-        checksums.take(result, self.name, self.maker, self.ancestors | self.resumed_from, self.parents)
+        ancestors = self.ancestors | self.resumed_from
+        checksums.take(result, self.name, self.maker, ancestors, self.parents, planned_run.plan())
 
     def say(self, text: str) -> None:
         """Write one line to the terminal and to the log."""
@@ -175,8 +177,6 @@ def job(snakemake: Any, hidden: Sequence[str] = forkserver.TOKENS) -> Iterator[R
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
-            if isinstance(error, AtWork):  # it began no attempt, which would note the failure
-                attempts.note_refusal(path, str(error))
         line = explain_error(error) or _damage(snakemake.input)
         if line is None:
             raise
@@ -229,7 +229,15 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
     """Claim the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     _ = running.maker  # before the long imports: the files may be edited while the job runs
     outputs = list(map(Path, snakemake.output))
-    with hold_claim(LOCKS / slug_of(snakemake.log[0]), running.name):
+    with contextlib.ExitStack() as held:
+        claim = LOCKS / slug_of(snakemake.log[0])
+        in_turn(
+            lambda: held.enter_context(hold_claim(claim, running.name)),
+            lambda other: running.say(f"waits for the end of {other.who}, which makes the same"),
+        )
+        if is_made(snakemake.output):
+            running.say("another process has made it")
+            sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
         with attempts.attempt(attempts.file_of(snakemake.log[0])):

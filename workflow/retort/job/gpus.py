@@ -22,12 +22,11 @@ from typing import NamedTuple, NoReturn
 from retort.errors import GPU_TOO_SMALL, RetortError, lines_of
 from retort.job import slurm
 from retort.job.fork_client import AGAIN, TRIED
-from retort.job.locks import AtWork, hold_claim
+from retort.job.locks import AtWork, hold_claim, in_turn
 
 FOLDER = Path("/tmp/gpus-of-retort")  # known to all users; no name of a server of forks begins like it
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 QUERY = ("nvidia-smi", "--query-gpu=index,uuid,memory.used,memory.total", "--format=csv,noheader,nounits")
-LOOK_SECONDS = 0.5  # between two looks for a free GPU
 FILLED = 0.1  # of a GPU's memory: more than this is no desktop's, and no remainder of a process that has just ended
 CONTEXT_MB = 1024  # what a process takes of a GPU before its first tensor
 PAUSE, TRIES = 60.0, 60  # seconds before an attempt that lacked memory is tried again, and how often it is
@@ -139,19 +138,13 @@ def _wait(number: int, names: list[str], held: contextlib.ExitStack, say: Callab
     with contextlib.suppress(PermissionError):  # it is another user's, who has done the same
         FOLDER.chmod(0o777)
     queue = FOLDER / f"queue-{hashlib.sha256(','.join(sorted(names)).encode()).hexdigest()[:16]}"
-    is_first = is_told = False
+
+    def tell(other: AtWork) -> None:
+        say(f"waits for {number} of {len(names)} GPU{'s' * (len(names) > 1)}, after {other.who}")
+
     with contextlib.ExitStack() as turn:
-        while True:
-            try:
-                if not is_first:
-                    turn.enter_context(hold_claim(queue, "the queue"))
-                    is_first = True
-                return _take(number, names, held)
-            except AtWork as error:
-                if not is_told:
-                    say(f"waits for {number} of {len(names)} GPU{'s' * (len(names) > 1)}, after {error.who}")
-                is_told = True
-            time.sleep(LOOK_SECONDS)
+        in_turn(lambda: turn.enter_context(hold_claim(queue, "the queue")), tell)
+        return in_turn(lambda: _take(number, names, held), tell)
 
 
 def _take(number: int, names: list[str], held: contextlib.ExitStack) -> list[str]:

@@ -1,7 +1,7 @@
 """Keep two processes from making the same result at the same time, also on different machines.
 
-A process locks a file, its claim, as long as it lives, and names itself there. A second process ends, and names the
-first. The system frees the lock of a dead process, on a network file system also that of a dead machine.
+A process locks a file, its claim, as long as it lives, and names itself there. A second process waits, or ends, and
+names the first. The system frees the lock of a dead process, on a network file system also that of a dead machine.
 
 A process that is forked from the owner, such as one that prepares batches, lets the claim go at once: it may outlive a
 killed owner by seconds.
@@ -16,13 +16,14 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from retort.errors import RetortError
 from retort.job import slurm
 
+T = TypeVar("T")
 _held: set[IO[str]] = set()  # the claims of this process
 
 
@@ -35,6 +36,7 @@ def _let_go() -> None:
 
 os.register_at_fork(after_in_child=_let_go)
 
+LOOK_SECONDS = 0.5  # between two looks at a claim that another process holds
 NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}  # of a file system without locks: nothing is claimed there
 
 
@@ -44,11 +46,12 @@ class AtWork(RetortError):
     Args:
         work: the job.
         who: the process.
+        slurm_job: the id of its Slurm job; empty outside Slurm.
     """
 
-    def __init__(self, work: str, who: str) -> None:
+    def __init__(self, work: str, who: str, slurm_job: str) -> None:
         super().__init__(f"{work} is already at work elsewhere: {who}", "wait for its end, then run again")
-        self.who = who
+        self.who, self.slurm_job = who, slurm_job
 
 
 @contextlib.contextmanager
@@ -80,6 +83,33 @@ def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
             _held.discard(claim)
 
 
+def holder_of(path: Path) -> AtWork | None:
+    """Return who holds a claim; None if nobody does: the claim of a killed process is deleted."""
+    try:
+        with hold_claim(path, path.name):
+            return None
+    except AtWork as other:
+        return other
+
+
+def in_turn(take: Callable[[], T], tell: Callable[[AtWork], object]) -> T:
+    """Call a function that takes claims, again and again until no other process holds one; return what it returns.
+
+    Args:
+        take: the function.
+        tell: is called once, with the process for which this one waits.
+    """
+    is_told = False
+    while True:
+        try:
+            return take()
+        except AtWork as other:
+            if not is_told:
+                tell(other)
+            is_told = True
+        time.sleep(LOOK_SECONDS)
+
+
 def _locked(path: Path, work: str) -> IO[str]:
     """Return the file of a claim, open and locked."""
     while True:
@@ -93,7 +123,7 @@ def _locked(path: Path, work: str) -> IO[str]:
             if (owner := _owner(held))["slurm_job"] and owner["slurm_job"] == slurm.job_id():
                 path.unlink(missing_ok=True)  # Slurm queued this job again; the node of its earlier start is lost
                 continue
-            raise AtWork(work, owner["who"]) from None
+            raise AtWork(work, **owner) from None
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise

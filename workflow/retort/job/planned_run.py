@@ -56,6 +56,19 @@ def check_latest(arguments: list[str]) -> None:
         raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
 
 
+def plan() -> str:
+    """Return what stands for the configuration and the YAML files of the run; empty if no run has kept them."""
+    return Path(os.environ.get(VARIABLE, "")).name
+
+
+def began() -> float | None:
+    """Return when the run listed what it has planned, by the clock of the file system; None if it keeps no list."""
+    try:
+        return (FOLDER / f"{os.environ.get(RUN, '')}{JOBS}").stat().st_mtime
+    except OSError:
+        return None
+
+
 def configuration() -> dict[str, object]:
     """Return the configuration with which the run of this job was planned; empty if no run has started this process.
 

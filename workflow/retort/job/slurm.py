@@ -51,26 +51,37 @@ def states(name: str, jobs: Iterable[str], everywhere: bool = False) -> dict[str
         jobs: their ids.
         everywhere: whether they may be on another cluster than this one.
     """
-    which = ("--noheader", f"--name={name}", *(["--clusters=all"] if everywhere else []))
-    listed = _table("squeue", *which, "--states=all", "--format=%i|%T|%r")
-    if listed is None:
+    rows = _table("squeue", name, everywhere, "--states=all", "--format=%i|%T|%r")
+    if rows is None:
         return None
-    found = dict.fromkeys(jobs, UNKNOWN)
+    found, listed = dict.fromkeys(jobs, UNKNOWN), _with_reasons(rows)
     if forgotten := [job for job in found if job not in listed]:
-        asked = ("--allocations", "--parsable2", f"--jobs={','.join(forgotten)}", "--format=JobIDRaw,State,Reason")
-        recorded = _table("sacct", *which, *asked) or {}
+        asked = (f"--jobs={','.join(forgotten)}", "--format=JobIDRaw,State,Reason")
+        recorded = _with_reasons(_table("sacct", name, everywhere, "--allocations", "--parsable2", *asked) or [])
         # the database may take a job that Slurm lost for one that runs
         listed |= {job: state for job, state in recorded.items() if word(state) in ENDED | LOST}
     return found | {job: state for job, state in listed.items() if job in found}
 
 
-def _table(*command: str) -> dict[str, str] | None:
-    """Return job id -> state and reason, as a command prints them; None if it fails."""
-    answer = _ask(*command)
-    if answer is None:
+def find(name: str, comment: str, everywhere: bool = False) -> list[str] | None:
+    """Return the ids of the jobs with a name and a comment, as `states` knows them; None if Slurm does not answer."""
+    listed = _table("squeue", name, everywhere, "--states=all", "--format=%i|%T|%k")
+    if listed is None:
         return None
-    rows = [line.split("|") for line in answer.splitlines() if line.count("|") == 2]
+    asked = ("--allocations", "--parsable2", "--starttime=now-1days", "--format=JobIDRaw,State,Comment")
+    recorded = _table("sacct", name, everywhere, *asked) or []  # not every database keeps comments
+    return list(dict.fromkeys(job for job, _, noted in listed + recorded if noted == comment))
+
+
+def _with_reasons(rows: list[list[str]]) -> dict[str, str]:
+    """Return job id -> state, which a reason may follow."""
     return {job: state if reason in ("", "None") else f"{state} ({reason})" for job, state, reason in rows}
+
+
+def _table(command: str, name: str, everywhere: bool, *asked: str) -> list[list[str]] | None:
+    """Return the three values that a command prints of each job with a name; None if it fails."""
+    answer = _ask(command, "--noheader", f"--name={name}", *(["--clusters=all"] if everywhere else []), *asked)
+    return None if answer is None else [line.split("|") for line in answer.splitlines() if line.count("|") == 2]
 
 
 def _ask(*command: str, errors: int | None = subprocess.DEVNULL) -> str | None:

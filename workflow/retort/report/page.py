@@ -120,7 +120,7 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
     study, paper = shown.study, shown.paper
     spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
     path = shown.files.printed(paper, name) if name.startswith("table") else drawn
-    if not path.is_file():
+    if not path.is_file() or (path == drawn and name not in shown.frames):
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
         return replace(top, body=_with_plot(shown, name))

@@ -30,18 +30,27 @@ class Difference:
 
     Args:
         line: what it is, in a line.
-        anew: the files and folders that are to be made anew; it is about the first.
-        otherwise: what is deleted instead if the first belongs to no job of the plan.
+        path: the file or folder that it is about.
+        anew: the files and folders that are to be made anew.
+        otherwise: what is deleted instead if the path belongs to no job of the plan.
     """
 
     line: str
+    path: Path
     anew: tuple[Path, ...]
     otherwise: tuple[Path, ...]
 
 
 def damage(line: str, path: Path) -> Difference:
     """Return the difference of a damaged, missing or added file or folder, which no plan needs as it is."""
-    return Difference(line, (path,), (path,))
+    return Difference(line, path, (path,), (path,))
+
+
+def difference_of(error: RetortError, path: Path) -> Difference:
+    """Return the difference of a result that an error tells; for a link that leads nowhere, nothing is made anew."""
+    return (
+        Difference(str(error), path, (), ()) if isinstance(error, checksums.LeadsNowhere) else damage(str(error), path)
+    )
 
 
 def verify(paths: Iterable[Path], thorough: bool = True) -> tuple[dict[Path, Checksums], list[Difference]]:
@@ -79,7 +88,7 @@ def verify_at_start(at_work: Set[str] = frozenset()) -> None:
         at_work: what other runs make just now; it may be half made.
     """
     known, every = verify(EVERYTHING, thorough=False)
-    found = [each for each in every if at_work.isdisjoint(map(str, (each.anew[0], *each.anew[0].parents)))]
+    found = [each for each in every if at_work.isdisjoint(map(str, (each.path, *each.path.parents)))]
     lines = list(dict.fromkeys(difference.line.removesuffix(f"; {REMEDY}") for difference in found))
     if known:
         note("sizes, small files and parents, at the start of a run", len(known), len(lines))
@@ -105,14 +114,15 @@ def compare(path: Path, thorough: bool = True) -> tuple[Checksums | None, list[D
         thorough: True to read every file; False to read large ones only if their size or time has changed.
     """
     if not path.exists():
-        return None, [damage(f"{path} is missing; {REMEDY}", path)]
+        missing = checksums.LeadsNowhere(path) if path.is_symlink() else RetortError(f"{path} is missing", REMEDY)
+        return None, [difference_of(missing, path)]
     try:
         known = checksums.read(path)
     except RetortError as error:
         return None, [damage(str(error), path)]
     if known is None:
         return None, [damage(f"{path} is a folder, and a file belongs there; {REMEDY}", path)]
-    changed = [damage(f"{line}; {REMEDY}", path) for line in checksums.differences(path, known, thorough)]
+    changed = [difference_of(error, path) for error in checksums.differences(path, known, thorough)]
     added = [file for name, file in files_of(path) if path.is_dir() and name not in known.files]
     return known, changed + [damage(f"{file} was added after {path} was made; {REMEDY}", file) for file in added]
 
@@ -141,11 +151,13 @@ def differences_of_parents(results: Mapping[Path, Checksums]) -> Iterator[Differ
     missing: dict[Path, list[Path]] = {}
     for path, known in results.items():
         for parent, recorded in ((Path(name), each.sha256) for name, each in known.parents.items()):
-            if not parent.exists() or checksums.is_emptied(parent):
+            if parent.is_symlink() and not parent.exists():
+                yield difference_of(checksums.LeadsNowhere(parent), parent)
+            elif not parent.exists() or checksums.is_emptied(parent):
                 if not checksums.is_temporary(parent):
                     missing.setdefault(parent, []).append(path)
             elif (found := now(parent)) and found.digest != recorded:
-                yield Difference(f"{path} was made from another {parent}; {REMEDY}", (path, parent), (path,))
+                yield Difference(f"{path} was made from another {parent}; {REMEDY}", path, (path, parent), (path,))
     for parent, made in missing.items():
         more = f" and {len(made) - 1:,} more" if len(made) > 1 else ""
         line = f"{parent} is missing, from which {made[0]}{more} {'were' if more else 'was'} made; {REMEDY}"

@@ -5,6 +5,8 @@ A test shows each fault, and fails as soon as Snakemake has mended it.
 
 from __future__ import annotations
 
+import contextlib
+import signal
 from typing import Any
 
 DEFAULT_LIMIT = (100, 1.0)  # jobs that Snakemake starts in so many seconds, at most
@@ -28,3 +30,22 @@ def look_once(scheduler: Any) -> None:
     limit = scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == DEFAULT_LIMIT:
         scheduler.job_rate_limiter = None
+
+
+def end_once() -> None:
+    """Let the first Ctrl-C end a run, and ignore the next ones.
+
+    The fault, of Snakemake 9.26 to 9.27 (`JobScheduler.schedule`): while it ends its jobs after a first Ctrl-C, a
+    second one breaks that off. What follows is a traceback of asyncio, and jobs on a cluster may stay.
+
+    For upstream: "A second SIGINT during `executor.cancel()` ends in 'RuntimeError: This event loop is already
+    running'. Proposal: ignore SIGINT from the first one on, or catch KeyboardInterrupt around `cancel`."
+    """
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background ignores it
+        with contextlib.suppress(ValueError):  # Snakemake runs in a thread of another program
+            signal.signal(signal.SIGINT, end)

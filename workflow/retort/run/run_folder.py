@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from retort.checksums import digest_of
 from retort.errors import RetortError
 from retort.job import planned_run
 from retort.job.attempts import LOCKS, RUN
-from retort.job.locks import AtWork, hold_claim
+from retort.job.locks import hold_claim, holder_of
 from retort.job.planned_run import DECIDED, FOLDER, VARIABLE
 from retort.specs.config import Config
 
@@ -53,6 +54,19 @@ def check_versions() -> None:
         if not SpecifierSet(bounds).contains(installed, prereleases=True):
             hint = f"install another version: pip install '{name}{bounds}'"
             raise RetortError(f"{name} {installed} is installed, and this workflow needs {name}{bounds}", hint)
+
+
+def check_disk() -> None:
+    """Check that this folder can be written, before Snakemake tells it in a traceback.
+
+    Raises:
+        OSError: it cannot.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=Path.cwd()) as probe:
+            probe.write(bytes(2**16))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(Path.cwd())) from None
 
 
 def decide(**decided: Any) -> None:
@@ -102,11 +116,7 @@ class RunWork:
 def others_at_work() -> Iterator[tuple[str, set[str], set[str]]]:
     """Yield (process, what it makes, what it reads) of each other run that is at work in this folder."""
     for path in LOCKS.glob(f"{CLAIM}*"):
-        try:
-            if path not in _claims:
-                with hold_claim(path, "a run"):
-                    pass  # it was killed, and now its claim is deleted
-        except AtWork as other:
+        if path not in _claims and (other := holder_of(path)):
             lines = path.read_text(encoding="utf-8").splitlines()[1:]
             makes, reads = ({line[1:] for line in lines if line.startswith(mark)} for mark in "><")
             yield other.who, makes, reads

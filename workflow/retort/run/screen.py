@@ -75,6 +75,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Find out whether there is a terminal; the bar appears when the first job is about to start."""
+        logging.raiseExceptions = False  # on a full disk, the log file of the run would be a traceback a line
         refuse_pipes(sys.argv[1:])
         asked, self.console = self.common_settings, Console(stderr=True)
         self.short = ShortForm() if is_short(asked) else None

@@ -79,14 +79,13 @@ def link(folder: Path, output: Path) -> int:
 
 
 def link_again(source: Folder, output: Path) -> None:
-    """Link the files of a folder again if it exists and a link leads elsewhere: the folder was moved."""
+    """Link each file of a folder again that a link seeks elsewhere: the folder was moved."""
     folder = Path(source.path).expanduser().absolute()
-    links = [path for path in output.rglob("*") if path.is_symlink()]
-    if not folder.is_dir() or all(link.readlink() == folder / link.relative_to(output) for link in links):
-        return
-    for path in links:
-        path.unlink()
-    link(folder, output)
+    for path in [path for path in output.rglob("*") if path.is_symlink()]:
+        file = folder / path.relative_to(output)
+        if path.readlink() != file and file.is_file():
+            path.unlink()
+            path.symlink_to(file)
 
 
 def link_moved_folders(study: Study) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retort.atomic import replacing_file
 from retort.results.frames import lines_of
 from retort.study.reasons import HAS_VALUE
 
@@ -72,10 +73,11 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
     """Write the figure to each path, by file format ('svg' or 'png')."""
     for file_format, path in renders.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        if file_format == "svg":
-            Path(path).write_text(svg(drawn), encoding="utf-8", newline="\n")
-        else:
-            drawn.savefig(path, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
+        with replacing_file(Path(path)) as part:
+            if file_format == "svg":
+                part.write_text(svg(drawn), encoding="utf-8", newline="\n")
+            else:
+                drawn.savefig(part, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
 
 
 def write_notes(drawn: Figure, frame: DataFrame, remark: str = "") -> None:
