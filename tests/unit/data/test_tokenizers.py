@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from retort.data.corpus_texts import clean_text
-from retort.data.corpus_tokenizer import TextTokenizer, words_are_independent
+from retort.data.corpus_tokenizer import CorpusTokenizer, TextTokenizer, words_are_independent
 from retort.data.files import numbered_lines, plain_or_gzip
-from retort.data.tokenizers import check_same_tokenizer, tokenizer_file
+from retort.data.tokenizers import FILE, Tokeniser, check_same_tokenizer, tokenizer_file
 from retort.errors import RetortError
 from tokenizers import Tokenizer, processors
 
 from tests.conftest import DATA, needs_data
-from tests.tiny.make import train_tokenizer
+from tests.tiny.make import make_encoder, train_tokenizer
 
 CHARACTERS = "aAbBeEéÉzZ \u00a0.,!?'\"-_/0123[]▁Ġß\u0130\u0301\u200b\u0600ابҖж한국日本語。！😀\u1e9b\ufb01\u2028"
 
@@ -162,3 +162,16 @@ def test_a_folder_without_a_tokenizer_has_the_shared_one(folders: tuple[Path, Pa
         check_same_tokenizer(str(shared), str(own))
     with pytest.raises(RetortError, match="holds no tokenizer.json"):
         tokenizer_file(own)
+
+
+def test_the_padding_and_truncation_of_a_published_tokenizer_change_nothing(tmp_path: Path) -> None:
+    make_encoder(tmp_path)
+    file, texts = tmp_path / FILE, ["a", "a good day, and another one"]
+    plain = [encoding.ids for encoding in Tokeniser.read(file)(texts)]
+    padding = Tokenizer.from_file(str(file))
+    padding.enable_padding(length=128)  # as in models of sentence-transformers
+    padding.enable_truncation(4)
+    padding.save(str(file))
+    assert [encoding.ids for encoding in Tokeniser.read(file)(texts)] == plain
+    check_same_tokenizer(str(tmp_path), str(tmp_path))
+    assert CorpusTokenizer.load(tmp_path).texts.encode(texts)[1].sum() == len(plain[0] + plain[1]) - 4

@@ -142,8 +142,6 @@ class CorpusTokenizer:
     def load(cls, model: Path) -> CorpusTokenizer:
         """Load the tokenizer of a model's folder."""
         encoder = read_tokenizer(model / FILE)
-        encoder.no_padding()
-        encoder.no_truncation()
         encoder.encode_special_tokens = True  # the characters '[MASK]' in a text are encoded as ordinary text
         content = json.loads((model / FILE).read_text(encoding="utf-8"))
         texts = TextTokenizer(encoder, words_are_independent(content))

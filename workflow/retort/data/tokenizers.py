@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import functools
 import itertools
 import json
 import shutil
@@ -49,7 +50,7 @@ def tokenizer_file(folder: Path) -> Path:
 
 
 def read_tokenizer(file: Path) -> Any:
-    """Return the tokenizer that a tokenizer.json describes.
+    """Return the tokenizer that a tokenizer.json describes, without its padding and truncation, which jobs set.
 
     Raises:
         RetortError: it describes none.
@@ -58,9 +59,12 @@ def read_tokenizer(file: Path) -> Any:
 
     check_content(file)
     try:
-        return Tokenizer.from_file(str(file))
+        encoder = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises no narrower one
         raise RetortError(f"{file} cannot be read ({first_line(error)})", remedy_of_model(file.parent)) from error
+    encoder.no_padding()
+    encoder.no_truncation()
+    return encoder
 
 
 @contextlib.contextmanager
@@ -99,8 +103,6 @@ def check_command(folder: Path | str, named: Path | str) -> None:
     from transformers import AutoTokenizer
 
     encoder = read_tokenizer(Path(folder) / FILE)
-    encoder.no_padding()
-    encoder.no_truncation()
     _ends(Path(named), encoder)
     tokens = sorted(encoder.get_vocab())
     text = " ".join([PROBE, *(token.title() for token in tokens[:: len(tokens) // PROBED + 1])])
@@ -148,10 +150,18 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
                 f"{own} and {shared} describe different tokenizers: they differ in {', '.join(differs)}",
                 "a model whose tokenizer is its own has no key 'tokenizer' in workflow/models",
             )
-    with TemporaryDirectory() as saved, explained_panics(shared):
+    config = Path(folder) / "config.json"  # its family decides the class of the tokenizer
+    read = [path for path in (*(Path(tokenizer_folder) / name for name in FILES), config) if path.is_file()]
+    _check_saved(tokenizer_folder, str(config), tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in read))
+
+
+@functools.cache  # a job has a training for each seed, and this takes a fifth of a second
+def _check_saved(tokenizer_folder: str, config: str, _read: tuple[tuple[int, int], ...]) -> None:
+    """Check the command on the card of a model that would be saved; `_read` are times and sizes of what is read."""
+    with TemporaryDirectory() as saved, explained_panics(Path(tokenizer_folder) / FILE):
         copy_tokenizer(tokenizer_folder, saved)
-        if (Path(folder) / "config.json").is_file():  # its family decides the class of the tokenizer
-            shutil.copyfile(Path(folder) / "config.json", Path(saved) / "config.json")
+        if Path(config).is_file():
+            shutil.copyfile(config, Path(saved) / "config.json")
         check_command(saved, tokenizer_folder)
 
 
@@ -169,14 +179,12 @@ def check_ids(file: Path, vocabulary: int) -> None:
 
 
 def _describe(file: Path) -> dict[str, object]:
-    """Return what decides the tokens of a text, by name, without padding and truncation, which jobs set.
+    """Return what decides the tokens of a text, by name.
 
     The library reads the file and writes it again, which makes files of its older versions comparable. The
     post-processor is compared by its effect, as there are several ways to describe the same one.
     """
     encoder = read_tokenizer(file)
-    encoder.no_padding()
-    encoder.no_truncation()
     content = json.loads(encoder.to_str())
     around = [encoder.encode(PROBE), encoder.encode(PROBE, PROBE)]
     return {
@@ -292,7 +300,6 @@ class Tokeniser:
             RetortError: it cannot be read, or puts no start and end token around a text.
         """
         encoder = read_tokenizer(file)
-        encoder.no_truncation()
         _ends(file.parent, encoder)
         return replace(cls.of(encoder), unknown=_unknown(file.parent, encoder))
 
