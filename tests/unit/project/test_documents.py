@@ -8,15 +8,19 @@ import shutil
 import subprocess
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 import yaml
 from retort.cli.base import verbs
+from retort.formatters import with_std
 from retort.judgement.certainty import assumed_by, claim_outcome
+from retort.judgement.judge import Kind
 from retort.judgement.recorded import side_of_recording
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
 from retort.study.load import open_study
+from retort.study.study import Study
 from snakemake.cli import get_argument_parser, parse_config
 
 from tests.conftest import ROOT
@@ -99,25 +103,48 @@ def test_the_guide_to_the_command_line_has_every_verb() -> None:
     assert set(re.findall(r"^retort (\w+)", commands, re.MULTILINE)) == set(verbs)
 
 
-def test_the_design_of_the_pocket_study_tells_what_its_record_decides() -> None:
-    study = open_study(read_config({"papers": ["pocket"]}))
-    recorded = yaml.safe_load((POCKET / "recorded/bfloat16.yaml").read_text())
-    for name in ("table1", "table2"):
+@pytest.fixture(scope="module")
+def pocket() -> Study:
+    """Return the pocket study."""
+    return open_study(read_config({"papers": ["pocket"]}))
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    """Return the record of the pocket study in bfloat16, with the labels of the rows of its tables of scores."""
+    record: dict[str, Any] = yaml.safe_load((POCKET / "recorded/bfloat16.yaml").read_text())
+    for name in record["by_seed"]:
         labels = {row["student"]: row["label"] for row in yaml.safe_load((POCKET / f"{name}.yaml").read_text())["rows"]}
-        for numbers in (recorded["tables"], recorded["by_seed"]):
+        for numbers in (record["tables"], record["by_seed"]):
             numbers[name] = {labels[student]: columns for student, columns in numbers[name].items()}
-    side = side_of_recording(study, "pocket", Recording.model_validate(recorded))
-    assumed = assumed_by(study, "pocket")
+    return record
+
+
+def test_the_design_of_the_pocket_study_tells_what_its_record_decides(pocket: Study, recorded: dict[str, Any]) -> None:
+    side = side_of_recording(pocket, "pocket", Recording.model_validate(recorded))
+    assumed = assumed_by(pocket, "pocket")
     design = (POCKET / "README.md").read_text().partition("| question |")[2].split("\n\n")[0].splitlines()[2:]
-    for (name, claim), line in zip(study.claims["pocket"].items(), design, strict=True):
+    decided = 0
+    for (name, claim), line in zip(pocket.claims["pocket"].items(), design, strict=True):
         own, others = (
             [side.numbers[key]["value"] for group in groups for key in group.keys]
             for groups in (claim.cells, claim.than)
         )
         mean = claim.compare.startswith("mean")
         apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
-        told = [cell.strip() for cell in line.split("|")]
-        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", claim_outcome(claim, side, assumed).kind), name
+        told, kind = [cell.strip() for cell in line.split("|")], claim_outcome(claim, side, assumed).kind
+        assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", kind), name
+        decided += kind in (Kind.HOLDS, Kind.FAILS)
+    assert f"{len(design)} questions" in README
+    assert f"{decided} are decided" in README
+
+
+def test_the_readme_prints_the_numbers_and_the_plot_of_the_record(recorded: dict[str, Any]) -> None:
+    for label, columns in recorded["tables"]["table1"].items():
+        numbers = (with_std(value[0], value[1] if len(value) > 1 else None, 1) for value in columns.values())
+        assert f"| {label} | {' | '.join(numbers)} |" in README
+    assert f"recorded run ({recorded['run']['date']};" in README
+    assert 'src="workflow/papers/pocket/recorded/bfloat16-figure2.svg"' in README
 
 
 def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:

@@ -68,6 +68,16 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
     assert "by Welch" not in renders["md"]
 
 
+def test_a_study_is_recorded_with_its_tables_that_hold_no_scores(config: dict[str, Any]) -> None:
+    study = ours(config)
+    paired = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
+    (study.folder / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
+    for name in ("table1", "table2"):
+        made(config, name)
+    kept = yaml.safe_load(next(iter(record(open_study(read_config(config)), "tiny").values())))
+    assert (kept["runs"], list(kept["by_seed"])) == (3, ["table1"])
+
+
 def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> None:
     made(config, "table1")
     keep(record(ours(config), "tiny"))

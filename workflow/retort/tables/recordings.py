@@ -269,7 +269,7 @@ def record(study: Study, paper: str) -> dict[Path, str]:
                 file, key = study.place_of(paper, name)
                 raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
             found.append(recorded)
-    runs = max((int(frame["n"].where(frame["unit"] == "x100").max()) for frame in found), default=1)
+    runs = max((int(count) for frame in found for count in frame.loc[frame["unit"] == "x100", "n"]), default=1)
     recording = _recording(study, scores, found, runs=runs)
     precision = recording.run["precision"]
     folder = study.folder / "papers" / paper / "recorded"
