@@ -68,7 +68,8 @@ def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
         slurm_job = slurm.job_id()
         who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
         claim.truncate(0)
-        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}
+        process = {"pid": str(os.getpid()), "host": socket.gethostname(), "since": str(time.time())}
+        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job, **process}
         claim.write(f"{json.dumps(owner)}\n{more}")
         claim.flush()
         _held.add(claim)
@@ -78,6 +79,22 @@ def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
             if claim in _held and _is_at(claim, path):  # else this is a fork, which has let it go
                 path.unlink()  # while it is locked
             _held.discard(claim)
+
+
+def living_owner(path: Path) -> dict[str, str] | None:
+    """Return who holds a claim, without locking it even for an instant; None if nobody does.
+
+    Of the process of another machine, it is not known whether it lives: only a lock would tell.
+    """
+    try:
+        owner = _owner(path.read_text(encoding="utf-8"))
+        if owner.get("host") == socket.gethostname():
+            os.kill(int(owner["pid"]), 0)  # signal 0 only asks whether the process is there
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except PermissionError:  # another user's
+        pass
+    return owner
 
 
 def _locked(path: Path, work: str) -> IO[str]:
