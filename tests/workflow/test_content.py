@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from retort.data.encoded import Encoded
 from retort.job.attempts import RUN
-from retort.job.planned_run import VARIABLE
+from retort.job.planned_run import VARIABLE, PlannedJob
 
 from tests.conftest import SNAKEFILE, run_snakemake, snakemake
 from tests.tiny.edit import change
@@ -57,7 +57,7 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
     late(folder, run)
     assert longest(folder) > 4
     later = folder / "results/runs/9.jobs"  # another run has planned the job since
-    later.write_text("\nencode_task:task=mood,tokenizer=encoder\n")
+    later.write_text(f"{PlannedJob('encode_task:task=mood,tokenizer=encoder')}\n")
     with pytest.raises(AssertionError, match="snakemake was started again since this job was queued"):
         late(folder, run)
     assert longest(folder) > 4  # what that run has made is not deleted

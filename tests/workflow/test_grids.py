@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.job.steps import read_steps
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import PAPER, STUDENTS, TASK, change
@@ -42,6 +43,13 @@ def trials(study: Path, name: str) -> list[dict[str, Any]]:
     assert len(files) == 2
     lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     return sorted(lines, key=lambda line: int(line["number"]))
+
+
+def test_the_steps_of_a_grid_tell_their_point(tuned: Path) -> None:
+    files = sorted((tuned / "results/logs/run_grid_on_task").glob("tiny-kd.mood.*.steps.jsonl"))
+    last = sorted(line["point"] for path in files for line in read_steps(path) if line["step"] == line["steps"])
+    assert [path.name for path in files] == [f"tiny-kd.mood.{part}.2.steps.jsonl" for part in (1, 2)]
+    assert last == [1, 2, 3, 4]
 
 
 def test_every_point_is_tried_and_the_best_on_dev_is_trained(tuned: Path) -> None:

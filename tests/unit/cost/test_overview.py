@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
+from retort.cost import measured
 from retort.cost.jobs import Job, Jobs
 from retort.cost.overview import Bill, bills_of, selected_exhibits, targets_of, with_models, work_of
+from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.specs.config import read_config
@@ -119,6 +121,21 @@ def test_a_profile_is_done_if_it_has_the_present_settings(plan: Plan) -> None:
     assert found == [True, False]
 
 
+def test_what_finished_jobs_took_stands_beside_what_was_predicted(plan: Plan) -> None:
+    path = write_scores(plan, "tiny-kd", "mood", 1, 2)
+    write_scores(plan, "tiny-attention", "mood", 1, 2)  # they do not tell what they took
+    speed = Speed(1e6, 1e12, 99.0, "a test")
+    jobs = with_models(billed(plan)["tiny/table1"].own)
+    assert list(measured.rows(jobs, speed)) == []
+    took = [{"seconds": 1800.0, "max_rss_mb": 2000}, {"seconds": 900.0, "max_rss_mb": 1000, "max_gpu_mb": 4000}]
+    path.write_text(json.dumps([score | own for score, own in zip(json.loads(path.read_text()), took, strict=True)]))
+    heading, row = measured.rows(jobs, speed)
+    estimate = job_of(plan, str(path)).estimate
+    assert (heading[2:4], row[:3]) == (["hours", "predicted"], ["  distill_on_task", "1", "0.75"])
+    assert float(row[3]) == pytest.approx(estimate.work.flops / 1e6 / 3600, rel=0.1)  # without the start of the job
+    assert row[4:7] == ["2.1 GB", f"{estimate.ram / 1e9:.1f} GB", "4.2 GB"]
+
+
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.yaml").write_text(json.dumps(plan.config.model_dump(include={"papers", "study", "precision"})))
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
@@ -129,7 +146,8 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
     assert "One device at 1e+09 FLOP/s and 2.5e+09 bytes/s: given with --flops." in "\n".join(said)
     assert "mood 10,000 rows of 16 tokens" in said[-1]
-    assert main(["cost", "--config", "config.yaml", "--flops", "-1"]) == 2
-    assert "--flops -1 is no speed" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["cost", "--config", "config.yaml", "--flops", "-1"])
+    assert "argument --flops: -1 is no number above 0" in capsys.readouterr().err
     assert main(["cost", "--config", "config.yaml", "tiny/tabel1"]) == 2
     assert "no table or figure of 'tiny' is called 'tabel1'; did you mean 'table1'?" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from retort.atomic import write_json, write_text
 from retort.job import attempts, planned_run
 from retort.job.attempts import Interrupted
 from retort.job.context import RunningJob, download, job, this_code
+from retort.job.planned_run import PlannedJob
 from retort.run import run_folder as run
 
 from tests.rule_job import rule_job
@@ -175,7 +176,7 @@ def test_a_training_that_its_limit_ended_is_queued_again_and_no_other_job(
     assert "rule(a): its time limit ended it after step 7; its state is kept" in capsys.readouterr().err
     assert asked.read_text() == "scontrol requeue 12\n"
     assert status_of(FULL) == 1
-    run.claim(run.RunWork(frozenset({"rule:name=a"})))
+    run.claim(run.RunWork(frozenset({PlannedJob("rule:name=a")})))
     monkeypatch.setenv(attempts.RUN, "0")  # the job began before the run, which has a job of its own
     assert status_of(Interrupted(7)) == 1
     assert asked.read_text() == "scontrol requeue 12\n"

@@ -12,6 +12,7 @@ from retort.cost.cluster import read_cluster
 from retort.errors import RetortError
 from retort.job import attempts, planned_run
 from retort.job.context import job
+from retort.job.planned_run import PlannedJob
 from retort.run import run_folder as run
 from retort.run.workflow import FIRST, Run
 from retort.specs.config import read_config
@@ -66,7 +67,7 @@ def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_
 def test_a_job_that_a_later_run_has_planned_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run.claim(run.RunWork())
     first = os.environ[attempts.RUN]
-    run.claim(run.RunWork(frozenset({"train:part=1,task=a"})))
+    run.claim(run.RunWork(frozenset({PlannedJob("train:part=1,task=a")})))
     own = ["snakemake", "--target-jobs", "encode:task=a", "train:task=a,part=1", "--cores", "1"]
     planned_run.check_latest(own)
     monkeypatch.setenv(attempts.RUN, first)

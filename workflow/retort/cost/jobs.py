@@ -19,6 +19,7 @@ from retort.plan.rule import Rule, paths_in
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import first_difference
 
+Record = dict[str, Any]
 # rules that print, and rules whose results hold settings
 PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_index", "make_audit"}
 STAMPED = {"finetune_teacher", "distill_on_task", "finetune_student", "profile_student"}
@@ -71,9 +72,20 @@ class Job:
         return self.rule.output_paths(self.wildcards)
 
     @property
-    def settings(self) -> dict[str, Any] | None:
+    def settings(self) -> Record | None:
         """The settings that its result must hold to count as done; None where it holds none."""
         return self.rule.params["settings"](self.wildcards) if self.rule.name in STAMPED else None
+
+    @property
+    def records(self) -> list[Record]:
+        """What its result holds: a score for each seed, or a profile.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is no JSON.
+        """
+        made = json.loads(Path(self.result).read_text(encoding="utf-8"))
+        return made if isinstance(made, list) else [made]
 
     @property
     def done(self) -> bool:
@@ -81,9 +93,7 @@ class Job:
         if (settings := self.settings) is None:
             return Path(self.result).exists()
         try:
-            made = json.loads(Path(self.result).read_text(encoding="utf-8"))
-            records = made if isinstance(made, list) else [made]
-            return all(first_difference(record["settings"], settings) is None for record in records)
+            return all(first_difference(record["settings"], settings) is None for record in self.records)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 

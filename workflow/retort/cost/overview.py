@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from retort.cost.jobs import Job, Jobs
+from retort.cost.measured import rows as measured_rows
 from retort.cost.speed import BY_KERNELS, GUESS_WITHIN, H100, Speed, Work, guessed_speed, speed_of_device
 from retort.errors import RetortError
 from retort.plan.exhibits import ENDINGS, audit_page, pages
@@ -119,6 +120,8 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield from ("", "Largest jobs:", *_largest(models, speed), "")
+    if measured := list(measured_rows(models, speed)):
+        yield from (*align_columns(measured), "")
     at = f"{speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s"
     yield f"Scale {config.scale}. One device at {at}: {speed.origin}."
     yield from _on_gpus(models, speed) if gpu else _on_cpu(models, speed)

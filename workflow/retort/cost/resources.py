@@ -130,6 +130,10 @@ class JobResources:
             "mem_mb": int(min(mem_mb, most_mb)),
         }
 
+    def seconds(self, estimate: Estimate) -> float:
+        """Return how long a job is expected to take on one device."""
+        return 3600 * self.speeds[self.config.gpus > 0 and estimate.runs_model].hours(estimate.work)
+
     def _check_memory(self, job: str, step: Step | None, gpus: int) -> None:
         """Check that a training fits its GPUs, and that a joint objective gets its batches whole.
 

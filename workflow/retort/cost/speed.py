@@ -98,15 +98,11 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
         config: the configuration.
 
     Raises:
-        RetortError: the stated speed is not positive, or a file holds no calibration.
+        RetortError: a file holds no calibration.
     """
     speed = _measured(gpu, config) or guessed_speed(gpu, config.resolved_precision())
     speed = speed if config.cluster else replace(speed, start=FORK)
-    if flops is None:
-        return speed
-    if not flops > 0:
-        raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
-    return replace(speed, flops=flops, origin="given with --flops")
+    return speed if flops is None else replace(speed, flops=flops, origin="given with --flops")
 
 
 def guessed_speed(gpu: bool, precision: str) -> Speed:

@@ -25,6 +25,7 @@ from retort.job import attempts, forkserver, gpus, planned_run, slurm
 from retort.job.attempts import CHECKPOINTS, INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import hold_claim, in_turn
 from retort.job.made import is_made
+from retort.job.steps import steps_file
 
 ENDING = 120.0  # seconds within which Slurm ends a job that it queues again
 
@@ -53,6 +54,7 @@ class RunningJob:
         resumed_from: other code that trained a part of this job's model before the job was resumed.
         taken: the results of which the checksums are taken already.
         objectives: the objectives that the job uses.
+        point: the number of the point of a grid that is trained, from 1; 0 outside of grids.
     """
 
     name: str
@@ -73,6 +75,7 @@ class RunningJob:
     resumed_from: set[Maker] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     objectives: frozenset[str] = frozenset()
+    point: int = 0
 
     @property
     def device(self) -> str:
@@ -111,6 +114,12 @@ class RunningJob:
     def writes(self) -> bool:
         """Whether this process writes the results of the job: only rank 0 does."""
         return self.rank == 0
+
+    @property
+    def steps_file(self) -> Path | None:
+        """The file for the steps of its trainings, beside its log; None for a process or a test that writes none."""
+        name = getattr(self.log, "name", "")
+        return steps_file(name) if self.writes and name else None
 
     def seconds(self) -> float:
         """Return the seconds since the job began, rounded to hundredths."""

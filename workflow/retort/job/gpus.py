@@ -22,11 +22,12 @@ from typing import NamedTuple, NoReturn
 from retort.errors import GPU_TOO_SMALL, RetortError, lines_of
 from retort.job import slurm
 from retort.job.fork_client import AGAIN, TRIED
-from retort.job.locks import AtWork, hold_claim, in_turn
+from retort.job.locks import AtWork, hold_claim, in_turn, living_owner
 
 FOLDER = Path("/tmp/gpus-of-retort")  # known to all users; no name of a server of forks begins like it
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 QUERY = ("nvidia-smi", "--query-gpu=index,uuid,memory.used,memory.total", "--format=csv,noheader,nounits")
+PROCESS = ("pid", "host")  # what tells a process, in its claims
 FILLED = 0.1  # of a GPU's memory: more than this is no desktop's, and no remainder of a process that has just ended
 CONTEXT_MB = 1024  # what a process takes of a GPU before its first tensor
 PAUSE, TRIES = 60.0, 60  # seconds before an attempt that lacked memory is tried again, and how often it is
@@ -114,6 +115,18 @@ def hold(number: int, say: Callable[[str], None]) -> Iterator[None]:
         finally:
             os.environ.pop(VISIBLE, None)
             os.environ.update({} if before is None else {VISIBLE: before})
+
+
+def held_by(owner: dict[str, str]) -> list[str]:
+    """Return the GPUs that a process of this machine has claimed, by their number if nvidia-smi tells it.
+
+    Args:
+        owner: the process, as its claims name it.
+    """
+    claims = {path.name: living_owner(path) for path in FOLDER.glob("*") if not path.name.startswith("queue-")}
+    names = [name for name, held in claims.items() if held and all(held.get(k) == owner.get(k) for k in PROCESS)]
+    numbers = {card.uuid: card.number for card in _cards()} if names else {}
+    return sorted(numbers.get(name, name) for name in names)
 
 
 def tries_again() -> bool:

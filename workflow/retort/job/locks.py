@@ -71,7 +71,8 @@ def hold_claim(path: Path, work: str, more: str = "") -> Iterator[None]:
         slurm_job = slurm.job_id()
         who = f"process {os.getpid()} on {socket.gethostname()}" + (f", Slurm job {slurm_job}" if slurm_job else "")
         claim.truncate(0)
-        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job}
+        process = {"pid": str(os.getpid()), "host": socket.gethostname(), "since": str(time.time())}
+        owner = {"who": f"{who}, since {time.strftime('%Y-%m-%d %H:%M:%S')}", "slurm_job": slurm_job, **process}
         claim.write(f"{json.dumps(owner)}\n{more}")
         claim.flush()
         _held.add(claim)
@@ -110,6 +111,22 @@ def in_turn(take: Callable[[], T], tell: Callable[[AtWork], object]) -> T:
         time.sleep(LOOK_SECONDS)
 
 
+def living_owner(path: Path) -> dict[str, str] | None:
+    """Return who holds a claim, without locking it even for an instant; None if nobody does.
+
+    Of the process of another machine, it is not known whether it lives: only a lock would tell.
+    """
+    try:
+        owner = _owner(path.read_text(encoding="utf-8"))
+        if owner.get("host") == socket.gethostname():
+            os.kill(int(owner["pid"]), 0)  # signal 0 only asks whether the process is there
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except PermissionError:  # another user's
+        pass
+    return owner
+
+
 def _locked(path: Path, work: str) -> IO[str]:
     """Return the file of a claim, open and locked."""
     while True:
@@ -123,7 +140,7 @@ def _locked(path: Path, work: str) -> IO[str]:
             if (owner := _owner(held))["slurm_job"] and owner["slurm_job"] == slurm.job_id():
                 path.unlink(missing_ok=True)  # Slurm queued this job again; the node of its earlier start is lost
                 continue
-            raise AtWork(work, **owner) from None
+            raise AtWork(work, owner["who"], owner["slurm_job"]) from None
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise

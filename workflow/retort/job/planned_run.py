@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from retort.errors import RetortError
@@ -18,6 +19,7 @@ from retort.job.attempts import RUN
 FOLDER = Path("results/runs")
 TARGETS = "--target-jobs"  # the option of Snakemake by which it names jobs
 JOBS = ".jobs"  # suffix of the file that lists what a run has planned, under the run's name
+SEPARATOR = "\t"  # of what a line of this list holds
 VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
 DECIDED = "RETORT_DECIDED"  # the same with what a run has decided, for jobs of a run that keeps no folder
 
@@ -32,11 +34,39 @@ def name_of(rule: str, wildcards: Mapping[str, str]) -> str:
     return f"{rule}:{','.join(sorted(f'{key}={value}' for key, value in wildcards.items()))}"
 
 
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job that a run has planned.
+
+    Args:
+        name: its name, see `name_of`.
+        log: the path of its log.
+        seconds: how long it is expected to take on one device; 0 if it is not known.
+        outputs: the files and folders that it makes, without those that are deleted once they are read.
+    """
+
+    name: str
+    log: str = ""
+    seconds: float = 0.0
+    outputs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return its line in the list of what a run has planned."""
+        return SEPARATOR.join([self.name, self.log, f"{self.seconds:.1f}", *self.outputs])
+
+
+def jobs_of(path: Path) -> list[PlannedJob]:
+    """Return the jobs of a list of what a run has planned; 1.0.0 wrote lists of names alone, which are left out."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    fields = (line.split(SEPARATOR) for line in lines if SEPARATOR in line)
+    return [PlannedJob(name, log, float(seconds), tuple(outputs)) for name, log, seconds, *outputs in fields]
+
+
 def is_latest(job: str) -> bool:
     """Return whether no later run has planned this job of the run; a killed run may leave jobs in a queue."""
     own = os.environ.get(RUN)
     later = [path for path in FOLDER.glob(f"*{JOBS}") if own and path.stem > own]
-    return not any(f"\n{job}\n" in path.read_text(encoding="utf-8", errors="replace") for path in later)
+    return not any(job == other.name for path in later for other in jobs_of(path))
 
 
 def check_latest(arguments: list[str]) -> None:

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
@@ -29,7 +29,7 @@ from retort.errors import RetortError
 from retort.job import planned_run
 from retort.job.attempts import LOCKS, RUN
 from retort.job.locks import hold_claim, holder_of
-from retort.job.planned_run import DECIDED, FOLDER, VARIABLE
+from retort.job.planned_run import DECIDED, FOLDER, VARIABLE, PlannedJob
 from retort.specs.config import Config
 
 CLAIM = "run."  # prefix of the claims of runs, among those of jobs
@@ -93,24 +93,37 @@ class RunWork:
     """What a run is about to do.
 
     Args:
-        jobs: the names of its jobs (`planned_run.name_of`).
+        jobs: its jobs.
         makes: the files and folders that they make.
         reads: those that they read.
     """
 
-    jobs: frozenset[str] = frozenset()
+    jobs: frozenset[PlannedJob] = frozenset()
     makes: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, jobs: Iterable[Any]) -> RunWork:
-        """Return what Snakemake's jobs are about to do."""
+    def of(cls, jobs: Iterable[Any], seconds: Mapping[str, float]) -> RunWork:
+        """Return what Snakemake's jobs are about to do.
+
+        Args:
+            jobs: the jobs.
+            seconds: log of a job -> how long it is expected to take.
+        """
         every = [job for job in jobs if job.output]
-        names = frozenset(planned_run.name_of(job.rule.name, dict(job.wildcards.items())) for job in every)
+        planned = frozenset(
+            PlannedJob(
+                planned_run.name_of(job.rule.name, dict(job.wildcards.items())),
+                log := next(iter(job.log), ""),
+                seconds.get(log, 0.0),
+                tuple(str(path) for path in job.output if path not in job.temp_output),
+            )
+            for job in every
+        )
         makes, reads = (
             {str(path) for job in every for path in paths(job)} for paths in map(attrgetter, ("output", "input"))
         )
-        return cls(names, frozenset(makes), frozenset(reads))
+        return cls(planned, frozenset(makes), frozenset(reads))
 
 
 def others_at_work() -> Iterator[tuple[str, set[str], set[str]]]:
@@ -142,7 +155,7 @@ def claim(planned: RunWork) -> None:
             more = f" and {len(both) - 1} more" * (len(both) > 1)
             hint = "wait for its end, or ask for other files"
             raise RetortError(f"another run is at work on {both[0]}{more}: {who}", hint)
-    write_text(FOLDER / f"{name}{planned_run.JOBS}", "\n".join(["", *sorted(planned.jobs), ""]))
+    write_text(FOLDER / f"{name}{planned_run.JOBS}", "".join(f"{job}\n" for job in sorted(map(str, planned.jobs))))
     os.environ[RUN] = name
 
 

@@ -85,9 +85,10 @@ class Run:
             RetortError: another run is at work on the same, the results are of another scale, or a source that is asked
                 for by name cannot be had.
         """
-        run_folder.claim(run_folder.RunWork.of(planned))
-        mark_scale(self.plan.study)
         jobs = list(self.jobs.behind(self.targets(targets)))
+        seconds = {job.key: self.resources.seconds(job.estimate) for job in jobs}
+        run_folder.claim(run_folder.RunWork.of(planned, seconds))
+        mark_scale(self.plan.study)
         self._check_sources(jobs)
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)

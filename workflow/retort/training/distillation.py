@@ -93,7 +93,7 @@ class StudentInTraining:
     @cached_property
     def progress(self) -> Progress:
         """The progress of its stages."""
-        return Progress(self.job.log, len(self.settings.stages))
+        return Progress.of(self.job, self.seed, len(self.settings.stages))
 
     def trains(self, number: int) -> bool:
         """Return whether the stage with this number, from 1, is still to be trained."""

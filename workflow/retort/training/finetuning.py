@@ -31,7 +31,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.how.micro_batches import TrainingLoss
 from retort.training.setup import LOGITS, head_of, set_seed, train_in
-from retort.training.training_run import Progress, TrainingRun
+from retort.training.training_run import TrainingRun
 
 
 class BestWeights(nn.Module):
@@ -56,10 +56,13 @@ class BestWeights(nn.Module):
             self.register_buffer(f"weight_{number}", torch.empty_like(weight, requires_grad=False))
 
     @torch.no_grad()
-    def after_step(self, step: int) -> None:
-        """Score the model if a step, counted from 1, ends an epoch; after the last step, load the best weights."""
+    def after_step(self, step: int) -> float | None:
+        """Score the model if a step, counted from 1, ends an epoch, and return the score; else return None.
+
+        After the last step, load the best weights.
+        """
         if step % self.every and step < self.steps:
-            return
+            return None
         score = self.score()
         self.train_model()
         if score > self.best.item():  # False for NaN: an undefined score is never the best
@@ -69,6 +72,7 @@ class BestWeights(nn.Module):
         if step == self.steps and self.best.isfinite():
             for number, weight in enumerate(self.weights):
                 weight.copy_(self.get_buffer(f"weight_{number}"))
+        return score
 
 
 def keep_best(run: TrainingRun, model: nn.Module, score: Callable[[], float], rows: int) -> None:
@@ -148,7 +152,6 @@ def finetune_at(
     encoded_folder: str,
     seed: int,
     checkpoint: Checkpoint,
-    progress: Progress | None = None,
     number: int = 1,
 ) -> nn.Module:
     """Fine-tune a student with the hyper-parameters of a grid point, and return the model.
@@ -161,8 +164,7 @@ def finetune_at(
         encoded_folder: the folder of the encoded task.
         seed: seed of the head's initial weights, the order of the batches and dropout.
         checkpoint: the job's checkpoint.
-        progress: the job's progress; None if it has this training run alone.
-        number: the position of the training run in its job, from 1.
+        number: the number of the training run in its job, from 1: that of the point.
 
     Raises:
         Diverged: the fine-tuning diverged, or the distillation of the student had.
@@ -175,6 +177,6 @@ def finetune_at(
     best = settings.metric_for_best_model if schedule.load_best_model_at_end else None
     run = fine_tuning(job, model, encoded_folder, settings, schedule, seed, best)
     run.number = number
-    train_in(job, run, seed, settings.precision, checkpoint, progress)
+    train_in(job, run, seed, settings.precision, checkpoint)
     run.close()
     return model

@@ -72,5 +72,5 @@ def take_step(training: Training, batch: DividedBatch) -> None:
         norm = optim.clip_grad_norm(weights, run.schedule.max_grad_norm)  # before clipping
         # a NaN must not reach weights or moments: the host may ask for it some steps later
         optim.update(training.optimiser, found_inf=training.note(loss.detach(), terms, norm))
-        run.after_step(training.step)
-        training.report()
+        dev = run.after_step(training.step)
+        training.report(batch.whole.input_ids.numel(), dev)

@@ -80,7 +80,6 @@ def train_in(
     seed: int,
     precision: str,
     checkpoint: Checkpoint,
-    progress: Progress | None = None,
 ) -> None:
     """Train the modules of a training run in place, with the device, workers, division of batches and time of a job.
 
@@ -90,13 +89,12 @@ def train_in(
         seed: seed of the dropout.
         precision: 'bfloat16', 'tf32' or 'float32', see `Training`.
         checkpoint: the job's checkpoint.
-        progress: where steps and losses are reported; None for that of a job with one training run.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
         Interrupted: the time of the job is short; the state is written.
     """
-    training = training_of(job, run, seed, precision, checkpoint, progress or Progress(job.log))
+    training = training_of(job, run, seed, precision, checkpoint, Progress.of(job, seed))
     train([training], job.device, job.num_workers, job.clock)
     if training.diverged:
         raise training.diverged

@@ -13,6 +13,8 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.job.context import RunningJob
+from retort.job.steps import StepsFile
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, RandomState, pack_state, unpack_state
@@ -22,22 +24,31 @@ LOGGED = 10  # steps between two lines in the log
 
 
 class Progress:
-    """The progress of one job, in its log.
+    """The progress of one training, in the log of its job and in the file of steps beside it.
 
     Args:
         log: the log file.
-        runs: number of training runs of the job.
+        runs: number of training runs of the training.
+        steps_file: the file of steps.
     """
 
-    def __init__(self, log: TextIO, runs: int = 1) -> None:
-        self.log, self.runs = log, runs
+    def __init__(self, log: TextIO, runs: int = 1, steps_file: StepsFile | None = None) -> None:
+        self.log, self.runs, self.steps_file = log, runs, steps_file or StepsFile()
         self.run, self.steps = "", 1  # the beginning of lines about the training run, and its number of steps
+
+    @classmethod
+    def of(cls, job: RunningJob, seed: int, runs: int = 1) -> Progress:
+        """Return the progress of a training of a job with this seed."""
+        point = {"point": job.point} if job.point else {}
+        return cls(job.log, runs, StepsFile(job.steps_file, job.shared.stem, seed=seed, **point))
 
     def begin(self, number: int, start: int, steps: int) -> None:
         """Log that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""
         self.run, self.steps = f"stage {number} of {self.runs}, " if self.runs > 1 else "", steps
         resumed = f", resumed at step {start}" if start else ""
         self.log.write(f"{self.run}{steps} steps{resumed}\n")
+        # the point of a grid has its number, and one training run
+        self.steps_file.begin(start, stage=min(number, self.runs), stages=self.runs, steps=steps)
         if start == steps:
             self.end(start)
 
@@ -45,8 +56,19 @@ class Progress:
         """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""
         return step % LOGGED == 0 or step == self.steps
 
-    def step(self, step: int, loss: float, terms: Mapping[str, float]) -> None:
-        """Log a finished step."""
+    def step(self, step: int, loss: float, terms: Mapping[str, float], rate: float, norm: float, tokens: int) -> None:
+        """Log a finished step: its loss with the terms, learning rate and norm of the gradient before clipping.
+
+        Args:
+            step: its number, from 1.
+            loss: its loss.
+            terms: the terms of the loss by name.
+            rate: its learning rate.
+            norm: the norm of the gradient.
+            tokens: those of the batches since the last step that was logged.
+        """
+        measured = {"loss": loss, "terms": dict(terms), "learning_rate": rate, "grad_norm": norm}
+        self.steps_file.add(step, measured, tokens)
         values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
         self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
         self.log.flush()
@@ -70,7 +92,7 @@ class TrainingRun:
         number: the position of the training run in its job, from 1.
         steps_before: steps of the job's earlier training runs, added to the step that a divergence reports.
         close: called when the training run is done, to remove the hooks from the modules.
-        after_step: called after each step with its number, from 1.
+        after_step: called after each step with its number, from 1; returns the metric on dev if it has computed it.
     """
 
     modules: list[nn.Module]
@@ -81,7 +103,7 @@ class TrainingRun:
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
-    after_step: Callable[[int], None] = lambda step: None
+    after_step: Callable[[int], float | None] = lambda step: None
 
 
 class Training:
@@ -118,6 +140,7 @@ class Training:
         self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
         self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
         self.loss, self.terms = torch.zeros((), device=device), Values()  # of the last step
+        self.norm, self.tokens = self.loss, 0  # of its gradient; of the batches since the last line of the log
         self.bad_step = torch.zeros((), dtype=torch.int64, device=device)  # the first that diverged; 0 for none
         self.diverged: Diverged | None = None
         torch.manual_seed(self.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
@@ -143,21 +166,31 @@ class Training:
             terms: its terms by label.
             norm: the norm of the gradient.
         """
-        self.loss, self.terms = loss, terms
+        self.loss, self.terms, self.norm = loss, terms, norm
         is_bad = ~(loss.isfinite() & norm.isfinite())
         self.bad_step = torch.where(is_bad & (self.bad_step == 0), self.step, self.bad_step)
         return (self.bad_step > 0).float()
 
-    def report(self) -> None:
-        """Log the step just taken if it gets a line; only then wait for the device, and look for a divergence."""
+    def report(self, tokens: int, dev: float | None) -> None:
+        """Log the step just taken if it gets a line; only then wait for the device, and look for a divergence.
+
+        Args:
+            tokens: those of its batch, padding included.
+            dev: the metric on dev after it; None if it was not computed.
+        """
+        self.tokens += tokens
+        if dev is not None:
+            self.progress.steps_file.add(self.step, {"dev": dev})
         if not self.progress.is_logged(self.step):
             return
         self.see_divergence()
         if self.diverged:
             return
-        scalars = [self.loss, *self.terms.values()]
-        loss, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()  # waits once
-        self.progress.step(self.step, loss, dict(zip(self.terms, terms, strict=True)))
+        scalars = [self.loss, self.norm, *self.terms.values()]
+        loss, norm, *terms = torch.stack([scalar.double() for scalar in scalars]).tolist()  # waits once
+        rate = optim.rate(self.step, self.run.steps, self.run.schedule)
+        self.progress.step(self.step, loss, dict(zip(self.terms, terms, strict=True)), rate, norm, self.tokens)
+        self.tokens = 0
         if self.step == self.run.steps:
             self.progress.end(self.step)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import nn
@@ -27,7 +27,6 @@ from retort.training.how.launch import on_every_gpu
 from retort.training.setup import checkpoint_of
 from retort.training.stages.distill import TaskFolders, distil
 from retort.training.stages.teacher import finetune
-from retort.training.training_run import Progress
 
 Train = Callable[[int, PointSettings], nn.Module]  # (number, point) -> the model that is trained at the point
 
@@ -76,11 +75,12 @@ def run_grid(
         encoded_folder: the folder of the encoded task.
         part: the part, and the file of its trials.
     """
-    points, seed = part.of_points(settings.points), settings.seed
-    checkpoint, progress = checkpoint_of(job, settings, seed), Progress(job.log, len(points))
+    seed = settings.seed
+    checkpoint = checkpoint_of(job, settings, seed)
 
     def train(number: int, point: PointSettings) -> nn.Module:
-        return finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress, number)
+        own = replace(job, point=number)
+        return finetune_at(own, settings, point, student_folder, encoded_folder, seed, checkpoint, number)
 
     _try(job, settings, settings, part, train, checkpoint, encoded_folder)
 
@@ -103,7 +103,7 @@ def run_grid_on_task(
     search = _grid_of(settings)
 
     def train(number: int, point: PointSettings) -> nn.Module:
-        student = distil(job, settings.at(point), search.seed, folders)
+        student = distil(replace(job, point=number), settings.at(point), search.seed, folders)
         if student.diverged:
             raise student.diverged
         return student.network
@@ -133,7 +133,8 @@ def run_grid_of_teacher(
     search = _grid_of(settings)
 
     def train(number: int, point: PointSettings) -> nn.Module:
-        return finetune(job, settings.at(point), search.seed, encoded_folder, model_folder, tokenizer_folder)
+        own = replace(job, point=number)
+        return finetune(own, settings.at(point), search.seed, encoded_folder, model_folder, tokenizer_folder)
 
     _try(job, settings, search, part, train, checkpoint_of(job, settings, search.seed), encoded_folder)
 
@@ -167,6 +168,7 @@ def _try(
     """
     points, lines, metric = part.of_points(search.points), checkpoint.notes(), search.metric_for_best_model
     for number, point in points[len(lines) :]:
+        job.log.write(f"point {number} of {len(search.points)}\n")
         try:
             dev = dev_score(train(number, point), encoded_folder, metric, settings.task, settings.precision, job.device)
             trial = Trial(number, point, dev=dev)
