@@ -67,7 +67,7 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "rooms": (18, lambda: len({path.parts[-2] for path in WORKFLOW.glob("retort/*/__init__.py")})),
     "kinds of rules": (27, kinds_of_rules),
     "keys of config.yaml": (16, lambda: len(yaml.safe_load((ROOT / "config.yaml").read_text()))),
-    "verbs of retort": (13, lambda: len(list(verbs))),
+    "verbs of retort": (14, lambda: len(list(verbs))),
     "classes of settings": (26, lambda: len(classes(WORKFLOW.glob("retort/settings/*.py")))),
     "answers of an exhibit": (14, lambda: len([name for name in vars(Answers) if not name.startswith("_")])),
     "statuses": (9, lambda: len(Status)),
