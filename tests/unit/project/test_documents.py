@@ -24,6 +24,7 @@ from retort.study.study import Study
 from snakemake.cli import get_argument_parser, parse_config
 
 from tests.conftest import ROOT
+from tests.contracts.mistakes.models import MISTAKES
 
 PACKAGE = ROOT / "workflow" / "retort"
 GUIDE = (PACKAGE / "README.md").read_text()
@@ -137,6 +138,13 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides(pocket: St
         decided += kind in (Kind.HOLDS, Kind.FAILS)
     assert f"{len(design)} questions" in README
     assert f"{decided} are decided" in README
+
+
+def test_the_guide_to_models_shows_lines_that_are_printed() -> None:
+    table = (ROOT / "workflow/models/README.md").read_text().partition("| what the folder holds |")[2]
+    shown = re.findall(r"`([^`]+)`", table.partition("\n\n")[0])
+    assert len(shown) > 8
+    assert [line for line in shown if not any(line in said for _, _, said in MISTAKES)] == []
 
 
 def test_the_readme_prints_the_numbers_and_the_plot_of_the_record(recorded: dict[str, Any]) -> None:
