@@ -25,7 +25,7 @@ MODELS = "workflow/models/README.md"
 ADDED = {
     OBJECTIVES: ["an objective", "a mapping"],
     PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "a paper"],
-    TASKS: ["a task", "a task of the hub"],
+    TASKS: ["a task", "a task of the hub", "a metric"],
     FIGURES: ["a kind of figure"],
     MODELS: ["a teacher"],
 }
@@ -54,13 +54,14 @@ def test_what_is_added_has_no_problem(copy: Path, added: dict[str, Followed]) ->
     assert later(added, "retort") == {"retort check", "retort check --data --all"}
     said = run("retort check --data --all", copy)
     assert "no problem" in said
-    assert "train: 4 rows" in said
-    assert "dev: 2 rows" in said
+    assert "train: 4 rows: bad 3, good 1" in said
+    assert "dev: 1 rows" in said
+    assert "first rows: 'Hail, again' bad" in said
 
 
 def test_what_is_added_is_tested(copy: Path, added: dict[str, Followed]) -> None:
     passed = run_tests(later(added, "pytest"), copy)
-    least = {"hidden-absolute": 40, "hidden-absolute-mapped": 20, "odd": 1, "weather": 2, "boolq": 3}
+    least = {"hidden-absolute": 40, "hidden-absolute-mapped": 20, "odd": 1, "weather": 1, "boolq": 3}
     for name, count in least.items():
         assert sum(bool(re.search(rf"\b{name}\b", test)) for test in passed) >= count, name
 
@@ -105,7 +106,7 @@ def test_adding_to_a_paper(added: dict[str, Followed]) -> None:
 
 
 def test_adding_tasks_and_a_teacher(added: dict[str, Followed]) -> None:
-    assert added["a task"].files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
+    assert added["a task"].files == ["weather/reports.csv", "workflow/tasks/weather.yaml"]
     assert added["a task of the hub"].files == ["workflow/tasks/boolq.yaml"]
     teacher = added["a teacher"]
     assert teacher.files == [

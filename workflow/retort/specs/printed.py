@@ -157,6 +157,8 @@ def metric_limits(metric: str) -> tuple[float, float]:
     name = metric.split("/")[0]
     if name.endswith(UNBOUNDED):
         return -math.inf, math.inf
+    if name.startswith("neg-"):  # an error times -1
+        return -math.inf, 0.0
     return (-1.0 if name in CORRELATIONS else 0.0), 1.0
 
 
