@@ -11,6 +11,7 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from retort.checksums import changed_files
 from retort.settings.inputs import setting_differences
 
 LOGGER = "retort"  # the plugin that writes the short form
@@ -91,6 +92,10 @@ def _changes(said: str) -> Iterator[str]:
         return
     for recorded, expected in _alike(old, new):
         for key, was, is_now in setting_differences(recorded, expected):
+            if key.endswith("sha256") and (files := changed_files(str(was))):
+                more = f" and {len(files) - MOST_CHANGES} more" * (len(files) > MOST_CHANGES)
+                yield f"{key.removesuffix('sha256').rstrip('.')}: changed: {', '.join(files[:MOST_CHANGES])}{more}"
+                continue
             was, is_now = (shorten(str(value), WIDTH // 3, placeholder="…") for value in (was, is_now))
             yield f"{key or 'a setting'}: {was} -> {is_now}"
 
