@@ -147,7 +147,8 @@ def test_adding_a_paper(copy: Path, added: dict[str, Followed]) -> None:
 
 def switches() -> list[tuple[str, str]]:
     """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
-    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", (ROOT / OBJECTIVES).read_text(), flags=re.MULTILINE)
+    table = (ROOT / OBJECTIVES).read_text().partition("| switch | on |")[2]
+    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", table, flags=re.MULTILINE)
     return [(setting, owner) for setting, owners in rows for owner in re.findall(r"`([\w-]+)`", owners) or [owners]]
 
 
