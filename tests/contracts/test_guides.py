@@ -145,6 +145,14 @@ def test_adding_a_paper(copy: Path, added: dict[str, Followed]) -> None:
     assert ours["numbers"] == theirs["numbers"]
 
 
+def test_a_guide_that_was_followed_already_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("a = 1\n")
+    text = "Write `a.txt`:\n\n```text\none\n```\n\nAdd to the end of `b.py`:\n\n```python\nx = 1\n```\n"
+    for _ in range(2):
+        assert follow(text, tmp_path).files == ["a.txt", "b.py"]
+        assert (tmp_path / "b.py").read_text() == "a = 1\n\n\nx = 1\n"
+
+
 def switches() -> list[tuple[str, str]]:
     """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
     table = (ROOT / OBJECTIVES).read_text().partition("| switch | on |")[2]

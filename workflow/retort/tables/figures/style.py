@@ -27,7 +27,7 @@ SERIES = (ORANGE, GREEN, PURPLE, BLUE)
 # light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
 STYLE = Path(__file__).with_name("style.mplstyle")
-LETTERS = 17  # of a note that fit an inch
+LETTERS = 16  # of a note that fit an inch
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
