@@ -75,9 +75,12 @@ def test_a_dry_run_names_the_files_of_a_source_that_changed(tmp_path: Path, monk
         (tmp_path / "mine/all.csv").write_text(text)
         content_of.cache_clear()
         states.append(content_of("mine", tmp_path / "mine"))
-    old, new = ([{"task": {"source": {"local": "mine", "sha256": state}}}] for state in states)
-    table = ("Reasons:", {})
-    assert "encode_task: task.source: changed: all.csv" in written(job("encode_task", because(old, new)), table)
+    settings = [{"local": "mine", "sha256": state} for state in states]
+    of_task = because(*([{"task": {"source": each}}] for each in settings))
+    of_source = because(*([each] for each in settings))
+    said = written(job("encode_task", of_task), job("fetch_source", of_source), ("Reasons:", {}))
+    assert "encode_task: task.source has changed: all.csv" in said
+    assert "fetch_source: the source has changed: all.csv" in said
 
 
 @pytest.mark.parametrize("asked", ["", "printshellcmds", "verbose", "debug_dag", "quiet"])

@@ -83,7 +83,10 @@ def _reasons(said: str) -> list[str]:
 
 
 def _changes(said: str) -> Iterator[str]:
-    """Yield 'key: old -> new' for each setting that Snakemake says has changed; nothing if it cannot be read."""
+    """Yield 'key: old -> new' for each setting that Snakemake says has changed; nothing if it cannot be read.
+
+    Of the digest of a source, yield the files that have changed, where they are known.
+    """
     _, _, both = said.partition(" before: ")
     before, _, now = both.rpartition(" now: ")
     try:  # values of Python, divided by commas
@@ -94,7 +97,8 @@ def _changes(said: str) -> Iterator[str]:
         for key, was, is_now in setting_differences(recorded, expected):
             if key.endswith("sha256") and (files := changed_files(str(was))):
                 more = f" and {len(files) - MOST_CHANGES} more" * (len(files) > MOST_CHANGES)
-                yield f"{key.removesuffix('sha256').rstrip('.')}: changed: {', '.join(files[:MOST_CHANGES])}{more}"
+                where = key.removesuffix("sha256").rstrip(".") or "the source"
+                yield f"{where} has changed: {', '.join(files[:MOST_CHANGES])}{more}"
                 continue
             was, is_now = (shorten(str(value), WIDTH // 3, placeholder="…") for value in (was, is_now))
             yield f"{key or 'a setting'}: {was} -> {is_now}"
