@@ -86,12 +86,14 @@ def follow(text: str, folder: Path) -> Followed:
 
 def edit(path: Path, body: str, change: re.Match[str]) -> None:
     """Write a file, or add a block at its end."""
+    before = path.read_text() if path.exists() else ""
+    if before.endswith(body):  # whoever runs the tests has followed this guide before
+        return
     if change.re is WRITE:
         assert path.exists() == change[0].endswith("` anew:"), f"{path} is there, or is not"
         path.parent.mkdir(exist_ok=True)
         path.write_text(body)
         return
-    before = path.read_text()
     path.write_text(before + "\n\n" * (path.suffix == ".py") + body)  # two blank lines before a function
 
 

@@ -25,7 +25,7 @@ MODELS = "workflow/models/README.md"
 ADDED = {
     OBJECTIVES: ["an objective", "a mapping"],
     PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "a paper"],
-    TASKS: ["a task", "a task of the hub"],
+    TASKS: ["a task", "a task of the hub", "a metric"],
     FIGURES: ["a kind of figure"],
     MODELS: ["a teacher"],
 }
@@ -54,13 +54,21 @@ def test_what_is_added_has_no_problem(copy: Path, added: dict[str, Followed]) ->
     assert later(added, "retort") == {"retort check", "retort check --data --all"}
     said = run("retort check --data --all", copy)
     assert "no problem" in said
-    assert "train: 4 rows" in said
-    assert "dev: 2 rows" in said
+    assert "train: 4 rows: bad 3, good 1" in said
+    assert "dev: 1 rows" in said
+    assert "first rows: 'Hail, again' bad" in said
 
 
 def test_what_is_added_is_tested(copy: Path, added: dict[str, Followed]) -> None:
     passed = run_tests(later(added, "pytest"), copy)
-    least = {"hidden-absolute": 40, "hidden-absolute-mapped": 20, "odd": 1, "weather": 2, "boolq": 3}
+    least = {
+        "hidden-absolute": 40,
+        "hidden-absolute-mapped": 20,
+        "hidden-averaged": 20,
+        "odd": 1,
+        "weather": 1,
+        "boolq": 3,
+    }
     for name, count in least.items():
         assert sum(bool(re.search(rf"\b{name}\b", test)) for test in passed) >= count, name
 
@@ -68,7 +76,7 @@ def test_what_is_added_is_tested(copy: Path, added: dict[str, Followed]) -> None
 def test_adding_to_the_package(copy: Path, added: dict[str, Followed]) -> None:
     assert added["an objective"].files == [
         f"{folder}/objectives/{name}.py"
-        for name in ("absolute", "mapped")
+        for name in ("absolute", "mapped", "averaged")
         for folder in ("workflow/retort", "tests/references")
     ]
     assert added["a mapping"].files == ["workflow/retort/specs/mappings.py"]
@@ -105,7 +113,7 @@ def test_adding_to_a_paper(added: dict[str, Followed]) -> None:
 
 
 def test_adding_tasks_and_a_teacher(added: dict[str, Followed]) -> None:
-    assert added["a task"].files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
+    assert added["a task"].files == ["weather/reports.csv", "workflow/tasks/weather.yaml"]
     assert added["a task of the hub"].files == ["workflow/tasks/boolq.yaml"]
     teacher = added["a teacher"]
     assert teacher.files == [
@@ -137,9 +145,18 @@ def test_adding_a_paper(copy: Path, added: dict[str, Followed]) -> None:
     assert ours["numbers"] == theirs["numbers"]
 
 
+def test_a_guide_that_was_followed_already_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("a = 1\n")
+    text = "Write `a.txt`:\n\n```text\none\n```\n\nAdd to the end of `b.py`:\n\n```python\nx = 1\n```\n"
+    for _ in range(2):
+        assert follow(text, tmp_path).files == ["a.txt", "b.py"]
+        assert (tmp_path / "b.py").read_text() == "a = 1\n\n\nx = 1\n"
+
+
 def switches() -> list[tuple[str, str]]:
     """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
-    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", (ROOT / OBJECTIVES).read_text(), flags=re.MULTILINE)
+    table = (ROOT / OBJECTIVES).read_text().partition("| switch | on |")[2]
+    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", table, flags=re.MULTILINE)
     return [(setting, owner) for setting, owners in rows for owner in re.findall(r"`([\w-]+)`", owners) or [owners]]
 
 

@@ -10,17 +10,19 @@ from typing import Any, get_args
 
 import pytest
 import torch
+from pydantic import ValidationError
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import objectives
 from retort.specs import catalogue
 from retort.specs.catalogue import Requirements, wrong_options
 from retort.specs.model import Architecture
-from retort.specs.student import Term
+from retort.specs.student import Stage, Term
 from retort.study import check_entries
 
 from tests.references.examples import MANY_HEADS, NARROW, PADDED, WIDE, Case, batch_of, both, compose
 from tests.references.objectives import CASES
+from tests.references.plain import cases_of
 
 SHAPES = [NARROW, WIDE, MANY_HEADS, Shape(width=20, heads=4, intermediate=40, num_labels=3)]
 MAPPINGS = {"layer": "last", "layers": "emd"}
@@ -43,7 +45,7 @@ def variants(name: str) -> Iterator[dict[str, Any]]:
 
     The rest is as in the objective's first example case.
     """
-    example = next(case.options for case in CASES if case.name == name)
+    example = cases_of(name)[0].options
     entry = catalogue.objectives()[name]
     requirements = Requirements.of(entry.facts)
     conditions = (requirements.equal_heads, requirements.equal_widths, requirements.divides_teacher_heads)
@@ -167,3 +169,13 @@ def test_the_loss_is_finite_at_the_limits_of_the_temperature(case: Case, bound: 
     loss.backward()
     assert loss.isfinite()
     assert all(leaf.grad is None or leaf.grad.isfinite().all() for leaf in leaves.values())
+
+
+def test_a_stage_on_a_corpus_reads_no_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = catalogue.objectives()["soft-labels"]
+    pooled = dataclasses.replace(entry, facts={**entry.facts, "activations": ("pooled",)})
+    monkeypatch.setitem(catalogue.objectives(), "soft-labels", pooled)
+    stage = {"terms": [{"objective": "soft-labels"}]}
+    assert Stage.model_validate({"data": "task", **stage})
+    with pytest.raises(ValidationError, match="'soft-labels' reads the pooler, which models have on a task alone"):
+        Stage.model_validate({"data": "sentences", **stage})

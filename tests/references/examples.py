@@ -95,7 +95,7 @@ def activations_of(
     generator = torch.Generator().manual_seed(seed)
     tokens = (size, LENGTH, shape.width)
     sizes = dict.fromkeys(PER_TOKEN, tokens)
-    sizes["cls"] = (size, shape.width)
+    sizes["cls"] = sizes["pooled"] = (size, shape.width)
     sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
     if getattr(objectives[case.name], "level", "layer") == "layers":
         layers = case.layers[0 if shape is case.student else 1]

@@ -37,6 +37,13 @@ def reference(*cases: Case) -> Callable[[Reference], Reference]:
     return add
 
 
+def cases_of(name: str) -> list[Case]:
+    """Return the cases of an objective, at least one."""
+    cases = [case for case in CASES if case.name == name]
+    assert cases, f"objective '{name}' has no reference: add one to tests/references/objectives"
+    return cases
+
+
 def lengths(batch: Batch, case: Case, *switches: str) -> list[int]:
     """Return how many tokens of each example count: the real ones, or all if the case turns one of `switches` on."""
     if any(case.options.get(switch) for switch in switches or ("count_padding",)):

@@ -13,11 +13,19 @@ from torch import Tensor
 
 from tests.references.examples import LENGTHS, PADDED, Case, batch_of, both
 from tests.references.objectives import CASES, REFERENCES
+from tests.references.plain import cases_of
 
 
-def test_every_objective_has_a_reference_and_a_case() -> None:
-    assert sorted(REFERENCES) == list(objectives)
-    assert sorted({case.name for case in CASES}) == list(objectives)
+@pytest.mark.parametrize("name", sorted({*objectives, *REFERENCES}))
+def test_an_objective_has_a_reference(name: str) -> None:
+    assert cases_of(name)
+    assert name in REFERENCES
+    assert name in objectives
+
+
+def test_a_missing_reference_is_told_by_name() -> None:
+    with pytest.raises(AssertionError, match="objective 'mine' has no reference: add one to tests/references/obj"):
+        cases_of("mine")
 
 
 def gradients(value: Tensor, inputs: list[Tensor]) -> list[Tensor]:

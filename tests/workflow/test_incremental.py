@@ -134,3 +134,11 @@ def test_an_edit_of_the_package_runs_nothing_again_but_for_a_raised_version(rest
     jobs, outputs = planned(restored, repository=repository)
     assert scores(outputs) == scores_of("attention")
     assert jobs == {"distill_on_task": 2, **EDITED}
+
+
+def test_an_edit_of_the_code_that_prints_prints_anew_and_trains_nothing(restored: Path, repository: Path) -> None:
+    with (repository / "workflow/retort/tables/render.py").open("a") as module:
+        module.write("# a comment\n")
+    jobs, outputs = planned(restored, repository=repository)
+    assert set(jobs) == {"make_table", "plot_figure", "check_claims", "make_page", "make_index", "all"}
+    assert scores(outputs) == set()

@@ -322,6 +322,7 @@ def is_of_jobs(path: Path) -> bool:
 # file is read again only if one of them has changed.
 
 KNOWN = Path("results/sources/.contents")
+EARLIER = 3  # states of a source that are known beside the present one
 ABSENT = "absent"  # the digest of a folder that is not there and never was
 
 
@@ -369,13 +370,37 @@ def content_of(name: str, folder: Path) -> str:
     as_known = {each: file for each, file in known.items() if each in paths and not file.has_moved(paths[each])}
     now = {each: as_known.get(each) or FileChecksum.of(path) for each, path in paths.items()}
     if now != known:
+        states = [*_earlier(note).items(), *([(_digest(known), _digests(known))] if known else [])]
+        files = {each: file.model_dump() for each, file in now.items()}
         with contextlib.suppress(OSError):  # a folder of results that cannot be written only makes the next start slow
-            write_json(note, with_digest({"files": {each: file.model_dump() for each, file in now.items()}}))
+            write_json(note, with_digest({"files": files, "earlier": dict(states[-EARLIER:])}))
     return _digest(now)
 
 
+def changed_files(digest: str) -> list[str]:
+    """Return the files that were added, taken away or edited since a source had this digest; empty if it is unknown."""
+    for note in KNOWN.glob("*.json"):
+        if then := _earlier(note).get(digest):
+            now = _digests(_read(note))
+            return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    return []
+
+
 def _digest(files: dict[str, FileChecksum]) -> str:
-    return digest_of({name: file.sha256 for name, file in files.items()})
+    return digest_of(_digests(files))
+
+
+def _digests(files: dict[str, FileChecksum]) -> dict[str, str]:
+    return {name: file.sha256 for name, file in files.items()}
+
+
+def _earlier(note: Path) -> dict[str, dict[str, str]]:
+    """Return what a source held before: its digest -> file -> digest; empty if that is not known."""
+    try:
+        content = json.loads(note.read_text(encoding="utf-8"))
+        return dict(content["earlier"]) if is_sealed(content) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _read(note: Path) -> dict[str, FileChecksum]:

@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).resolve().parent
 SCRIPTS = PACKAGE.parent / "scripts"
 # folders of the package on which no result depends: they check, compare, print and foretell costs
 APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
+PRINTING = ("audit", "judgement", "report", "results", "tables")  # those of APART that print tables, figures, pages
 REGISTERS = re.compile(r'^@objectives\.register\(\s*"([^"]+)"', re.MULTILINE)
 IMPORTS = re.compile(r"^from retort\.objectives\.(\w+) import|^from retort\.objectives import (\w+)", re.MULTILINE)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
@@ -107,6 +108,12 @@ def _used_files(objectives: Iterable[str]) -> set[str]:
 def digest_code() -> str:
     """Return a digest of all files of the package as they are now, also of those on which no result depends."""
     return _digest([*PACKAGE.rglob("*.py"), *SCRIPTS.glob("*.py")])
+
+
+def digest_printing() -> str:
+    """Return a digest of the code that prints, with its templates and styles."""
+    files = (path for room in PRINTING for path in (PACKAGE / room).rglob("*") if path.is_file())
+    return _digest(path for path in files if path.suffix not in (".md", ".pyc"))
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -23,6 +23,7 @@ rule plot_figure:
     conda:
         "../../envs/tables.yaml"
     params:
+        code=prints.code,
         left_out=prints.left_out_of_figure,
         scale=prints.scale,
     script:

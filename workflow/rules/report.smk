@@ -19,6 +19,7 @@ rule make_page:
     conda:
         "../../envs/tables.yaml"
     params:
+        code=prints.code,
         deviations=prints.deviations,
     script:
         "../scripts/make_page.py"
@@ -40,6 +41,7 @@ rule make_index:
     conda:
         "../../envs/tables.yaml"
     params:
+        code=prints.code,
         missing=plan.config.run_sources.missing,
         failed=plan.config.run_sources.failures,
     script:
@@ -56,5 +58,7 @@ rule make_audit:
         "results/logs/make_audit.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        code=prints.code,
     script:
         "../scripts/make_audit.py"

@@ -27,6 +27,7 @@ rule make_table:
     conda:
         "../../envs/tables.yaml"
     params:
+        code=prints.code,
         compares=prints.compares,
         left_out=prints.left_out_of_table,
         verdicts=prints.verdicts,
@@ -53,5 +54,7 @@ rule check_claims:
         "results/logs/check_claims/{paper}.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        code=prints.code,
     script:
         "../scripts/check_claims.py"

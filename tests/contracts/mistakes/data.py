@@ -69,7 +69,7 @@ ROWS: list[tuple[str, str | bytes, dict[str, Any], str]] = [
      "s/dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
     ("dev.tsv", GOOD, {"columns": {"text": "one", "label": "gold"}},
      "s/dev.tsv, line 2: no column 'gold' for 'label'; there are index, one, two, label; a split without labels says"),
-    ("dev.tsv", GOOD, {"label_names": []}, "s/dev.tsv, line 2: label 'yes' is not one of 0, 1"),
+    ("dev.tsv", GOOD, {"label_names": [], "labels": ["n", "y"]}, "s/dev.tsv, line 2: label 'yes' is not one of n, y"),
     ("dev.tsv", HEAD.encode() + b"0\tcaf\xe9\tb\tyes\n", {}, "dev.tsv:2: not UTF-8 text"),
     ("dev.csv", QUOTED + "1,c,d,no,x\n", {}, "dev.csv, row 2: more fields than the header has; are quotes missing?"),
     ("dev.csv", QUOTED + "1,c,d\n", {}, "s/dev.csv, row 2: label '' is not one of no, yes"),

@@ -32,6 +32,8 @@ MISTAKES = [
     # students
     Edits(STUDENTS, [
         ("layers: [2, 4]", "layers: [2, 5]", "kd.initialisation.layers: teacher 'tiny-teacher' has no layer 5"),
+        ("initialisation: {layers: [2, 4]}", "initialisation: random",
+         "kd.initialisation: write {random: true}, not 'random'"),
         ("layers: [2, 4]", "layers: [4, 2]", "kd.initialisation: 'layers' falls"),
         ("layers: [2, 4]", "layers: [2]", "kd: 1 teacher layers listed for 2 student layers"),
         ("layers: [2, 4]", "layers: [2, 2]", "kd.initialisation.layers: 2 is listed twice"),

@@ -32,6 +32,22 @@ sample:
   - {text: a sad day, label: sad}
 """
 
+# one file from which all splits are drawn, whose labels are spelled as in the task
+DRAWN = """\
+title: A task with one file
+source: texts
+task_type: classification
+labels: [sad, glad]
+metrics: [macro-f1]
+split: {seed: 1, test: 4, dev: 2}
+read: {local: {format: csv, files: {all: all.csv}, columns: {text: sentence, label: label}}}
+max_length: 16
+version: 1
+sample:
+  - {text: a glad day, label: glad}
+  - {text: a sad day, label: sad}
+"""
+
 # the same without subsets
 PLAIN = (
     FILED.replace("subsets: [one, two]\n", "")
@@ -52,16 +68,16 @@ SPANS = (ROOT / "workflow/tasks/squad.yaml").read_text().replace("source: squad"
 MISTAKES = [
     # rows are drawn
     Edits(TASK, [
-        ("[accuracy]", "[pearson]", "metric 'pearson' is not one of classification's: accuracy, f1, matthews"),
+        ("[accuracy]", "[pearson]", "metric 'pearson' is not one of classification's: accuracy, balanced-accu"),
         ("metrics: [accuracy]", "metrics: [accuracy, accuracy]", "metrics: 'accuracy' is listed twice"),
-        ("[accuracy]", "[Accuracy]", "metric 'Accuracy' is not one of classification's: accuracy, f1, matthews"),
+        ("[accuracy]", "[Accuracy]", "metric 'Accuracy' is not one of classification's: accuracy, balanced-accu"),
         ("name: rated-sentences", "name: rated-sentence", "reader.name: no reader is called 'rated-sentence'"),
         ("file: rated.txt", "fil: rated.txt", "reader.options.fil: no key is called 'fil'; did you mean 'file'?"),
         ("file: rated.txt", "file: ../rated.txt", "reader.options.file: '../rated.txt' leaves its folder"),
         ("file: rated.txt", "file: /etc/passwd", "reader.options.file: '/etc/passwd' leaves its folder"),
         ("below: 0.5", "below: -1", "reader.options.neutral_below: Input should be greater than or equal to 0, not -1"),
         ("classification", "classifikation", "task_type: no task type is called 'classifikation'"),
-        ("split: {seed: 1, test: 40, dev: 20}\n", "", "give 'reader' and 'split' (rows are drawn)"),
+        ("split: {seed: 1, test: 40, dev: 20}\n", "", "give 'read' (for ratings: 'reader'), and 'split' (one"),
         ("version: 1", "version: 1\nevaluation_split: tset", "evaluation_split: no split is called 'tset'"),
         ("version: 1", "version: 1\nmetric_for_best_model: acuracy",
          "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
@@ -88,7 +104,7 @@ MISTAKES = [
         ("task_type: regression", "task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
         ("task_type: regression", "task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),
         ("regression", "regression\nbounds: [0, 5]", "sample.2.label: give a number from 0 to 5, not -0.5"),
-        ("pearson, spearman", "pearson, spearmann", "metric 'spearmann' is not one of regression's: pearson, spearman"),
+        ("pearson, spearman", "pearson, spearmann", "metric 'spearmann' is not one of regression's: neg-mean-squared"),
     ]),
     Edits("tasks/rating.yaml", [
         ("label: 0.5", "label: glad", "give a number from -1000000 to 1000000, not 'glad'"),
@@ -97,6 +113,13 @@ MISTAKES = [
         ("label: 0.5", "label: null", "give a number from -1000000 to 1000000, not None"),
         ("label: 0.5", "label: 1e300", "give a number from -1000000 to 1000000, not 1e+300"),
     ], at="sample.1.label: "),
+    # rows are drawn from a file of any format
+    Edits("tasks/drawn.yaml", [
+        ("all: all.csv", "train: all.csv", "read.local.files: no split is called 'train'; there are: all"),
+        ("split: {seed: 1, test: 4, dev: 2}\n", "", "give 'read' (for ratings: 'reader'), and 'split' (one file"),
+        ("split:", "splits: {all: {rows: 9}}\nsplit:", "give 'read' (for ratings: 'reader'), and 'split' (one file"),
+        ("all: all.csv", "all: 'all-{subset}.csv'", "read.local.files.all: '{subset}' is for splits with subsets, and"),
+    ], before=DRAWN),
     # splits have files
     Edits("tasks/filed.yaml", [
         ("train: {rows: 9}", "train: {rows: 9, unlabelled_sample: true}",
@@ -148,7 +171,7 @@ MISTAKES = [
         ("sentence, label: label", "0, label: 1", "read.local.columns.text: give a text or greater than or equal to 1"),
         ("label: label}", "label: true}", "read.local.columns.label: give a text or a whole number, not True"),
         ("label: label}", "label: 1.5}", "read.local.columns.label: give a text or a whole number, not 1.5"),
-        ("read:", "split: {seed: 1, test: 1, dev: 1}\nread:", "give 'reader' and 'split' (rows are drawn)"),
+        ("read:", "split: {seed: 1, test: 1, dev: 1}\nread:", "give 'read' (for ratings: 'reader'), and 'split' (one"),
     ], before=FILED),
     Edits("tasks/filed.yaml", [
         ("dev: dev.tsv", "dev: train.tsv", "read.local.files.dev: 'train.tsv' is what is trained on, too"),

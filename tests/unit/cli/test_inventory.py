@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import sha256
 from retort.cli.inventory import PROBLEM, inventory, summary
 from retort.run.run_sources import absent_in_folders
 from retort.specs.config import Config
@@ -15,7 +18,8 @@ from retort.study.load import open_study
 from retort.tasks import task_types
 
 from tests.contracts.mistakes.models import MISTAKES, Mend
-from tests.tiny.edit import TABLE, set_value, write
+from tests.contracts.mistakes.tasks import DRAWN
+from tests.tiny.edit import TABLE, add, set_value, write
 from tests.tiny.make import OTHERS, make_encoder, make_texts
 
 
@@ -97,7 +101,7 @@ def ask(home: Path, study_folder: Path, name: str) -> dict[str, list[dict[str, A
         (home / f"texts/{split}.jsonl").write_text("\n".join(map(json.dumps, held)))
     files = {split: f"{split}.jsonl" for split in rows}
     write(study_folder, "tasks/asked.yaml", {
-        "title": "Asked", "source": "texts", "task_type": name, "metrics": list(kind.metrics[:1]), "max_length": 16,
+        "title": "Asked", "source": "texts", "task_type": name, "metrics": list(kind.metrics[-1:]), "max_length": 16,
         "splits": {split: {"rows": len(held)} for split, held in rows.items()}, "evaluation_split": "dev", "version": 1,
         "read": {"local": {"format": "jsonl", "files": files, "columns": columns}}, "sample": rows["train"][:2], **more,
     })  # fmt: skip
@@ -107,11 +111,15 @@ def ask(home: Path, study_folder: Path, name: str) -> dict[str, list[dict[str, A
 @pytest.mark.parametrize("name", list(task_types))
 def test_the_rows_of_every_task_type_are_checked(name: str, home: Path, study_folder: Path) -> None:
     rows = ask(home, study_folder, name)
-    metric = task_types[name].metrics[0]
+    metric = task_types[name].metrics[-1]
     set_value(study_folder, TABLE, "columns", 0, to={"task": "asked", "metric": metric, "label": "Mood"})
     text, count = told(study_folder)
     assert (count, text.count("have one label")) == (0, 1), text
-    assert "\nasked (texts: folder ~/texts)\n  train: 4 rows  sha256 " in text
+    shown = {"classification": (": 0 2, 1 2", " 0"), "regression": (", from 0.25 to 0.75", " 0.25")}.get(name, ("", ""))
+    assert f"\nasked (texts: folder ~/texts)\n  train: 4 rows{shown[0]}  sha256 " in text
+    first = rows["train"][0]
+    assert f"\n  first rows: {first.get('question', first.get('text'))!r}{shown[1]}, " in text
+    assert re.search(r"\n  longest row: \d+ tokens; \d of \d+ fill max_length, 16\n", text)
     assert (
         "    all 2 rows of dev have one label\n    1 rows of dev stand in train, too\n    dev.jsonl ends within" in text
     )
@@ -132,3 +140,24 @@ def test_all_that_is_told_is_counted(home: Path, study_folder: Path) -> None:
     text, count = told(study_folder, every=True)
     assert text.count("dev.jsonl, line 1: label 'Good' is not one of 0, 1\n") == count == 1
     assert text.endswith("\n1 problem, 1 remark")
+
+
+def test_one_file_from_which_splits_are_drawn_is_told_in_five_lines(home: Path, study_folder: Path) -> None:
+    lines = (
+        f"{text} {number},{label}" for number in range(20) for text, label in (("glad day", "glad"), ("sad", "sad"))
+    )
+    (home / "texts/all.csv").write_text("sentence,label\n" + "\n".join(lines) + "\n")
+    add(study_folder, "tasks/drawn.yaml", DRAWN)
+    set_value(study_folder, TABLE, "columns", 0, to={"task": "drawn", "metric": "macro-f1", "label": "Mood"})
+    text, count = told(study_folder)
+    assert count == 0
+    every = text.partition("\ndrawn (texts: folder ~/texts)\n")[2].splitlines()
+    said = [line for line in takewhile(lambda line: line[0] == " ", every) if line[2] != " "]
+    digest = sha256(home / "texts/all.csv")
+    assert said[0] == f"  train: 34 rows: glad 19, sad 15  sha256 {digest}"
+    assert re.fullmatch(r"  first rows: '(glad day|sad) \d+' (glad|sad), '(glad day|sad) \d+' (glad|sad)", said[1])
+    assert said[3] == f"  test: 4 rows: sad 3, glad 1  sha256 {digest}"
+    assert said[4].endswith(" of 40 fill max_length, 16")
+    assert len(said) == 5
+    (home / "texts/all.csv").unlink()
+    assert "texts holds no all.csv" in told(study_folder)[0]

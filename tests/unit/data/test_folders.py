@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from retort.checksums import content_of, differences, take
+from retort.checksums import changed_files, content_of, differences, take
 from retort.data.sources.fetch import fetch, link_again
 from retort.errors import RetortError
 from retort.job.context import this_code
@@ -47,6 +47,18 @@ def test_a_folder_is_known_by_the_files_behind_its_links(data: Path, tmp_path: P
     (data / "linked").mkdir()
     (data / "linked" / "far.txt").write_text("far")
     assert content(data) == before  # the same files in a folder of its own
+
+
+def test_files_that_changed_are_known_by_name(data: Path) -> None:
+    first = content(data)
+    (data / "a.txt").write_text("edited")
+    second = content(data)
+    (data / "inner" / "b.txt.gz").unlink()
+    (data / "c.txt").write_text("new")
+    third = content(data)
+    assert changed_files(first) == ["a.txt", "c.txt", "inner/b.txt.gz"]
+    assert changed_files(second) == ["c.txt", "inner/b.txt.gz"]
+    assert changed_files(third) == changed_files("of no source") == []
 
 
 def test_links_that_lead_in_a_circle(data: Path, tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from retort.data.files import plain_or_gzip
 from retort.data.formats import Record, formats, readers
 from retort.data.splits import SplitRows, read_task, split_groups
 from retort.errors import RetortError
+from retort.specs.task import Split
 from retort.tasks import task_type_of
+from retort.tasks.labels import class_of
 from retort.tasks.metrics import normalisations
 from retort.tasks.spans import Span
 
 from tests.contracts.mistakes.data import CONTEXT, GOOD, HEAD, NONE, SQUAD, article, asked, read_rows
-from tests.job_settings import one_split
+from tests.job_settings import one_split, split_settings, task_settings
 from tests.tiny.forms import add_to_card, write_parquet
 
 
@@ -135,7 +137,7 @@ def test_a_sample_may_lack_its_labels_where_the_split_says_so(tmp_path: Path) ->
 def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tFine  day\n\n".encode("latin-1"))
     found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
-    assert found == [Record("caf\xe9 closed", None, 0.0, "caf\xe9 closed"), Record("Fine  day", None, 1.0, "fine day")]
+    assert found == [Record("caf\xe9 closed", None, 0.0), Record("Fine  day", None, 1.0)]
     scored = readers["rated-texts"](tmp_path, file="f.txt", scale=2.0)
     assert [record.label for record in scored] == [0.2, -1.0, 0.25]
     (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
@@ -146,13 +148,66 @@ def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
 
 
 def test_split_keeps_groups_whole_and_follows_its_seed() -> None:
-    records = [Record(str(i), None, 0.0, f"group {i // 3}") for i in range(60)]
-    splits = split_groups(records, seed=1, test=10, dev=5)
+    group_of = task_type_of(one_split()).group
+
+    def draw(seed: int) -> dict[str, list[Record]]:
+        rows = SplitRows([Record(" Group"[i % 2 :] + f"  {i // 3}", None, i) for i in range(60)])
+        return {name: each.records for name, each in split_groups(rows, group_of, Split(seed=seed, test=10, dev=5))}
+
+    splits = draw(1)
     assert {name: len(rows) for name, rows in splits.items()} == {"train": 42, "dev": 6, "test": 12}
-    groups = [{row.group for row in rows} for rows in splits.values()]
+    groups = [{group_of(row) for row in rows} for rows in splits.values()]
     assert sum(map(len, groups)) == len(set.union(*groups)) == 20
-    assert splits == split_groups(records, seed=1, test=10, dev=5)
-    assert splits != split_groups(records, seed=2, test=10, dev=5)
+    assert splits == draw(1) != draw(2)
+
+
+DRAWN = {"split": {"seed": 1, "dev": 2, "test": 3}, "sample": False}
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
+def test_splits_are_drawn_from_one_file_of_any_format(name: str, tmp_path: Path) -> None:
+    rows = [{"report": f"day {number}", "mood": ("good", "bad")[number % 2]} for number in range(9)]
+    if name == "parquet":
+        write_parquet(tmp_path / f"all.{name}", rows)
+    else:
+        lines = [",".join(row.values()) if name == "csv" else json.dumps(row) for row in rows]
+        (tmp_path / f"all.{name}").write_text("report,mood\n" * (name == "csv") + "\n".join(lines))
+    own = {"format": name, "columns": {"text": "report", "label": "mood"}, "label_names": []}
+    split = split_settings(**own, files={"all": {"file": f"all.{name}", "rows": []}})
+    task = task_settings(labels=["bad", "good"], splits={"all": split}, **DRAWN)
+    drawn = dict(read_task(task, task_type_of(task), {"s": tmp_path}))
+    assert {each: len(rows.records) for each, rows in drawn.items()} == {"train": 4, "dev": 2, "test": 3}
+    found = {record.text: record.label for rows in drawn.values() for record in rows.records}
+    assert found == {f"day {number}": 1 - number % 2 for number in range(9)}  # as the task spells its labels
+    assert {rows.sha256 for rows in drawn.values()} == {sha256(tmp_path / f"all.{name}")}
+    assert task.encoded_splits("dev") == ["dev"]
+
+
+def test_questions_on_one_context_are_drawn_into_one_split(tmp_path: Path) -> None:
+    squad = article(*(asked(f"q{number}") for number in range(4)))
+    with pytest.raises(RetortError, match="4 rows leave none to train on; test: 3 and dev: 2 are too large"):
+        read_rows(tmp_path, "f.json", squad, **SQUAD, **DRAWN, files={"all": {"file": "f.json", "rows": []}})
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "spelt", "expected"),
+    [
+        (["bad", "good"], [], ["good", "1", 0], [1, 1, 0]),  # the labels themselves, or their numbers
+        (["1", "2", "3"], [], ["3", 1], [2, 0]),
+        (["no", "yes"], ["false", "true"], [True, "false"], [1, 0]),
+        (["no", "yes"], ["false", "true"], ["yes"], "label 'yes' is not one of false, true"),
+        (["1", "2", "3"], [], [0], "label '0' is not one of 1, 2, 3"),  # no number of a label: it would be another one
+        (["bad", "good"], [], [2], "label '2' is not one of bad, good"),
+    ],
+)
+def test_labels_are_spelled_as_in_the_task_unless_it_says_otherwise(
+    labels: list[str], names: list[str], spelt: list[Any], expected: list[int] | str
+) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(RetortError, match=expected):
+            class_of(spelt[0], names, labels)
+    else:
+        assert [class_of(value, names, labels) for value in spelt] == expected
 
 
 # data sets of the hub, whose cards name the files of a split

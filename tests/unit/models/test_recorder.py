@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +21,12 @@ from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build, weights
 from retort.models.encoders import ATTENTION, FAMILIES, round_once
-from retort.models.recorder import MODULES, Key, Recorder, keys_to_record
+from retort.models.recorder import DERIVED, MODULES, Key, Recorder, keys_to_record
 from retort.models.stored_activations import StoredActivations, create, store_activations
+from retort.specs.catalogue import BASIS
 from retort.specs.model import Architecture
 
+from tests.conftest import ROOT
 from tests.tiny.make import make_family
 
 DEPTH, HEADS, WIDTH = 4, 3, 21
@@ -105,6 +108,33 @@ def test_activations_of_every_layer(folders: dict[str, Path], kind: str, length:
         context = (attention @ values).transpose(1, 2).flatten(-2)[real]
         for activation in ("context", "undropped-context"):
             torch.testing.assert_close(found[activation, layer][real], context, **CLOSE)
+
+
+def test_the_guide_to_objectives_lists_every_activation_with_its_shape(folders: dict[str, Path]) -> None:
+    text = (ROOT / "workflow/retort/objectives/README.md").read_text()
+    lines = text.partition("| activation | shape |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
+    listed = {name: (shape, level) for names, shape, _, level in rows for name in re.findall(r"`([\w-]+)`", names)}
+    assert sorted(listed) == sorted({*MODULES, *BASIS, *DERIVED, "pooled", "logits"})
+    keys: set[Key] = {(name, None if level in ("input", "output") else 1) for name, (_, level) in listed.items()}
+    model: Any = build.load(folders["bert"], "classification", 2).eval()
+    sizes = {"batch": 3, "length": 7, "width": WIDTH, "heads": HEADS, "labels": 2}
+    sizes["intermediate"] = model.config.intermediate_size
+    found = Recorder(model, keys)(batch())
+    for (name, _), value in found.items():
+        assert list(value.shape) == [sizes[word] for word in listed[name][0].split(", ")], name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_output_of_the_pooler_where_there_is_one(folders: dict[str, Path], kind: str) -> None:
+    given, model = batch(), build.load(folders[kind]).eval()
+    if not hasattr(model, "pooler"):
+        with pytest.raises(RetortError, match="'pooled' needs a pooler below the classifier, which a electra does not"):
+            Recorder(model, {("pooled", None)})
+        return
+    expected = model(**inputs(model, given)).pooler_output
+    for keys in ({("pooled", None)}, {("pooled", None), ("hidden", DEPTH)}):
+        torch.testing.assert_close(Recorder(model, keys)(given)["pooled", None], expected, **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -132,7 +132,7 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     assert list(catalogue.packers()) == list(packers)
     assert list(catalogue.task_types()) == list(task_types)
     for name, entry in catalogue.task_types().items():
-        assert entry.facts["metrics"] == task_types[name].metrics
+        assert catalogue.metrics_of(name) == task_types[name].metrics
         assert entry.facts["has_label_names"] == task_types[name].has_label_names
         assert entry.version == task_types[name].version
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
+from retort.checksums import content_of
 from retort.run.dry_run import OF_LINES, WIDTH, ShortForm, is_short
 from retort.run.run_folder import BOUNDS
 from snakemake.persistence import ParamsChange
@@ -71,6 +72,22 @@ def because(old: list[Any], new: list[Any]) -> str:
     """Return Snakemake's reason for a job whose params have changed from `old` to `new`."""
     change = ParamsChange(only_old=set(map(repr, old)), only_new=set(map(repr, new)))
     return f"Missing output files: a; Params have changed since last execution: {change}"
+
+
+def test_a_dry_run_names_the_files_of_a_source_that_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    states = []
+    for text in ("a", "b"):
+        (tmp_path / "mine/all.csv").write_text(text)
+        content_of.cache_clear()
+        states.append(content_of("mine", tmp_path / "mine"))
+    settings = [{"local": "mine", "sha256": state} for state in states]
+    of_task = because(*([{"task": {"source": each}}] for each in settings))
+    of_source = because(*([each] for each in settings))
+    said = written(job("encode_task", of_task), job("fetch_source", of_source), ("Reasons:", {}))
+    assert "encode_task: task.source has changed: all.csv" in said
+    assert "fetch_source: the source has changed: all.csv" in said
 
 
 @pytest.mark.parametrize("asked", ["", "printshellcmds", "verbose", "debug_dag", "quiet"])

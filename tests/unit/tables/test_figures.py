@@ -72,5 +72,24 @@ def test_a_figure_of_which_nothing_was_run_says_why(config: dict[str, Any]) -> N
     assert "teacher layer" not in text
 
 
+def test_a_pareto_figure_without_a_complete_point_says_why(config: dict[str, Any]) -> None:
+    write_results(config)
+    plot_figure(quiet(), config, "tiny", "figure2", paths()[0], [], [], "out.csv", RENDERS)
+    assert read("out.csv")["mean"].notna().any()
+    text = Path("out.svg").read_text()
+    assert "No point to draw: missing (no profile)" in text
+    assert "latency" not in text
+
+
+def test_notes_are_not_wider_than_their_figure(config: dict[str, Any]) -> None:
+    write_results(config)
+    redrawn(config, "figure2")
+    with style.figure(3.0, 2.0) as narrow:
+        style.write_notes(narrow, read("out.csv"), "a remark of several words " * 9)
+        (note,) = (text for text in narrow.texts if "remark" in text.get_text())
+        assert note.get_window_extent().width <= narrow.bbox.width
+        assert len(note.get_text().splitlines()) > 3
+
+
 def test_front_keeps_what_nothing_beats_at_both() -> None:
     assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]

@@ -22,7 +22,7 @@ from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
 
 from tests.conftest import ROOT
 from tests.tiny.results import SCORES, change_score, collected, frame, made, paths, write_results
-from tests.tiny.variant import ROWS, TABLE, write_study
+from tests.tiny.variant import PRINTED_PAPER, ROWS, TABLE, UNPUBLISHED, write_one_table, write_study
 
 # --- collecting
 
@@ -68,6 +68,17 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert claim.published.verdict == "holds"
     assert claim.ours.word == "not run"
     assert "ours is not what the row prints: without <more> rows" in claim.ours.numbers
+
+
+def test_a_column_that_is_only_printed_stands_as_it_is(config: dict[str, Any]):
+    columns = [TABLE["columns"][0], {"label": "FLOPs", "metric": "as-printed"}]
+    printed = "- | Acc. % | FLOPs\nTeacher | 79.0 | 22.5B\nB | 70.0 | 11.3B\n"
+    table = {**UNPUBLISHED, "columns": columns, "rows": [ROWS[0], ROWS[2]], "numbers": 4, "printed": printed}
+    write_one_table(Path(config["study"]), table, paper=PRINTED_PAPER)
+    lines, out = made(config)
+    assert {(one.status, one.verdict) for one in lines if one.column == "FLOPs"} == {("as-printed", "")}
+    assert "<br>*22.5B* |" in out["md"]
+    assert "as the paper prints it" in out["md"]
 
 
 def test_a_diverged_seed(config: dict[str, Any]):

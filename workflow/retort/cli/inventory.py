@@ -6,12 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import pyarrow as pa
 
 from retort.data.encoded import Encoded
 from retort.data.encoding import check_labels, unknown_tokens
+from retort.data.formats import Record
 from retort.data.splits import SplitRows, paths_of, read_task
 from retort.data.tokenizers import (
     FILE,
@@ -58,6 +60,28 @@ def _tokenizers(study: Study) -> dict[str, list[Path]]:
     return found
 
 
+def _label_of(task: TaskSettings, record: Any) -> str:
+    """Return the label of a record as the task spells it; empty if it has another sort of answer."""
+    if not isinstance(record, Record):
+        return ""
+    return task.labels[int(record.label)] if task.labels else f"{record.label:.4g}"
+
+
+def _describe_labels(task: TaskSettings, rows: SplitRows) -> str:
+    """Return how often rows have each label, the commonest one first, or from where to where their scores go."""
+    scores = [record.label for record in rows.records if isinstance(record, Record) and rows.labelled]
+    if not scores or not task.labels:
+        return f", from {min(scores):.4g} to {max(scores):.4g}" if scores else ""
+    counted = Counter(task.labels[int(score)] for score in scores).most_common()
+    return ": " + ", ".join(f"{label} {count:,}" for label, count in counted[:8]) + ", ..." * (len(counted) > 8)
+
+
+def _sample_rows(task: TaskSettings, rows: SplitRows) -> str:
+    """Return the first text of the first two rows, shortened, each with its label."""
+    shown = [f"{shorten(each.text, 40, placeholder='...')!r} {_label_of(task, each)}" for each in rows.records[:2]]
+    return ", ".join(map(str.strip, shown))
+
+
 class CheckedRows:
     """The rows of a task's splits, read and tokenised as its jobs do, for what only all of them tell.
 
@@ -68,6 +92,13 @@ class CheckedRows:
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = [file for file in files if file.is_file()]
         self.seen: dict[bytes, str] = {}  # the tokens of a row -> its split
+        self.lengths: list[int] = []  # tokens of each row, with the first tokenizer
+
+    def describe_lengths(self, most: int) -> Iterator[str]:
+        """Yield how long rows are, if there was a tokenizer; `most` is the maximum length of the task."""
+        if self.lengths:
+            full = sum(length >= most for length in self.lengths)
+            yield f"longest row: {max(self.lengths)} tokens; {full:,} of {len(self.lengths):,} fill max_length, {most}"
 
     @cached_property
     def tokenisers(self) -> list[Tokeniser]:
@@ -89,6 +120,7 @@ class CheckedRows:
             if split == task.train_split:
                 check_labels(task, table)
             if tokenise is self.tokenisers[0]:
+                self.lengths += Encoded.from_table(table).lengths.tolist()
                 yield from self._oddities(split, table, rows.labelled)
 
     def _oddities(self, split: str, table: pa.Table, labelled: bool) -> Iterator[str]:
@@ -125,12 +157,16 @@ def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -
             task = resolve_data.task_settings(study, name, splits)
             folders = {source: folder_of(study, source) for source in (spec.source, *task.further_sources)}
             for split, rows in read_task(task, task_type_of(task), folders):
-                yield f"  {split}: {_count_rows(rows)}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", FINE
+                counted = f"{_count_rows(rows)}{_describe_labels(task, rows)}"
+                yield f"  {split}: {counted}{f'  sha256 {rows.sha256}' if rows.sha256 else ''}", FINE
+                if split == task.train_split:
+                    yield f"  first rows: {_sample_rows(task, rows)}", FINE
                 yield from ((f"    {note}", REMARK) for note in [*rows.notes, *every.check(task, split, rows)])
             yield from ((f"    {line}", REMARK) for line in _odd_files(task, folders))
         except RetortError as error:
             named = f"{splits[0]}: " if splits else ""
             yield f"  {named}{error}{'' if used else ' (only a submission needs it)'}", PROBLEM if used else REMARK
+    yield from ((f"  {line}", FINE) for line in every.describe_lengths(spec.max_length))
 
 
 def _check_model(study: Study, name: str) -> Iterator[Found]:

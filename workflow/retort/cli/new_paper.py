@@ -15,7 +15,7 @@ from retort.cli.base import argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
-from retort.specs.printed import METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
+from retort.specs.printed import AS_PRINTED, METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
 from retort.specs.task import Task
 from retort.study.load import read_study
 from retort.study.schemas import schema_line
@@ -105,7 +105,8 @@ def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[d
             measured, choice = _measured(f"{heading} {label}", label, tasks[task])
             yield {**column, "task": task, **measured}, choice
         else:
-            yield column, "'task' and 'metric'; `retort list tasks` prints the tasks"
+            choice = "'task' and 'metric' if it is measured, too; `retort list tasks` prints the tasks"
+            yield {**column, "metric": AS_PRINTED}, choice
 
 
 def _task(text: str, tasks: Mapping[str, Task]) -> str:

@@ -60,7 +60,7 @@ def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, 
         activations = activations_of(objectives[term.objective], side)
         if "logits" in activations:
             return layers, True
-        last = max([last, *(pair[side] for pair in term.pairs if activations)])
+        last = max([last, layers * ("pooled" in activations), *(pair[side] for pair in term.pairs if activations)])
     return last, False
 
 
@@ -134,6 +134,7 @@ def _numbers(activation: str, model: Architecture, length: float) -> float:
     sizes = {
         "scores": model.heads * length**2,
         "cls": model.hidden,
+        "pooled": model.hidden,
         "ffn": model.intermediate * length,
         "logits": 0.0,
     }

@@ -234,7 +234,7 @@ def _parse_json(path: Path, encoding: str = "utf-8") -> Any:
         raise RetortError(f"{path.name}: {error}") from None
 
 
-# Readers make the records of tasks that draw their splits, from files of rated texts.
+# Readers make records from files of rated texts, whose ratings are no labels yet.
 
 Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 
@@ -247,13 +247,11 @@ class Record:
         text: the text, or the first one of a pair.
         pair: the second text; None for a single text.
         label: the class number or the score.
-        group: records of one group are in the same split.
     """
 
     text: str
     pair: str | None
     label: float
-    group: str
 
 
 readers: Registry[Callable[..., list[Record]]] = Registry("reader")
@@ -299,7 +297,7 @@ def rated_sentences(
 ) -> list[Record]:
     """Read sentences: label 1 for a positive rating, else 0; leave out ratings nearer to 0 than `neutral_below`."""
     return [
-        Record(text, None, float(rating > 0), _fold(text))
+        Record(text, None, float(rating > 0))
         for _, rating, text in rated_lines(folder / file, encoding)
         if abs(rating) >= neutral_below
     ]
@@ -309,9 +307,9 @@ def rated_sentences(
 def rated_texts(folder: Path, *, file: str, scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
     rated = rated_lines(folder / file, encoding)
-    return [Record(text, None, rating / scale, _fold(text)) for _, rating, text in rated]
+    return [Record(text, None, rating / scale) for _, rating, text in rated]
 
 
-def _fold(text: str) -> str:
-    """Return a text in lower case with single spaces: the group, so that near duplicates are in the same split."""
+def folded(text: str) -> str:
+    """Return a text in lower case with single spaces: near duplicates have the same, and are drawn into one split."""
     return " ".join(text.lower().split())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from retort.checksums import sha256
 from retort.data.files import plain_or_gzip
-from retort.data.formats import DAMAGED, DUPLICATE, Fields, Record, formats, readers
+from retort.data.formats import DAMAGED, DUPLICATE, Fields, formats, readers
 from retort.data.task_type import TaskType
 from retort.errors import RetortError, first_line
 from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
+from retort.specs.task import Split
 
 CARD = "README.md"  # of a data set of the hub: names its configurations, and the files of their splits
 HINT = "give the whole file, or name the task under `sample` in config.yaml, which is then printed with every score"
@@ -29,7 +30,7 @@ class SplitRows:
         labelled: whether the rows have labels.
         sample: (rows, rows of the whole set) where the file is only a sample; else None.
         notes: lines for the log about rows that were left out or accepted with a fault.
-        sha256: the digest of the file, or of the digests of several files; None for a split that was drawn.
+        sha256: the digest of the file, or of the digests of several files; None for the rows of a reader.
     """
 
     records: list[Any]
@@ -45,7 +46,7 @@ def read_task(task: TaskSettings, task_type: TaskType, folders: dict[str, Path])
     Args:
         task: the task's settings.
         task_type: the task type, which makes records from rows.
-        folders: the folders of the fetched sources by name; a task that draws its splits has one.
+        folders: the folders of the fetched sources by name; a task with a reader has one.
 
     Raises:
         RetortError: a file is missing, or a row does not agree with the task; the message names file and line.
@@ -59,32 +60,39 @@ def read_task(task: TaskSettings, task_type: TaskType, folders: dict[str, Path])
                 f"{folder.name}: reader '{task.reader.name}' takes no row of it",
                 f"its options leave all rows out ({options})",
             )
-        for name, drawn in split_groups(records, task.split.seed, task.split.test, task.split.dev).items():
-            yield name, SplitRows(drawn)
+        yield from split_groups(SplitRows(records), task_type.group, task.split)
     for split in (task.splits or {}).values():
         for name, file in split.files.items():
             paths = paths_of(folders[split.source], file)
-            yield name, SplitReader(task, task_type, split, paths, file.subset).read(file.rows)
+            rows = SplitReader(task, task_type, split, paths, file.subset).read(file.rows)
+            yield from split_groups(rows, task_type.group, task.split) if task.split else [(name, rows)]
 
 
-def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
-    """Draw the splits: whole groups in a random order fill 'test' and 'dev' to at least these many rows, then 'train'.
+def split_groups(rows: SplitRows, group_of: Callable[[Any], str], split: Split) -> Iterator[tuple[str, SplitRows]]:
+    """Draw the splits: whole groups in a random order fill 'test' and 'dev' to at least their rows, then 'train'.
+
+    Args:
+        rows: all rows.
+        group_of: returns the group of a record.
+        split: the seed, and the rows of 'test' and 'dev'.
 
     Raises:
         RetortError: no row is left for 'train'.
     """
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.group, []).append(record)
+    groups: dict[str, list[Any]] = {}
+    for record in rows.records:
+        groups.setdefault(group_of(record), []).append(record)
     order = sorted(groups)
-    random.Random(f"split {seed}").shuffle(order)
-    splits: dict[str, list[Record]] = {"train": [], "dev": [], "test": []}
+    random.Random(f"split {split.seed}").shuffle(order)
+    drawn: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
     for group in order:
-        short = next((name for name, rows in (("test", test), ("dev", dev)) if len(splits[name]) < rows), "train")
-        splits[short] += groups[group]
-    if not splits["train"]:
-        raise RetortError(f"{len(records)} rows leave none to train on", f"test: {test} and dev: {dev} are too large")
-    return splits
+        wanted = (("test", split.test), ("dev", split.dev))
+        drawn[next((name for name, count in wanted if len(drawn[name]) < count), "train")] += groups[group]
+    if not drawn["train"]:
+        what = f"{len(rows.records)} rows leave none to train on"
+        raise RetortError(what, f"test: {split.test} and dev: {split.dev} are too large")
+    for name, records in drawn.items():
+        yield name, replace(rows, records=records, notes=rows.notes if name == "train" else [])
 
 
 def paths_of(folder: Path, file: SplitFile) -> list[Path]:
@@ -172,7 +180,7 @@ class SplitReader:
         """Read the files.
 
         Args:
-            expected: the numbers of rows that the whole set may have; a sample may have fewer.
+            expected: the numbers of rows that the whole set may have; a sample may have fewer. Empty for any number.
 
         Raises:
             RetortError: the number of rows is wrong, or a row does not agree with the task.
@@ -194,7 +202,7 @@ class SplitReader:
         if not records:
             raise RetortError(f"{self.name} holds no rows", "is it the right file?")
         count, sample = len(records), None
-        if count not in expected:
+        if expected and count not in expected:
             whole = " or ".join(map(str, expected))
             if not self.task.sample or count > max(expected):
                 hint = HINT if count < max(expected) else None

@@ -18,8 +18,8 @@ from retort.settings.inputs import TaskSettings
 class TaskType(Protocol):
     """A task type; one registered class holds all that the package knows about it.
 
-    `version`, `metrics`, `has_label_names`, `has_windows`, `required_columns` and `optional_columns` must be literals
-    in the class body: `retort check` reads them from the source code.
+    `version`, `has_label_names`, `has_windows`, `required_columns` and `optional_columns` must be literals in the class
+    body: `retort check` reads them from the source code. So must `metrics`, unless they are those of `metrics_of`.
 
     Args:
         version: increased when what is encoded or scored changes.
@@ -53,12 +53,16 @@ class TaskType(Protocol):
         Args:
             row: the values of the columns, by the keys of `columns`, and `subset` where the file holds one subset.
             task: the task's settings.
-            label_names: the label names as this file spells them; empty where labels are numbers.
+            label_names: the label names as this file spells them; empty where they are those of the task, or numbers.
             labelled: False where the rows have no labels.
 
         Raises:
             RetortError: a value does not agree with the task; the caller adds the location in the file.
         """
+        ...
+
+    def group(self, record: Any) -> str:
+        """Return what records that must be in one split have in common, where splits are drawn."""
         ...
 
     def truncation(self, task: TaskSettings) -> dict[str, int]:

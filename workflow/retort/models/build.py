@@ -129,10 +129,8 @@ def add_pooler_relu(model: Any) -> None:
     """
     if not hasattr(model, "classifier"):
         return
-    if getattr(model.base_model, "pooler", None) is None:
-        what = f"'pooler_relu' needs a pooler below the classifier, which a {model.config.model_type} does not have"
-        raise RetortError(what, "leave it out")
-    model.base_model.pooler.activation = torch.nn.Sequential(model.base_model.pooler.activation, torch.nn.ReLU())
+    pooler: Any = encoders.pooler_of(model, "pooler_relu")
+    pooler.activation = torch.nn.Sequential(pooler.activation, torch.nn.ReLU())
     model.dropout = torch.nn.Identity()
     model.config.pooler_relu = True  # transformers keeps keys that it does not know, in config.json too
 

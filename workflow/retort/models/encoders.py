@@ -137,6 +137,23 @@ def heads_on(model: Any) -> dict[str, nn.Module]:
     return {name: modules[name] for name in names if name in modules}
 
 
+def pooler_of(model: Any, reader: str) -> nn.Module:
+    """Return the pooler: a dense layer and tanh on the last hidden state at position 0.
+
+    Args:
+        model: the model.
+        reader: what reads it, for the error.
+
+    Raises:
+        RetortError: the model has none.
+    """
+    pooler: nn.Module | None = getattr(model.base_model, "pooler", None)
+    if pooler is None:
+        what = f"'{reader}' needs a pooler below the classifier, which a {model.config.model_type} does not have"
+        raise RetortError(what, "leave it out")
+    return pooler
+
+
 @torch.no_grad()
 def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None]) -> None:
     """Put the outputs of a classification head that was trained before in the order of a task's labels, by name.

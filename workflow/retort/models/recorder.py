@@ -14,11 +14,19 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.models.encoders import context_of, embeddings_of, heads_on, layers_of, masked_lm_logits, words_of
+from retort.models.encoders import (
+    context_of,
+    embeddings_of,
+    heads_on,
+    layers_of,
+    masked_lm_logits,
+    pooler_of,
+    words_of,
+)
 from retort.objectives.base import heads_of, precise_product
 from retort.specs.catalogue import BASIS, at_all_positions
 
-# (activation, layer); layer 0 is the output of the embeddings; the layer is None for logits, which a model has once
+# (activation, layer); layer 0 is the output of the embeddings; the layer is None for what a model has once
 Key = tuple[str, int | None]
 
 # The module of each activation inside a layer, and whether the activation is its input rather than its output.
@@ -113,7 +121,7 @@ class Recorder:
         self.logits = ("logits", None) in self.keys
         self.caught: dict[Key, Tensor] = {}
         self.running = False  # if others run the model, the hooks do nothing
-        self.handles = [self._hook(activation, layer or 0) for activation, layer in self.to_record]
+        self.handles = [self._hook(activation, layer) for activation, layer in self.to_record]
         if self._first_position_suffices():
             last = layers_of(model)[-1].get_submodule("attention.output")
             self.handles.append(last.register_forward_pre_hook(self._cut))
@@ -130,7 +138,7 @@ class Recorder:
         """
         return tuple(tensor[:, :1] for tensor in inputs) if self.running else None
 
-    def _hook(self, activation: str, layer: int) -> torch.utils.hooks.RemovableHandle:
+    def _hook(self, activation: str, layer: int | None) -> torch.utils.hooks.RemovableHandle:
         """Register the hook that records an activation, and ends the forward pass if it is the last one to record."""
 
         def keep(value: Any) -> None:
@@ -140,6 +148,8 @@ class Recorder:
             if not self.logits and len(self.caught) == len(self.to_record):
                 raise _StopForward
 
+        if layer is None:  # (batch, width), of a pooler
+            return pooler_of(self.model, activation).register_forward_hook(lambda _, __, out: keep(out))
         if layer == 0:  # (batch, length, width): what enters layer 1
             return embeddings_of(self.model)[-1].register_forward_hook(lambda _, __, out: keep(out))
         name, at_input = MODULES[activation]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -11,6 +12,7 @@ from typing import Any
 
 from snakemake.io import local
 
+from retort import provenance
 from retort.errors import RetortError
 from retort.plan.plan import Plan, relative_to_here
 from retort.plan.resolve_data import VERSIONS
@@ -232,6 +234,11 @@ class Prints:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._written: Study | None = None
+
+    @functools.cached_property
+    def code(self) -> dict[str, str]:
+        """The code that prints: what it prints is printed anew once it changes."""
+        return {"the code that prints": provenance.digest_printing()}
 
     def compares(self, of: Wildcards) -> list[Any]:
         """Return what a table of paired tests uses of each table that it compares; empty for other tables."""

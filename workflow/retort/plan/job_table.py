@@ -99,28 +99,29 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
 
 def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
     prints, ran = Prints(plan), plan.config.run_sources
+    code: dict[str, object] = {"code": prints.code}
     return [
         Rule("make_table", {"csv": f"{CSVS}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
               "trials": reads.trials_of_table, "submissions": reads.submissions_of_table,
               "recorded": reads.records_beside_table},
-             {"compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
+             {**code, "compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
               "settings": prints.shown_settings, "scale": prints.scale}, {"table": TABLE}),
         Rule("plot_figure", {"csv": f"{CSVS}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
              {"figure": reads.file_of_figure, "scores": reads.scores_of_figure, "profiles": reads.profiles_of_figure,
-              "tables": reads.tables_of_figure}, {"left_out": prints.left_out_of_figure, "scale": prints.scale},
+              "tables": reads.tables_of_figure}, {**code, "left_out": prints.left_out_of_figure, "scale": prints.scale},
              {"figure": FIGURE}),
         Rule("check_claims",
              {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md", "judged": f"{CSVS}claims.json"},
-             {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}),
+             {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}, code),
         Rule("make_page", {"page": f"{PRINTED}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
-             {"deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
-        Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}),
+             {**code, "deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
+        Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}, code),
         Rule("make_index", {"page": "reports/index.html"},
              {"files": reads.files_of_index, "tables": reads.tables_of_index, "headlines": reads.headlines,
               "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit},
-             {"missing": ran.missing, "failed": ran.failures}),
+             {**code, "missing": ran.missing, "failed": ran.failures}),
     ]  # fmt: skip
 
 

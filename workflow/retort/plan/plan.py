@@ -69,7 +69,7 @@ class Params:
         ) -> OnDemand[OnDemand[Resolved]]:
             return OnDemand(names, lambda name: OnDemand(names[name], functools.partial(resolve_one, study, name)))
 
-        tasks = [name for name, spec in study.tasks.items() if has_files(study, name, spec.used)]
+        tasks = [name for name, spec in study.tasks.items() if has_files(study, name, spec.read_splits)]
         sent = predictions(study)
         tasks_of = defaultdict[str, list[str]](list)
         for name, task in pairs:

@@ -107,7 +107,7 @@ def split_settings(study: Study, task: Task, name: str) -> SplitSettings:
     Raises:
         RetortError: the task names no file of this split where its source is.
     """
-    spec, files = task.splits[name], files_of(study, task, name)
+    spec, files = task.filed[name], files_of(study, task, name)
     change = files.of(name)
 
     def file_of(subset: str | None) -> SplitFile:
@@ -129,7 +129,8 @@ def split_settings(study: Study, task: Task, name: str) -> SplitSettings:
         unlabelled_sample=spec.unlabelled_sample or None,
         broken=files.broken.get(name, 0),
         empty=files.empty.get(name, 0),
-        files={key: file_of(subset) for key, (of, subset) in task.encoded_splits.items() if of == name},
+        files={key: file_of(subset) for key, (of, subset) in task.encoded_splits.items() if of == name}
+        or {name: file_of(None)},
     )
 
 
@@ -145,11 +146,11 @@ def task_settings(study: Study, name: str, splits: list[str] | None = None) -> T
         RetortError: the task names no file of one of the splits where its source is.
     """
     spec = study.tasks[name]
-    read = {each: split_settings(study, spec, each) for each in splits or spec.used} if spec.splits else None
+    read = {each: split_settings(study, spec, each) for each in splits or spec.read_splits} or None
     others = sorted({files.source for files in (read or {}).values()} - {spec.source})
     own = {
         "splits": read,
-        "sample": study.config.may_be_sample(name) if spec.splits else None,
+        "sample": study.config.may_be_sample(name) if spec.read else None,
         "task_type_version": catalogue.task_types()[spec.task_type].version,
         "source": source(study, spec.source),
         "further_sources": {other: source(study, other) for other in others},

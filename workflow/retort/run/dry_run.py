@@ -11,6 +11,7 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from retort.checksums import changed_files
 from retort.settings.inputs import setting_differences
 
 LOGGER = "retort"  # the plugin that writes the short form
@@ -82,7 +83,10 @@ def _reasons(said: str) -> list[str]:
 
 
 def _changes(said: str) -> Iterator[str]:
-    """Yield 'key: old -> new' for each setting that Snakemake says has changed; nothing if it cannot be read."""
+    """Yield 'key: old -> new' for each setting that Snakemake says has changed; nothing if it cannot be read.
+
+    Of the digest of a source, yield the files that have changed, where they are known.
+    """
     _, _, both = said.partition(" before: ")
     before, _, now = both.rpartition(" now: ")
     try:  # values of Python, divided by commas
@@ -91,6 +95,11 @@ def _changes(said: str) -> Iterator[str]:
         return
     for recorded, expected in _alike(old, new):
         for key, was, is_now in setting_differences(recorded, expected):
+            if key.endswith("sha256") and (files := changed_files(str(was))):
+                more = f" and {len(files) - MOST_CHANGES} more" * (len(files) > MOST_CHANGES)
+                where = key.removesuffix("sha256").rstrip(".") or "the source"
+                yield f"{where} has changed: {', '.join(files[:MOST_CHANGES])}{more}"
+                continue
             was, is_now = (shorten(str(value), WIDTH // 3, placeholder="…") for value in (was, is_now))
             yield f"{key or 'a setting'}: {was} -> {is_now}"
 

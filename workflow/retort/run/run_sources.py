@@ -238,7 +238,6 @@ def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[
             task = study.tasks[name]
             if task.reader and noun == "tasks":
                 yield task.source, [(str(task.reader.options["file"]),)]
-            used = task.used if task.splits else []
-            for each in used if noun == "tasks" else submitted_splits(task):
+            for each in task.read_splits if noun == "tasks" else submitted_splits(task):
                 settings = split_settings(study, task, each)
                 yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]

@@ -99,7 +99,7 @@ class TaskSettings(JobSettings):
         task_type: the registered name of the task type.
         labels: the names of the labels; empty where the task has none.
         bounds: the least and the greatest score of a regression; None without bounds.
-        reader: reads the rows from which splits are drawn; None where each split has files.
+        reader: reads the rows from which splits are drawn; None where files are read as `splits` says.
         split: how splits are drawn; None where each split has files.
         subsets: the subsets of a split, such as languages.
         train_split: the split that is trained on.
@@ -108,8 +108,8 @@ class TaskSettings(JobSettings):
         max_length: the maximum number of tokens of a row.
         windows: how long contexts are cut; None for tasks without contexts.
         version: the version of the task's file.
-        splits: how the files of each split are read; None where splits are drawn.
-        sample: whether files may be a sample of the whole data set; None where splits are drawn.
+        splits: how the files of each split are read, or the one file from which they are drawn; None with a reader.
+        sample: whether files may be a sample of the whole data set; None with a reader.
         task_type_version: the version of the task type.
         source: the task's own source.
         further_sources: the other sources of its splits, by name.
@@ -137,7 +137,7 @@ class TaskSettings(JobSettings):
 
     def encoded_splits(self, split: str) -> list[str]:
         """Return the names under which the rows of a split are encoded: one per subset, or the split's own."""
-        return list(self.splits[split].files) if self.splits else [split]
+        return list(self.splits[split].files) if self.splits and not self.split else [split]
 
 
 class ModelSettings(JobSettings):

@@ -124,7 +124,12 @@ class Spec(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _suggest_keys(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Validate; an unknown key is reported with the nearest known one, which is then not reported as missing."""
+        """Validate; an unknown key is reported with the nearest known one, which is then not reported as missing.
+
+        So is a switch that is given as a text, such as 'random' for {random: true}.
+        """
+        if isinstance(content, str) and content in cls.model_fields and cls.model_fields[content].default is False:
+            raise ValueError(f"write {{{content}: true}}, not '{content}'")
         try:
             return validate(content)
         except ValidationError as error:

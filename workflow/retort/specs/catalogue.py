@@ -232,6 +232,13 @@ formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a spl
 text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
 packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
 comparisons = functools.partial(catalogue, "comparisons", "judgement/comparisons.py", "judgement/groups.py")
+metrics = functools.partial(catalogue, "metrics", "tasks/metrics.py")  # of task types with one label per row
+
+
+def metrics_of(task_type: str) -> tuple[str, ...]:
+    """Return the metrics of a task type: those that its class names, or those that are registered for it."""
+    named: tuple[str, ...] = task_types()[task_type].facts.get("metrics", ())
+    return named or tuple(name for name, entry in metrics().items() if entry.facts["of"] == task_type)
 
 
 def registered(noun: str, entries: Callable[[], Mapping[str, Registered]]) -> AfterValidator:

@@ -131,7 +131,9 @@ OF_A_MODEL = {
     "speed-up": "times",
     "layers": "layers",
     "hidden": "units",
+    "as-printed": "",
 }
+AS_PRINTED = "as-printed"  # what is only printed, and never measured
 SHAPE = ("layers", "hidden")  # they follow from the architecture; the others of OF_A_MODEL need a profile
 # the names that papers use for a metric; any other name must be explained in `because`
 METRIC_NAMES = {
@@ -147,7 +149,7 @@ UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in l
 ROUNDED = 0.01  # what rounding may add to a recorded number
 _VALUE = r"[+-]?\d{1,3}(?:,\d{3})+|[+-]?\d+(?:\.\d+)?(?:e-?\d+)?"
 _NUMBER = re.compile(
-    rf"(?P<text>×?(?P<value>{_VALUE})(?P<unit>[Mk%×x])?)"
+    rf"(?P<text>×?(?P<value>{_VALUE})(?P<unit>[BMk%×x])?)"
     r"(?:\s*±\s*(?P<after>\d+(?:\.\d+)?)|\s*\((?P<within>\d+(?:\.\d+)?)\))?"
 )
 
@@ -157,6 +159,8 @@ def metric_limits(metric: str) -> tuple[float, float]:
     name = metric.split("/")[0]
     if name.endswith(UNBOUNDED):
         return -math.inf, math.inf
+    if name.startswith("neg-"):  # an error times -1
+        return -math.inf, 0.0
     return (-1.0 if name in CORRELATIONS else 0.0), 1.0
 
 
@@ -215,8 +219,8 @@ class Number:
         return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
     def is_size(self, size: float) -> bool:
-        """Return whether the number is `size`, rounded or truncated: '8.5k' stands for both 8,451 and 8,599."""
-        unit = 1000 if self.text.endswith("k") else 1
+        """Return whether the number is `size`, in M for B, rounded or truncated: '8.5k' stands for 8,451 and 8,599."""
+        unit = 1000 if self.text.endswith(("k", "B")) else 1
         return (self.value - self.half) * unit - 1e-9 <= size < (self.value + 2 * self.half) * unit
 
 

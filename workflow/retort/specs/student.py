@@ -109,6 +109,8 @@ class Stage(Spec):
                 labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
                 where = "the task" if self.data == "task" else "a corpus"
                 yield f"terms.{number}: '{term.objective}' reads {labels}, and this stage is on {where}"
+            if self.data != "task" and "pooled" in catalogue.objectives()[term.objective].activations:
+                yield f"terms.{number}: '{term.objective}' reads the pooler, which models have on a task alone"
             if term in self.terms[: number - 1]:
                 yield f"terms.{number}: the same term stands above; give one of them the weight of both"
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))

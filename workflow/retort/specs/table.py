@@ -14,6 +14,7 @@ from retort.specs.base import BySeed, Real, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.fields import StudentName
 from retort.specs.printed import (
+    AS_PRINTED,
     AVERAGE,
     CHANGE,
     NOTHING,
@@ -203,7 +204,8 @@ class MeasuredTable(Judging, TextTable):
         """Return the cell at a row and a column; the fields of the row override those of the column."""
         tasks = row.tasks or column.tasks
         derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
-        student = row.student_at(column.variant)
+        metric = derived or row.metric or column.metric
+        student = "" if metric == AS_PRINTED else row.student_at(column.variant)
         return CellSpec(
             row=name,
             column=column.name,
@@ -212,7 +214,7 @@ class MeasuredTable(Judging, TextTable):
             task=row.task or column.task,
             subset=row.subset or column.subset,
             measurement=timing_called(row.timing or column.timing, self.length, self.spread),
-            metric=derived or row.metric or column.metric,
+            metric=metric,
             split=row.split or column.split or self.split,
             tasks=tasks,
             quoted=row.quoted,

@@ -1,7 +1,7 @@
 """The specs of a task: texts, labels, splits, metrics.
 
-A task either draws its splits at random with a given seed (`reader` and `split`) or names the files of each split
-(`splits` and `read`).
+`read` says how rows stand in files. Each split has files (`splits`), or all are drawn from one file at random with a
+given seed (`split`); a `reader` in the place of `read` makes labels from ratings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Split(Spec):
 
 
 class Reader(Spec):
-    """The reader that turns the source's files into examples, with its options.
+    """The reader that turns a file of ratings into examples, with its options.
 
     Args:
         name: one of the readers of retort/data.
@@ -139,11 +139,11 @@ class Task(Spec):
         labels: names of the labels, in the order of their numbers.
         bounds: least and greatest score of a regression; else -1000000 and 1000000.
         metrics: what is reported.
-        reader: how rows are read, if the splits are drawn.
-        split: how the splits are drawn.
+        reader: how the ratings of a file become labels, in the place of `read`.
+        split: how the splits are drawn from one file.
         splits: split -> its rows, if each split has its files.
         subsets: of a split that is scored subset by subset.
-        read: where the source is -> its files.
+        read: where the source is -> its files; that of all rows is called 'all' if the splits are drawn.
         train_split: what is trained on.
         validation_split: where a point of the grid is chosen.
         metric_for_best_model: the first metric, on all subsets, where it is left out.
@@ -191,9 +191,10 @@ class Task(Spec):
 
     def _task_type(self) -> Iterator[str]:
         facts = self._facts
-        wrong = [name for name in self.metrics if name not in facts["metrics"]]
+        metrics = catalogue.metrics_of(self.task_type)
+        wrong = [name for name in self.metrics if name not in metrics]
         if wrong:
-            yield f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}"
+            yield f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(metrics)}"
         binary = [name for name in self.metrics if name in facts.get("binary", ())]
         if binary and len(self.labels) > 2:
             yield f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}"
@@ -210,9 +211,10 @@ class Task(Spec):
         check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
 
     def _splits(self) -> Iterator[str]:
-        drawn, filed = [self.reader, self.split], [self.splits, self.read]
-        if not ((all(drawn) and not any(filed)) or (all(filed) and not any(drawn))):
-            yield "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
+        if bool(self.reader) == bool(self.read) or bool(self.split) == bool(self.splits):
+            yield "give 'read' (for ratings: 'reader'), and 'split' (one file, rows are drawn) or 'splits' (with files)"
+        elif self.reader and self.splits:
+            yield "'reader' goes with 'split': it reads one file"
         for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
             check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
@@ -245,9 +247,9 @@ class Task(Spec):
             if lacking := [field for field in required if field not in files.columns]:
                 yield f"read.{location}.columns: '{lacking[0]}' is missing"
             for key in ("files", "broken", "empty", "changes"):
-                check_names(f"read.{location}.{key}", "split", getattr(files, key), self.splits)
+                check_names(f"read.{location}.{key}", "split", getattr(files, key), self.filed)
             for name, file in files.files.items():
-                if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
+                if ("{subset}" in f"{files.of(name).name} {file}") != self.filed[name].subsets:
                     why = "'{subset}' is for splits with subsets, and for them all"
                     yield f"read.{location}.files.{name}: {why}"
             if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
@@ -295,6 +297,16 @@ class Task(Spec):
     def used(self) -> list[str]:
         """The splits that training and scoring read."""
         return list(dict.fromkeys((self.train_split, self.validation_split, self.evaluation_split)))
+
+    @property
+    def filed(self) -> dict[str, FileSplit]:
+        """The splits that have files of their own; or 'all', of any number of rows, from which they are drawn."""
+        return self.splits or ({ALL: FileSplit.model_construct(rows=[])} if self.read else {})
+
+    @property
+    def read_splits(self) -> list[str]:
+        """Those of `filed` that training and scoring read."""
+        return self.used if self.splits else list(self.filed)
 
     @property
     def sources(self) -> list[str]:

@@ -175,7 +175,7 @@ def check_sources(study: Study) -> Iterator[Found]:
     for name in sorted(tasks_scored(study)):
         task = study.tasks[name]
         try:
-            for split in task.used if task.splits else []:
+            for split in task.read_splits:
                 files_of(study, task, split)
         except RetortError as error:  # the other splits would repeat the same problem
             yield study.files["tasks", name], str(error)

@@ -198,6 +198,8 @@ def _shrink_task(task: Task, miniature: Miniature) -> Task:
         )
         for name, split in task.splits.items()
     }
+    if task.split:
+        changed["split"] = task.split.model_copy(update=dict.fromkeys(("dev", "test"), miniature.rows.others))
     return task.model_copy(update=changed)
 
 
@@ -232,7 +234,7 @@ def _files_of_tasks(study: Study, source: str) -> list[MadeRows]:
     """Return the files of rows that tasks read of a source; two tasks may read the same file."""
     files: dict[str, MadeRows] = {}
     for task in study.tasks.values():
-        for name, split in task.splits.items() if "local" in task.read else ():
+        for name, split in task.filed.items() if "local" in task.read else ():
             if (split.source or task.source) == source and name in task.read["local"].files:
                 for made in _rows_of(task, name, split):
                     known = files.get(made.file)
@@ -244,7 +246,6 @@ def _files_of_tasks(study: Study, source: str) -> list[MadeRows]:
 def _rows_of(task: Task, name: str, split: FileSplit) -> list[MadeRows]:
     files = task.read["local"]
     read = files.of(name)
-    spelt = files.label_names or [str(number) for number, _ in enumerate(task.labels)]
     return [
         MadeRows(
             file=files.files[name].replace("{subset}", subset or ""),
@@ -252,11 +253,11 @@ def _rows_of(task: Task, name: str, split: FileSplit) -> list[MadeRows]:
             options=read.options,
             columns=read.columns,
             task_type=task.task_type,
-            labels=spelt if task.labels else [],
+            labels=(files.label_names or task.labels) if task.labels else [],
             bounds=task.bounds,
             labelled=split.labelled,
             language=subset or "en",
-            count=split.expected(subset)[0],
+            count=(split.expected(subset) or [4 * task.split.test if task.split else 0])[0],
             long=2 * task.max_length if task.windows else 0,
         )
         for subset in (task.subsets if split.subsets else [None])

@@ -164,7 +164,7 @@ def files_of(study: Study, task: Task, split: str) -> SplitFiles:
     Raises:
         RetortError: the task gives no files for this location, or none for this split.
     """
-    source = task.splits[split].source or task.source
+    source = task.filed[split].source or task.source
     files = files_at(study, task, source)
     if split not in files.files:
         location = next(name for name, each in task.read.items() if each is files)
@@ -173,10 +173,10 @@ def files_of(study: Study, task: Task, split: str) -> SplitFiles:
 
 
 def has_files(study: Study, name: str, splits: list[str]) -> bool:
-    """Return whether each split has a file where its source is; True if the task draws its splits."""
+    """Return whether each split has a file where its source is."""
     task = study.tasks[name]
     try:
-        return all(files_of(study, task, split) for split in splits if task.splits)
+        return all(files_of(study, task, split) for split in splits)
     except RetortError:
         return False
 

@@ -21,7 +21,7 @@ from retort.results.collect import (
 from retort.results.frames import INCOMPLETE, KEY, frame_of, joined, seed_text
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
-from retort.specs.printed import CHANGE, OF_A_MODEL, Timing
+from retort.specs.printed import AS_PRINTED, CHANGE, OF_A_MODEL, Timing
 from retort.specs.rows import CellSpec
 from retort.study.addresses import profile_address, submission_address
 from retort.study.cells import (
@@ -145,6 +145,8 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell:
     study = inputs.study
     if cell.others and cell.scored:
         return _best_of_students(inputs, cell, first)
+    if cell.metric == AS_PRINTED:
+        return without_value(Reason(Status.AS_PRINTED, ""))
     if not cell.student:
         return without_value(Reason(Status.QUOTED, f"({cell.quoted}), never run") if cell.quoted else UNGIVEN)
     if cell.of_shape:  # a number of the model's architecture: its layers or its width

@@ -11,29 +11,39 @@ import numpy as np
 import pyarrow as pa
 
 from retort.data.encoded import Encoded, TokenColumns
-from retort.data.formats import Fields, Record
+from retort.data.formats import Fields, Record, folded
 from retort.data.task_type import task_types
 from retort.data.tokenizers import Tokeniser
 from retort.errors import RetortError
 from retort.settings.inputs import TaskSettings
+from retort.specs.catalogue import metrics_of
 from retort.specs.task_files import LARGEST, rating_of
 from retort.tasks.metrics import metrics
 
 
 def _record(row: Fields, label: float) -> Record:
-    return Record(row["text"] or "", (row["pair"] or "") if "pair" in row else None, label, "")
+    return Record(row["text"] or "", (row["pair"] or "") if "pair" in row else None, label)
 
 
-def class_of(value: Any, label_names: list[str]) -> int:
+def class_of(value: Any, label_names: list[str], labels: list[str]) -> int:
     """Return the class number of a label in a file; values other than strings are spelled as in JSON, such as 'true'.
 
+    Args:
+        value: the label.
+        label_names: how the file spells the labels, in their order; empty where it has the labels themselves, or their
+            numbers 0, 1, ... where no label is a number.
+        labels: the labels of the task.
+
     Raises:
-        RetortError: the label is none of the label names.
+        RetortError: the label is none of them.
     """
-    name = value if isinstance(value, str) else json.dumps(value)
-    if name not in label_names:
-        raise RetortError(f"label {name!r} is not one of {', '.join(label_names)}")
-    return label_names.index(name)
+    name, names = value if isinstance(value, str) else json.dumps(value), label_names or labels
+    numbers = [str(number) for number in range(len(labels))]
+    if name not in names and not label_names and name in numbers and not any(map(str.isdecimal, labels)):
+        names = numbers
+    if name not in names:
+        raise RetortError(f"label {name!r} is not one of {', '.join(names)}")
+    return names.index(name)
 
 
 def score_of(value: Any, least: float, greatest: float) -> float:
@@ -62,6 +72,9 @@ class _Labelled:
 
     def outputs(self, task: TaskSettings) -> int:
         return len(task.labels) or 1  # regression has no label names
+
+    def group(self, record: Record) -> str:
+        return folded(record.text if record.pair is None else f"{record.text} {record.pair}")
 
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": task.max_length}
@@ -96,7 +109,7 @@ class Classification(_Labelled):
     """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[tuple[str, ...]] = ("accuracy", "f1", "matthews")
+    metrics: ClassVar[tuple[str, ...]] = metrics_of("classification")
     binary: ClassVar[tuple[str, ...]] = ("f1", "matthews")
     has_label_names: ClassVar[bool] = True
     has_windows: ClassVar[bool] = False
@@ -106,8 +119,7 @@ class Classification(_Labelled):
 
     def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Record:
         """Return the record of a row; its label is the class number, 0 where the rows have no labels."""
-        names = label_names or [str(number) for number in range(len(task.labels))]
-        return _record(row, class_of(row["label"], names) if labelled else 0)
+        return _record(row, class_of(row["label"], label_names, task.labels) if labelled else 0)
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return the metrics; those for two classes are left out if a class above 1 is predicted or true."""
@@ -125,7 +137,7 @@ class Regression(_Labelled):
     """Regression: one score per row."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[tuple[str, ...]] = ("pearson", "spearman")
+    metrics: ClassVar[tuple[str, ...]] = metrics_of("regression")
     has_label_names: ClassVar[bool] = False
     has_windows: ClassVar[bool] = False
     required_columns: ClassVar[tuple[str, ...]] = ("text", "label")

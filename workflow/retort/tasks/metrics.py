@@ -32,20 +32,41 @@ def _confusion(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, 
     )
 
 
-@metrics.register("accuracy")
+@metrics.register("accuracy", of="classification")
 def accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the accuracy: the fraction of rows predicted correctly."""
     return float((predicted == true).mean())
 
 
-@metrics.register("f1")
+def _counts(predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """Count, for each class, rows that are rightly predicted, that are predicted, and that have it: (3, classes)."""
+    size = int(max(predicted.max(), true.max())) + 1
+    return np.array([np.bincount(of, minlength=size) for of in (true[predicted == true], predicted, true)])
+
+
+@metrics.register("balanced-accuracy", of="classification")
+def balanced_accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
+    """Return the mean over the true classes of the fraction of their rows that are predicted correctly."""
+    right, _, rows = _counts(predicted, true)
+    return float((right[rows > 0] / rows[rows > 0]).mean())
+
+
+@metrics.register("macro-f1", of="classification")
+def macro_f1(predicted: np.ndarray, true: np.ndarray) -> float:
+    """Return the mean over classes of their F1; classes that are neither true nor predicted do not count."""
+    right, said, rows = _counts(predicted, true)
+    either = said + rows
+    return float((2 * right[either > 0] / either[either > 0]).mean())
+
+
+@metrics.register("f1", of="classification")
 def f1(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the F1 of class 1; 0 without a true positive."""
     tp, fp, fn, _ = _confusion(predicted, true)
     return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
 
 
-@metrics.register("matthews")
+@metrics.register("matthews", of="classification")
 def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Matthews' correlation of two classes; 0 where predictions or labels are all of one class.
 
@@ -56,7 +77,7 @@ def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
     return (tp * tn - fp * fn) / float(product) ** 0.5 if product else 0.0
 
 
-@metrics.register("pearson")
+@metrics.register("pearson", of="regression")
 def pearson(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Pearson's correlation; 0 if predictions or labels are constant, where it is not defined."""
     if np.ptp(predicted) == 0 or np.ptp(true) == 0:
@@ -72,10 +93,16 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return shared
 
 
-@metrics.register("spearman")
+@metrics.register("spearman", of="regression")
 def spearman(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Spearman's rank correlation; 0 if predictions or labels are constant, where it is not defined."""
     return pearson(ranks(predicted), ranks(true))
+
+
+@metrics.register("neg-mean-squared-error", of="regression")
+def neg_mean_squared_error(predicted: np.ndarray, true: np.ndarray) -> float:
+    """Return the mean squared error times -1, as scikit-learn's scorer of this name: of all metrics, more is better."""
+    return -float(np.square(predicted.astype(np.float64) - true).mean())
 
 
 # Scores of extractive question answering, in percent, as the scripts of SQuAD 1.1, SQuAD 2.0 and MLQA compute them.

@@ -53,6 +53,9 @@ class _Spans:
         normalisation = f"mlqa-{row['subset']}" if "subset" in row else "squad"
         return SpanQuestion(row["id"], row["question"], row["context"], answers, normalisation)
 
+    def group(self, record: SpanQuestion) -> str:
+        return record.context
+
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": 10**9}  # no truncation: long contexts are cut into windows
 

@@ -12,7 +12,7 @@ from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure, Point, TaskMetric, point_cell
-from retort.tables.figures.style import MUTED, PAPER, figure, points, save, write_notes
+from retort.tables.figures.style import MUTED, PAPER, figure, points, save, save_empty_figure, write_notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,15 +47,17 @@ class ParetoFigure(Figure):
         timed = frame["metric"] == "latency"
         both = frame[~timed].merge(frame[timed], on="student", suffixes=("", "_ms"))
         marks = both[both["mean"].notna() & both["mean_ms"].notna()].fillna({"std": 0.0, "std_ms": 0.0})
+        if not len(marks):
+            save_empty_figure(frame, renders)
+            return
         with figure(5.0, 3.3) as drawn:
             axes = drawn.subplots()
-            if len(marks):
-                x, y = marks["mean_ms"], marks["mean"]
-                points(axes, x, y, xerr=marks["std_ms"], yerr=marks["std"], markeredgecolor=PAPER, markersize=8)
-                _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", x.min() / BESIDE, x.max() * BESIDE)
-                _front(axes, front(list(zip(x, y, strict=True))))
-                for label, latency_ms, score in zip(marks["row"], x, y, strict=True):
-                    axes.annotate(label, (latency_ms, score), (-9, 7), textcoords="offset points", ha="right")
+            x, y = marks["mean_ms"], marks["mean"]
+            points(axes, x, y, xerr=marks["std_ms"], yerr=marks["std"], markeredgecolor=PAPER, markersize=8)
+            _axes(axes, f"{self.metric.capitalize()} on {self.task}, × 100", x.min() / BESIDE, x.max() * BESIDE)
+            _front(axes, front(list(zip(x, y, strict=True))))
+            for label, latency_ms, score in zip(marks["row"], x, y, strict=True):
+                axes.annotate(label, (latency_ms, score), (-9, 7), textcoords="offset points", ha="right")
             write_notes(drawn, frame, inputs.remark)
             save(drawn, renders)
 

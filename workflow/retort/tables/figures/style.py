@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from retort.atomic import replacing_file
@@ -27,6 +28,7 @@ SERIES = (ORANGE, GREEN, PURPLE, BLUE)
 # light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
 STYLE = Path(__file__).with_name("style.mplstyle")
+LETTERS = 16  # of a note that fit an inch
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
@@ -86,7 +88,8 @@ def write_notes(drawn: Figure, frame: DataFrame, remark: str = "") -> None:
     left_out = [f"{line.row}: {line.state}" for line in lines_of(missing)]
     notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
     if notes:
-        drawn.supxlabel("\n".join(notes), fontsize=8, color=MUTED)
+        width = int(drawn.get_figwidth() * LETTERS)
+        drawn.supxlabel("\n".join(fill(note, width) for note in notes), fontsize=8, color=MUTED)
 
 
 def points(axes: Axes, x: Any, y: Any, **overrides: Any) -> None:
@@ -96,13 +99,14 @@ def points(axes: Axes, x: Any, y: Any, **overrides: Any) -> None:
 
 
 def empty_figure_text(frame: DataFrame) -> str:
-    """Return the text of a figure without a value: why there is no point to draw."""
-    reasons = list(dict.fromkeys(line.state for line in lines_of(frame)))
+    """Return the text of a figure without a value, or without all values of any point: why there is none to draw."""
+    reasons = list(dict.fromkeys(line.state for line in lines_of(frame[~frame["status"].isin(HAS_VALUE)])))
     return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
 
 
 def save_empty_figure(frame: DataFrame, renders: dict[str, str]) -> None:
     """Save a figure without a value: a text that says why, in place of empty axes."""
-    with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, empty_figure_text(frame), ha="center", va="center", color=MUTED)
+    text = fill(empty_figure_text(frame), 70)
+    with figure(5.0, 0.5 + 0.2 * len(text.splitlines())) as drawn:
+        drawn.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
         save(drawn, renders)
