@@ -103,13 +103,13 @@ plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg":
 
 
 def test_adding_to_a_paper(added: dict[str, Followed]) -> None:
-    for what, name in ("student", "students"), ("row", "table1"), ("table", "table5"), ("claim", "claims"):
+    for what, name in ("student", "students"), ("row", "table1"), ("table", "table7"), ("claim", "claims"):
         assert added[f"a {what}"].files == [f"workflow/papers/pocket/{name}.yaml"]
-    assert added["a figure"].files == ["workflow/papers/pocket/figure2.yaml"]
+    assert added["a figure"].files == ["workflow/papers/pocket/figure4.yaml"]
     assert "hidden-cosine" in added["a student"].outputs["retort show pocket-hid-cosine movies"]
-    for what, page in (("a row", "table1.html"), ("a table", "table5.html"), ("a figure", "figure2.svg")):
+    for what, page in (("a row", "table1.html"), ("a table", "table7.html"), ("a figure", "figure4.svg")):
         assert "student=pocket-hid-cosine" in added[what].outputs[f"snakemake -n -p reports/pocket/{page}"]
-    assert "rule plot_figure:" in added["a figure"].outputs["snakemake -n -p reports/pocket/figure2.svg"]
+    assert "rule plot_figure:" in added["a figure"].outputs["snakemake -n -p reports/pocket/figure4.svg"]
 
 
 def test_adding_tasks_and_a_teacher(added: dict[str, Followed]) -> None:
