@@ -15,11 +15,13 @@ from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import Pair, objectives
 from retort.objectives.base import UNKNOWN, TrainingRows
+from retort.objectives.hidden import HeadMaps
 from retort.objectives.logits import choices
 from retort.specs import catalogue
 from retort.specs.catalogue import Requirements
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
 
 from tests.references.examples import (
@@ -176,6 +178,15 @@ def test_orthogonal_maps_stay_orthogonal(sizes: tuple[int, int]) -> None:
         w = maps.matrices()
         gram = w @ w.mT if sizes[0] <= sizes[1] else w.mT @ w
         torch.testing.assert_close(gram, torch.eye(min(sizes), dtype=w.dtype).expand_as(gram))
+
+
+def test_an_orthogonal_map_has_all_degrees_of_freedom_of_a_rotation() -> None:
+    maps = HeadMaps(1, 4, 4, orthogonal=True).double()
+    basis = torch.eye(4, dtype=torch.double)[None, None]  # a row for each unit vector
+    moved = torch.autograd.functional.jacobian(
+        lambda skew: functional_call(maps, {"skew": skew}, (basis,)), maps.skew.detach()
+    )
+    assert torch.linalg.matrix_rank(moved.reshape(16, 16)) == 6  # 4 x 3 / 2
 
 
 @pytest.mark.parametrize(("name", "sides"), [("contrast", ["teacher"]), ("noise-contrast", ["student", "teacher"])])

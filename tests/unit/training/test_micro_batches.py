@@ -179,7 +179,7 @@ def test_a_step_waits_for_nothing(
     assert waits.counted == {}
     training.step = 10
     with Waits() as waits:
-        training.report()
+        training.report(100, None)
     assert waits.counted["_local_scalar_dense"] <= 2  # for a divergence, and `tolist` copies all values at once
     assert float(training.loss) == pytest.approx(float(sum(training.terms.values())))
 
