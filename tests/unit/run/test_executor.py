@@ -20,6 +20,7 @@ from retort.job import attempts, planned_run, slurm
 from retort.job.locks import hold_claim
 from snakemake_executor_plugin_retort import FOR_NOW
 
+pytestmark = pytest.mark.slow  # whole runs of Snakemake
 # sbatch, squeue, sacct, scancel and scontrol in one: jobs are files, named after their ids, with their names and modes
 SLURM = """#!{python}
 import json, os, subprocess, sys

@@ -18,6 +18,7 @@ from retort.run.rehearsal.rehearse import NOTES
 
 from tests.tiny.make import make_study
 
+pytestmark = pytest.mark.slow  # whole rehearsals
 CALL = """
 import signal, sys
 from retort.cli import main
