@@ -363,14 +363,14 @@ def content_of(name: str, folder: Path) -> str:
         folder: the folder.
     """
     note = KNOWN / f"{name}.json"
-    known = _read(note)
+    known, earlier = _read(note)
     if not folder.is_dir():
         return _digest(known) if known else ABSENT
     paths = {each: path for each, path in files_in(folder) if path.is_file()}
     as_known = {each: file for each, file in known.items() if each in paths and not file.has_moved(paths[each])}
     now = {each: as_known.get(each) or FileChecksum.of(path) for each, path in paths.items()}
     if now != known:
-        states = [*_earlier(note).items(), *([(_digest(known), _digests(known))] if known else [])]
+        states = [*earlier.items(), *([(_digest(known), _digests(known))] if known else [])]
         files = {each: file.model_dump() for each, file in now.items()}
         with contextlib.suppress(OSError):  # a folder of results that cannot be written only makes the next start slow
             write_json(note, with_digest({"files": files, "earlier": dict(states[-EARLIER:])}))
@@ -380,8 +380,9 @@ def content_of(name: str, folder: Path) -> str:
 def changed_files(digest: str) -> list[str]:
     """Return the files that were added, taken away or edited since a source had this digest; empty if it is unknown."""
     for note in KNOWN.glob("*.json"):
-        if then := _earlier(note).get(digest):
-            now = _digests(_read(note))
+        files, earlier = _read(note)
+        if then := earlier.get(digest):
+            now = _digests(files)
             return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
     return []
 
@@ -394,21 +395,17 @@ def _digests(files: dict[str, FileChecksum]) -> dict[str, str]:
     return {name: file.sha256 for name, file in files.items()}
 
 
-def _earlier(note: Path) -> dict[str, dict[str, str]]:
-    """Return what a source held before: its digest -> file -> digest; empty if that is not known."""
+def _read(note: Path) -> tuple[dict[str, FileChecksum], dict[str, dict[str, str]]]:
+    """Return the last known checksums of a source's files, and what it held before: its digest -> file -> digest.
+
+    Both are empty if they are not known.
+    """
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
-        return dict(content["earlier"]) if is_sealed(content) else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _read(note: Path) -> dict[str, FileChecksum]:
-    """Return the last known checksums of a source's files; empty if there are none."""
-    try:
-        content = json.loads(note.read_text(encoding="utf-8"))
-        if not is_sealed(content):
-            return {}
-        return {name: FileChecksum.model_validate(file) for name, file in content["files"].items() if name != DIGEST}
+        if is_sealed(content):
+            files = content["files"].items()
+            known = {name: FileChecksum.model_validate(file) for name, file in files if name != DIGEST}
+            return known, dict(content.get("earlier", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+        pass
+    return {}, {}

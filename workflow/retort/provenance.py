@@ -17,7 +17,7 @@ from pathlib import Path
 from retort import machine
 
 PACKAGE = Path(__file__).resolve().parent
-SCRIPTS = PACKAGE.parent / "scripts"
+SCRIPTS, OBJECTIVES = PACKAGE.parent / "scripts", PACKAGE / "objectives"
 # folders of the package on which no result depends: they check, compare, print and foretell costs
 APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
 PRINTING = ("audit", "judgement", "report", "results", "tables")  # those of APART that print tables, figures, pages
@@ -36,7 +36,7 @@ def commit(objectives: frozenset[str] = frozenset()) -> str:
     Args:
         objectives: the objectives that are used; the files of others do not count.
     """
-    unused = [f"objectives/{name}.py" for name in _files_of_objectives().keys() - _used_files(objectives)]
+    unused = [f"objectives/{path.name}" for path in _registering().keys() - _used_files(objectives)]
     paths = [".", str(SCRIPTS), *(f":(exclude){name}" for name in (*APART, *unused))]
     try:
         head = _git("rev-parse", "HEAD")
@@ -60,11 +60,9 @@ def code(objectives: frozenset[str] = frozenset()) -> str:
     The first word is the digest of the files on which every result depends. A word such as 'hidden:1f2e3d4c' follows
     for each file of objectives that are used: a new file of objectives leaves the results of all others as they are.
     """
-    registering, used = _files_of_objectives(), _used_files(objectives)
     every = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in APART]
-    shared = [path for path in every if path not in registering.values()]
-    files = (f"{name}:{_digest([registering[name]])[:8]}" for name in sorted(used))
-    return " ".join([_digest([*shared, *SCRIPTS.glob("*.py")]), *files])
+    files = (f"{path.stem}:{_digest([path])[:8]}" for path in sorted(_used_files(objectives)))
+    return " ".join([_digest([*(set(every) - _registering().keys()), *SCRIPTS.glob("*.py")]), *files])
 
 
 def are_different(codes: Iterable[str]) -> bool:
@@ -80,28 +78,24 @@ def are_different(codes: Iterable[str]) -> bool:
 def objectives_in(settings: object) -> frozenset[str]:
     """Return the objectives whose names stand anywhere in the settings of a job, as JSON values."""
     words = set(re.findall(r"[\w-]+", str(settings)))
-    return frozenset(words & {name for path in _files_of_objectives().values() for name in _registered(path)})
+    return frozenset(words & {name for text in _registering().values() for name in REGISTERS.findall(text)})
 
 
-def _files_of_objectives() -> dict[str, Path]:
-    """Return module name -> path of each file that registers objectives."""
-    files = sorted((PACKAGE / "objectives").glob("*.py"))
-    return {path.stem: path for path in files if _registered(path)}
+@functools.cache
+def _registering() -> dict[Path, str]:
+    """Return path -> content of each file that registers objectives, as it was at the first call."""
+    texts = {path: path.read_text(encoding="utf-8") for path in OBJECTIVES.glob("*.py")}
+    return {path: text for path, text in texts.items() if REGISTERS.search(text)}
 
 
-def _registered(path: Path) -> list[str]:
-    """Return the names of the objectives that a file registers."""
-    return REGISTERS.findall(path.read_text(encoding="utf-8"))
-
-
-def _used_files(objectives: Iterable[str]) -> set[str]:
-    """Return the names of the modules that register some objectives, and of those that these import."""
-    files, wanted, used = _files_of_objectives(), set(objectives), set[str]()
-    ahead = [name for name, path in files.items() if wanted.intersection(_registered(path))]
+def _used_files(objectives: frozenset[str]) -> set[Path]:
+    """Return the files that register some objectives, and those of objectives that these import."""
+    texts, used = _registering(), set[Path]()
+    ahead = [path for path, text in texts.items() if objectives.intersection(REGISTERS.findall(text))]
     while ahead:
-        if (name := ahead.pop()) in files and name not in used:
-            used.add(name)
-            ahead += ["".join(found) for found in IMPORTS.findall(files[name].read_text(encoding="utf-8"))]
+        if (path := ahead.pop()) in texts and path not in used:
+            used.add(path)
+            ahead += [OBJECTIVES / f"{''.join(found)}.py" for found in IMPORTS.findall(texts[path])]
     return used
 
 

@@ -173,7 +173,13 @@ def order_outputs(model: Any, labels: Sequence[str], say: Callable[[str], None])
         for weight in (last.weight, last.bias):
             weight.copy_(weight[order])
         say(f"{trained}: its outputs {', '.join(names)} are put in the order {', '.join(labels)}")
-    model.config.id2label, model.config.label2id = dict(enumerate(labels)), {name: n for n, name in enumerate(labels)}
+    name_labels(model, labels)
+
+
+def name_labels(model: Any, labels: Sequence[str]) -> None:
+    """Name the outputs of a classification head in the config."""
+    model.config.id2label = dict(enumerate(labels))
+    model.config.label2id = {label: number for number, label in enumerate(labels)}
 
 
 def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from retort.atomic import write_json
 from retort.data.tokenizers import FILE, check_command, copy_tokenizer
 from retort.errors import Diverged
 from retort.job.context import RunningJob
+from retort.models.encoders import name_labels
 from retort.provenance import run_environment
 from retort.settings.inputs import JobSettings, TaskSettings, settings_section
 
@@ -92,8 +93,7 @@ alone: expect a baseline, not a product. Its licence follows those of the model 
 def name_outputs(model: Any, task: TaskSettings | None) -> None:
     """Name the outputs of a model's head as its task does, so that a pipeline of transformers prints labels."""
     if task and len(task.labels) == model.config.num_labels:
-        model.config.id2label = dict(enumerate(task.labels))
-        model.config.label2id = {label: number for number, label in enumerate(task.labels)}
+        name_labels(model, task.labels)
     if task and task.task_type in PROBLEMS:
         model.config.problem_type = PROBLEMS[task.task_type]
 

@@ -233,9 +233,9 @@ def _made_by(study: Study, records: list[dict[str, Any]]) -> dict[str, str]:
     if any(record["commit"].endswith("+changes") for record in records):
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     last = max(records, key=lambda record: str(record["at"]))
-    agreed = {what: next(iter(values)) for what, values in made_by.items()}
-    agreed["commit"], agreed["versions"] = last["commit"], agreed.pop("versions")  # in this order
-    return {**agreed, "precision": study.config.resolved_precision(), "date": last["at"][:10]}
+    machine, versions = (next(iter(values)) for values in made_by.values())
+    made = {"machine": machine, "commit": last["commit"], "versions": versions}
+    return {**made, "precision": study.config.resolved_precision(), "date": last["at"][:10]}
 
 
 def _tables_of(study: Study, paper: str) -> dict[str, Path]:
