@@ -5,14 +5,14 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
 from retort.cost.budget import NONE, Prices, Runs, joined_runs
 from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
-from retort.judgement.certainty import FIRST, LOOKS, assumed_by, claim_outcome, level_of_look, shares_of
+from retort.judgement.certainty import FIRST, LOOKS, AsIf, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, printed_numbers
 from retort.plan.plan import Plan
@@ -20,6 +20,7 @@ from retort.results import frames
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
+from retort.specs.rows import AssumedSpread
 from retort.study.cells import sent_tasks
 from retort.study.reasons import not_run, unscored
 from retort.study.study import Study
@@ -102,11 +103,12 @@ def _needs(
     def decided(seeds: int) -> bool:
         prior = assumed_by(study, paper)
 
-        def assumed(key: Key) -> float:
-            known = printed.numbers[key]["std"] if key in printed.numbers else math.nan
-            return SURER * (known if known > 0 else prior(key)) * (seeds**0.5 if key in once else 1)
+        def assumed(key: Key) -> AssumedSpread:
+            known, before = printed.numbers[key]["std"] if key in printed.numbers else math.nan, prior(key)
+            std = SURER * (known if known > 0 else before.std) * (seeds**0.5 if key in once else 1)
+            return replace(before, std=std, distillation_std=SURER * before.distillation_std)
 
-        shares = shares_of(claim, side, assumed, seeds, LOOKS[1], draws=FIRST)
+        shares = shares_of(claim, side, assumed, AsIf(seeds), LOOKS[1], draws=FIRST)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     there = max((cell["n"] for cell in own.numbers.values()), default=0)
