@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_files
-from retort.study.distillations import distillations_of
+from retort.study.distillations import distillations_of, trained_anew
 from retort.study.questions import runs_on, seeds_of
 from retort.study.reasons import Status, sentence
 from retort.study.study import Study
@@ -148,7 +148,8 @@ def left_out(rows: Mapping[str, DataFrame]) -> str:
 
 def _scores(study: Study, address: str, table: Exhibit, row: str) -> DataFrame:
     """Return the scores of a row, from the files that exist."""
-    scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
+    cells = [cell for cell in table.cells() if cell.row == row and cell.student]
+    scored = {(name, task) for cell in cells for name in trained_anew(study, cell.student) for task, _ in cell.scored}
     files = sorted(path for pair in scored for path in score_files(study, *pair) if Path(path).is_file())
     scores = row_scores(study, table, row, read_scores(study, files))
     if scores["score"].isna().all():
@@ -179,14 +180,15 @@ def _lines(address: str, rows: Iterable[str], differences: Differences, without:
     ]
 
 
-def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bool = False) -> list[str]:
+def compare_rows(study: Study, address: str, rows: Sequence[str], recorded: bool = False) -> list[str]:
     """Return lines with the mean difference of two rows, the result of each paired test, and the choices behind them.
 
     Args:
         study: the study.
         address: the table: 'paper/table'.
-        both: labels of two rows; the second is subtracted from the first.
-        recorded: compare the recorded run, and not the scores that are here.
+        rows: labels of two rows; the second is subtracted from the first. Of one row: the scores of the recorded run
+            are subtracted from those that are here.
+        recorded: compare two rows of the recorded run, and not of the scores that are here.
 
     Raises:
         RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
@@ -194,16 +196,19 @@ def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bo
     tables = {"/".join(key): exhibit for key, exhibit in study.exhibits.items() if exhibit.compared_rows()}
     if address not in tables:
         raise unknown_name("table of scores", address, tables)
-    table, (first, second) = tables[address], both
-    for row in both:
+    table = tables[address]
+    for row in rows:
         if row not in table.compared_rows():
             raise unknown_name(f"row of {address}", row, table.compared_rows())
     found = recorded_scores if recorded else _scores
-    scores = {row: found(study, address, table, row) for row in both}
-    differences = paired_differences(scores[first], scores[second])
+    scores = [(row, found(study, address, table, row)) for row in rows]
+    if len(rows) == 1:
+        scores.append((f"{rows[0]} (as recorded)", recorded_scores(study, address, table, rows[0])))
+    (first, one), (second, other) = scores
+    differences = paired_differences(one, other)
     if not differences:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")
     paper, _, name = address.partition("/")
-    luck = distillation_variance(study, paper, name, both)
-    lines = _lines(address, both, differences, left_out(scores), luck)
+    luck = distillation_variance(study, paper, name, rows if rows[1:] else [*rows, *rows])
+    lines = _lines(address, (first, second), differences, left_out(dict(scores)), luck)
     return [*lines, "scores of the recorded run; its means, where it keeps no scores by seed"] if recorded else lines
