@@ -120,13 +120,6 @@ def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Any], Iterator[Ce
                     log = next((str(log) for log in logs if log.is_file()), "")
                     curve = loss_curve(losses(log).get(seed, []))
                     first = f", distillation {distillation_seed(inputs.study, student)}" if names[1:] else ""
-                    yield run_of(
-                        record,
-                        f"{task} {metric}{first}, seed {seed}",
-                        text,
-                        path,
-                        log,
-                        loss_curve(losses(log).get(seed, [])),
-                    )
+                    yield run_of(record, f"{task} {metric}{first}, seed {seed}", text, path, log, curve)
 
     return runs
