@@ -38,9 +38,7 @@ SUBSETS = {"m": "matched", "mm": "mismatched"}  # as papers write them -> subset
 def new_paper(arguments: argparse.Namespace) -> int:
     """Write the folder of a further paper from a table that it prints, and list what is left to choose."""
     if bool(arguments.paper) != bool(arguments.table) or not (arguments.paper or arguments.study):
-        raise RetortError(
-            "nothing to begin", "give a paper and --from with its table, or --study with a folder, or both"
-        )
+        raise RetortError("nothing to begin", "give a paper and --from TABLE, or --study FOLDER, or both")
     config = config_of(arguments)
     if arguments.study:
         config = _begin(config, Path(arguments.study).expanduser().absolute())
@@ -59,7 +57,7 @@ def _begin(config: Config, folder: Path) -> Config:
     return longer
 
 
-def _write(config: Config, name: str, file: Path) -> int:
+def _write(config: Config, name: str, source: Path) -> int:
     """Write the folder of a paper into the last folder of the study."""
     folder = config.study_folders[-1] / "papers" / name
     if not re.fullmatch(NAME, name):
@@ -69,7 +67,7 @@ def _write(config: Config, name: str, file: Path) -> int:
         raise RetortError(
             f"{relative_to_here(there[0])} exists already", "give another name, or write a further table by hand"
         )
-    table = read_table(file)
+    table = read_table(source)
     study, _ = read_study(config)
     texts = {"paper": _paper(name), "table1": _table(table, study.tasks)}
     folder.mkdir(parents=True)

@@ -84,9 +84,9 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     return study
 
 
-def _entries(study: Study, file: str, model: Any, names: Names | None, problems: Problems) -> dict[str, Any]:
+def _entries(study: Study, file: str, model: Any, names: Names | None, problems: Problems) -> Any:
     """Read a file with entries by name from each folder of the study; the entries have names of their own."""
-    entries, kind = dict[str, Any](), Path(file).stem
+    entries, kind = dict[str, object](), Path(file).stem
     for path in (folder / file for folder in study.config.study_folders):
         for name, entry in loading.named(path, model, problems, names).items():
             if other := study.files.get((kind, name)):
