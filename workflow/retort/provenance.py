@@ -59,8 +59,8 @@ def code(objectives: frozenset[str] = frozenset()) -> str:
     """Return the digest of the code on which a result depends, as it was at the first call in this process.
 
     The first word is the digest of the files on which every result depends. A word such as 'hidden:1f2e3d4c' follows
-    for each file of objectives that are used, and one such as 'metrics/kappa:5a6b7c8d' for each such file of the study:
-    a new file of objectives leaves the results of all others as they are.
+    for each file of objectives that are used, and one such as 'objectives/absolute:5a6b7c8d' for one of the study: a
+    new file of objectives leaves the results of all others as they are.
     """
     every = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in APART]
     files = sorted(f"{_word(path)}:{_digest([path])[:8]}" for path in _used_files(objectives))
@@ -97,7 +97,8 @@ def _named(text: str) -> set[str]:
 def _registering(_: tuple[str, ...]) -> dict[Path, str]:
     """Return path -> content of each file that registers objectives, or metrics of the study, as at the first call.
 
-    Mappings of the study do not count: settings hold the pairs of layers that they return.
+    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do not
+    count, as settings hold the pairs of layers that they return.
     """
     paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
