@@ -97,8 +97,8 @@ def _named(text: str) -> set[str]:
 def _registering(_: tuple[str, ...]) -> dict[Path, str]:
     """Return path -> content of each file that registers objectives, or metrics of the study, as at the first call.
 
-    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do not
-    count, as settings hold the pairs of layers that they return.
+    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do
+    not count, as settings hold the pairs of layers that they return.
     """
     paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
