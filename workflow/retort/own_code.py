@@ -18,7 +18,7 @@ from retort.errors import RetortError, first_line
 
 VARIABLE = "RETORT_STUDY"  # the environment variable that lists the folders of the study
 FOLDERS = ("objectives", "mappings", "metrics", "tables", "figures")
-REGISTERS = re.compile(r'^@(objectives|mappings|metrics)\.register\(\s*"([^"]+)"', re.MULTILINE)
+REGISTERS = re.compile(r'^@(?:objectives|mappings|metrics)\.register\(\s*"([^"]+)"', re.MULTILINE)
 
 
 def read_from(folders: Iterable[Path]) -> None:
@@ -44,7 +44,7 @@ def name_of(path: Path) -> str:
 def load(kind: str, name: str) -> None:
     """Import the file that registers a name, if one does; a file that nothing uses is never imported."""
     for path in files(kind):
-        if (kind, name) in REGISTERS.findall(path.read_text(encoding="utf-8")):
+        if name in REGISTERS.findall(path.read_text(encoding="utf-8")):
             load_file(path)
 
 

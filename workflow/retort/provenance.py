@@ -85,12 +85,9 @@ def are_different(codes: Iterable[str]) -> bool:
 def objectives_in(settings: object) -> frozenset[str]:
     """Return the objectives, and metrics of the study, whose names stand anywhere in the settings of a job, as JSON."""
     words = set(re.findall(r"[\w-]+", str(settings)))
-    return frozenset(words & {name for text in _registering(own_code.folders()).values() for name in _named(text)})
-
-
-def _named(text: str) -> set[str]:
-    """Return the names that the content of a file registers."""
-    return {name for _, name in REGISTERS.findall(text)}
+    return frozenset(
+        words & {name for text in _registering(own_code.folders()).values() for name in REGISTERS.findall(text)}
+    )
 
 
 @functools.cache
@@ -108,7 +105,7 @@ def _registering(_: tuple[str, ...]) -> dict[Path, str]:
 def _used_files(objectives: frozenset[str]) -> set[Path]:
     """Return the files that register some objectives, and those of objectives that these import."""
     texts, used = _registering(own_code.folders()), set[Path]()
-    ahead = [path for path, text in texts.items() if objectives & _named(text)]
+    ahead = [path for path, text in texts.items() if objectives.intersection(REGISTERS.findall(text))]
     while ahead:
         if (path := ahead.pop()) in texts and path not in used:
             used.add(path)

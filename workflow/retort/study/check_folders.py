@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from retort import own_code
 from retort.errors import first_line
 from retort.specs import catalogue
-from retort.specs.base import NAME
 from retort.specs.catalogue import Registered
 from retort.specs.config import Config
 from retort.specs.exhibit import KINDS, exhibit_type
@@ -20,7 +18,6 @@ NAMED = ("sources/*.yaml", "models/*.yaml", "tasks/*.yaml", "corpora/*.yaml", "p
          "papers/*/", *(f"{folder}/*.py" for folder in own_code.FOLDERS))  # fmt: skip
 
 CATALOGUES = {"objectives": catalogue.objectives, "mappings": catalogue.mappings, "metrics": catalogue.metrics}
-LABELLED = ("classification", "regression")  # the task types whose metrics are registered
 
 
 def check_folders(config: Config, problems: Problems) -> None:
@@ -61,9 +58,7 @@ def _check_code(config: Config, problems: Problems) -> None:
 
 def _wrong(kind: str, entry: Registered) -> Iterator[str]:
     """Yield what is wrong with an entry of the study's Python files."""
-    if not re.fullmatch(NAME, entry.name):
-        yield f"'{entry.name}' is no name; write letters and digits, with single dashes between them"
-    if kind == "metrics" and entry.facts.get("of") not in LABELLED:
+    if kind == "metrics" and entry.facts.get("of") not in ("classification", "regression"):
         yield f'\'{entry.name}\': write of="classification" or of="regression" behind its name'
     try:
         entry.schema  # noqa: B018

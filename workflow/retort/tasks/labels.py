@@ -61,7 +61,7 @@ def score_of(value: Any, least: float, greatest: float) -> float:
     return score
 
 
-class Measured:
+class RegisteredMetrics:
     """The metrics that are registered for a task type, also by a study that is read after this file."""
 
     def __init__(self, task_type: str) -> None:
@@ -120,7 +120,7 @@ class Classification(_Labelled):
     """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[Any] = Measured("classification")
+    metrics: ClassVar[Any] = RegisteredMetrics("classification")
     binary: ClassVar[tuple[str, ...]] = ("f1", "matthews")
     has_label_names: ClassVar[bool] = True
     has_windows: ClassVar[bool] = False
@@ -148,7 +148,7 @@ class Regression(_Labelled):
     """Regression: one score per row."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[Any] = Measured("regression")
+    metrics: ClassVar[Any] = RegisteredMetrics("regression")
     has_label_names: ClassVar[bool] = False
     has_windows: ClassVar[bool] = False
     required_columns: ClassVar[tuple[str, ...]] = ("text", "label")
