@@ -55,7 +55,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
         record(ours(config, runs=5), "tiny")
     study = ours(config)
     assert [path.name for path in keep(record(study, "tiny"))] == ["float32.yaml"]
-    kept = yaml.safe_load((study.folder / "papers/tiny/recorded/float32.yaml").read_text())
+    kept = yaml.safe_load((study.config.study_folders[0] / "papers/tiny/recorded/float32.yaml").read_text())
     assert (kept["run"]["commit"], kept["run"]["precision"], kept["runs"]) == ("abc1234", "float32", 3)
     assert list(kept["tables"]["table1"]) == ["teacher", "kd", "attention"]  # short names
     assert kept["tables"]["table1"]["kd"] == {"Acc. %": [72.0, 2.0], "Pearson": [60.0, 10.0]}
@@ -72,7 +72,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
 def test_a_study_is_recorded_with_its_tables_that_hold_no_scores(config: dict[str, Any]) -> None:
     study = ours(config)
     paired = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
-    (study.folder / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
+    (study.config.study_folders[0] / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
     for name in ("table1", "table2"):
         made(config, name)
     kept = yaml.safe_load(next(iter(record(open_study(read_config(config)), "tiny").values())))
@@ -110,7 +110,7 @@ def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
         record(open_study(read_config(config)), "tiny")
     made(config, "table1")
     study = ours(config, published=TABLE["published"])
-    folder = study.folder / "papers" / "tiny"
+    folder = study.config.study_folders[0] / "papers" / "tiny"
     with pytest.raises(RetortError, match=r"table1\.yaml: it has published numbers of its own; delete its key"):
         record(study, "tiny")
     assert not (folder / "recorded").exists()
@@ -122,8 +122,13 @@ def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
 def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = ours(config)
-    file = study.folder / "papers/tiny/table1.yaml"
-    set_value(study.folder, "papers/tiny/paper.yaml", "tables", to={"table1": yaml.safe_load(file.read_text())})
+    file = study.config.study_folders[0] / "papers/tiny/table1.yaml"
+    set_value(
+        study.config.study_folders[0],
+        "papers/tiny/paper.yaml",
+        "tables",
+        to={"table1": yaml.safe_load(file.read_text())},
+    )
     file.unlink()
     keep(record(open_study(read_config(config)), "tiny"))
     assert set(verdicts_of(made(config, "table1")[0]).values()) == {"repeats"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import yaml
 
@@ -82,7 +81,7 @@ def budget(arguments: argparse.Namespace) -> int:
         if claim.state == OPEN
     ]
     if arguments.curves:
-        _draw(config.folder / "papers", _curves(prices, claims, demands))
+        _draw(prices.plan.study, _curves(prices, claims, demands))
         return 0
     spent = prices.hours(begun, left=False)
     # a student has the same seeds on all of its tasks, also on those that are begun
@@ -122,11 +121,11 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
     return curves
 
 
-def _draw(folder: Path, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """Draw the curve of each paper into its folder, and all of them together beside these."""
-    draw_curves(curves, {"svg": str(folder / CURVES)})
+def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """Draw the curve of each paper into its folder, and all of them together beside those of the first folder."""
+    draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
     for paper, curve in curves.items():
-        draw_curves({paper: curve}, {"svg": str(folder / paper / CURVES)})
+        draw_curves({paper: curve}, {"svg": str(study.folders[paper] / CURVES)})
 
 
 def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[str, str]) -> None:

@@ -34,6 +34,7 @@ from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
 from retort.results.planned_study import planned_study
 from retort.specs import catalogue
+from retort.specs.loading import shown
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
@@ -397,7 +398,7 @@ def print_claims(
     title, told = study.papers[paper].title, (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
     rule = " ".join(filter(None, [mixed_warning(study, paper, tables), *told]))
     values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
-              "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
+              "file": shown(study.folders[paper] / "claims.yaml", study.config.study_folders)}  # fmt: skip
     for ending, path in renders.items():
         write_text(path, document(f"claims.{ending}", **values))
     return counts(claims)
