@@ -238,7 +238,8 @@ def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, MeasuredCe
     return rows
 
 
-def _unit_of(cell: CellSpec) -> str:
+def unit_of(cell: CellSpec) -> str:
+    """Return the unit of a cell, as frames have it."""
     return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
 
 
@@ -265,5 +266,5 @@ def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
         one = rows[cell.row][cell.column]
         one = _note_quoted(one, cell, inputs.study) if cell.student and cell.quoted else one
         of = {"row": cell.row, "column": cell.column, "student": cell.student, "task": cell.task}
-        cells.append({**of, "metric": cell.metric, "unit": _unit_of(cell), "differs": cell.differs, **one.as_columns()})
+        cells.append({**of, "metric": cell.metric, "unit": unit_of(cell), "differs": cell.differs, **one.as_columns()})
     return joined_with_reported(inputs, exhibit, cells)

@@ -1,0 +1,125 @@
+"""Numbers of others for cells of a table: judged against print as ours would be, and never counted as ours.
+
+They stand below their table, in a table of their own with a row for each row of a source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retort.formatters import DASH, signed_number
+from retort.judgement.verdicts import assumed_in, judge_lines
+from retort.results.frames import concatenated, lines_of
+from retort.specs.paper import Replication
+from retort.specs.printed import Number, read_number
+from retort.specs.rows import CellSpec
+from retort.study.study import Study
+from retort.tables.base import Inputs
+from retort.tables.layout import ByOthers, Entry, Grid, PrintedRow, as_printed, entry, verdict_remark
+from retort.tables.measure import joined_with_reported, unit_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TITLE = "Measured by others, never counted as ours"
+READ = (
+    "Below each number of others: print, the difference with its 95 % interval, and the verdict, as for a run of ours; "
+    "the deviation of a side that gives none is the one that the table assumes."
+)
+
+
+def replications_of(study: Study, paper: str, name: str) -> dict[str, Replication]:
+    """Return the replications of a paper that have numbers for a table, by the name of their file."""
+    found = {file: one for (slug, file), one in study.replications.items() if slug == paper}
+    return {file: one for file, one in found.items() if name in one.tables}
+
+
+def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
+    """Return a line for each number of others for cells of a table, with its verdict.
+
+    `mean`, `std` and `n` are theirs, `student` is the name of the file of the replication, and `text` the number as the
+    source prints it. All of the lines are one family of tests.
+    """
+    exhibit, frames = study.exhibits[paper, name], {}
+    specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
+    for file, one in replications_of(study, paper, name).items():
+        lines = [
+            _line(file, specs[row, column], text, replicated.runs)
+            for row, replicated in one.tables[name].items()
+            for column, text in replicated.numbers.items()
+        ]
+        frames[file] = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
+    return judge_lines(concatenated(frames), assumed_in(exhibit, study.papers[paper]))
+
+
+def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
+    told = read_number(text) or Number(text, math.nan)  # the schema lets no other text pass
+    of = {"row": cell.row, "column": cell.column, "student": file, "task": cell.task, "metric": cell.metric}
+    return {**of, "unit": unit_of(cell), "mean": told.value, "std": told.std, "n": runs or 1, "text": text}
+
+
+def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
+    """Return what others have for cells of a table, to be printed below it; None if nobody has."""
+    sources, exhibit = replications_of(study, paper, name), study.exhibits[paper, name]
+    if not sources:
+        return None
+    printed, entries = as_printed(exhibit), dict[tuple[str, str, str], Entry]()
+    for line in lines_of(replicated_frame(study, paper, name)):
+        shown = entry(line, exhibit.digits, printed.get((line.row, line.column)))
+        entries[line.row, line.student, line.column] = replace(shown, text=line.text, notes=(), runs="", line=None)
+    shown_columns = {column for _, _, column in entries}
+    head = list(dict.fromkeys(cell.column for cell in exhibit.cells() if cell.column in shown_columns))
+    rows = [
+        PrintedRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry(DASH)) for column in head])
+        for row in exhibit.rows_and_columns()
+        for file, one in sources.items()
+        if row in one.tables[name]
+    ]
+    return ByOthers(Grid(head, rows, TITLE), [(one.who, one.url, _about(one, name)) for one in sources.values()], READ)
+
+
+def _about(one: Replication, name: str) -> str:
+    """Return where the numbers of a source stand, and what it says of how they were measured."""
+    places = ", ".join(dict.fromkeys(row.where for row in one.tables[name].values()))
+    parts = [f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
+    for word, said in (("same", one.same), ("differs", one.differs)):
+        parts += [f"{word}: {', '.join(f'{aspect} ({text})' for aspect, text in said.items())}"] if said else []
+    return "; ".join(parts)
+
+
+def in_a_word(study: Study, paper: str) -> list[str]:
+    """Return what others measured of a paper's models, in one text: all verdicts, and its own students by source."""
+    names = [name for slug, name in study.exhibits if slug == paper and replications_of(study, paper, name)]
+    if not names:
+        return []
+    frames = {name: replicated_frame(study, paper, name) for name in names}
+    everything = concatenated(frames)
+    sources = {file: one for (slug, file), one in study.replications.items() if slug == paper}
+    own = concatenated({name: frame[_is_own(study, paper, name, frame)] for name, frame in frames.items()})
+    told = [f"Measured by others: {len(everything)} numbers of {len(sources)} source{'s' * (len(sources) != 1)}."]
+    told += verdict_remark(everything["verdict"])
+    told += [
+        _sentence(one, own[own["student"] == file]) for file, one in sources.items() if file in set(own["student"])
+    ]
+    return [" ".join(told)]
+
+
+def _is_own(study: Study, paper: str, name: str, frame: DataFrame) -> list[bool]:
+    """Return which lines are of students that the paper trained itself."""
+    own = {
+        cell.row for cell in study.exhibits[paper, name].cells() if study.trained_on(cell.student) and not cell.quoted
+    }
+    return [row in own for row in frame["row"]]
+
+
+def _sentence(one: Replication, lines: DataFrame) -> str:
+    """Return how far the numbers of a source are from print, and in what it differs from the paper."""
+    apart = lines["mean"] - lines["published"]
+    count, below = len(apart), int((apart < -lines["published_half"]).sum())
+    ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
+    cells = f"cells, {below} of them below" if count > 1 else "cell"
+    differs = f"; it differs in {', '.join(one.differs)}" if one.differs else ""
+    return f"{one.who} on students that the paper trained: {ends} points from print in {count} {cells}{differs}."
