@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retort.formatters import DASH, signed_number
+from retort.formatters import signed_number
 from retort.judgement.verdicts import assumed_in, judge_lines
 from retort.results.frames import concatenated, lines_of
 from retort.specs.paper import Replication
@@ -66,60 +66,64 @@ def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
     sources, exhibit = replications_of(study, paper, name), study.exhibits[paper, name]
     if not sources:
         return None
-    printed, entries = as_printed(exhibit), dict[tuple[str, str, str], Entry]()
-    for line in lines_of(replicated_frame(study, paper, name)):
+    printed, entries, frame = (
+        as_printed(exhibit),
+        dict[tuple[str, str, str], Entry](),
+        replicated_frame(study, paper, name),
+    )
+    for line in lines_of(frame):
         shown = entry(line, exhibit.digits, printed.get((line.row, line.column)))
         entries[line.row, line.student, line.column] = replace(shown, text=line.text, notes=(), runs="", line=None)
     shown_columns = {column for _, _, column in entries}
     head = list(dict.fromkeys(cell.column for cell in exhibit.cells() if cell.column in shown_columns))
     rows = [
-        PrintedRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry(DASH)) for column in head])
+        PrintedRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry("")) for column in head])
         for row in exhibit.rows_and_columns()
         for file, one in sources.items()
         if row in one.tables[name]
     ]
-    return ByOthers(Grid(head, rows, TITLE), [(one.who, one.url, _about(one, name)) for one in sources.values()], READ)
+    notes = [(one.who, one.url, _about(one, name, frame[frame["student"] == file])) for file, one in sources.items()]
+    return ByOthers(Grid(head, rows, TITLE), notes, READ)
 
 
-def _about(one: Replication, name: str) -> str:
-    """Return where the numbers of a source stand, and what it says of how they were measured."""
+def _about(one: Replication, name: str, lines: DataFrame) -> str:
+    """Return how far a source is from print, where its numbers stand, and what it says of how they were measured."""
     places = ", ".join(dict.fromkeys(row.where for row in one.tables[name].values()))
-    parts = [f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
+    parts = [_apart(lines), f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
     for word, said in (("same", one.same), ("differs", one.differs)):
         parts += [f"{word}: {', '.join(f'{aspect} ({text})' for aspect, text in said.items())}"] if said else []
     return "; ".join(parts)
 
 
+def _apart(lines: DataFrame) -> str:
+    """Return how far numbers are from print, and how many are below it by more than its rounding."""
+    apart = lines["mean"] - lines["published"]
+    count, below = len(apart), int((apart < -lines["published_half"]).sum())
+    ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
+    return f"{ends} points from print in {count} {f'cells, {below} of them below' if count > 1 else 'cell'}"
+
+
 def in_a_word(study: Study, paper: str) -> list[str]:
-    """Return what others measured of a paper's models, in one text: all verdicts, and its own students by source."""
+    """Return what others measured, in one text; of the students that the paper trained, what the largest source has."""
     names = [name for slug, name in study.exhibits if slug == paper and replications_of(study, paper, name)]
     if not names:
         return []
     frames = {name: replicated_frame(study, paper, name) for name in names}
     everything = concatenated(frames)
-    sources = {file: one for (slug, file), one in study.replications.items() if slug == paper}
-    own = concatenated({name: frame[_is_own(study, paper, name, frame)] for name, frame in frames.items()})
-    told = [f"Measured by others: {len(everything)} numbers of {len(sources)} source{'s' * (len(sources) != 1)}."]
+    count = everything["student"].nunique()
+    told = [f"Measured by others: {len(everything)} numbers of {count} source{'s' * (count > 1)}."]
     told += verdict_remark(everything["verdict"])
-    told += [
-        _sentence(one, own[own["student"] == file]) for file, one in sources.items() if file in set(own["student"])
-    ]
+    own = concatenated({name: frame[_is_own(study, paper, name, frame)] for name, frame in frames.items()})
+    if len(own):
+        file = str(own["student"].value_counts().idxmax())
+        one = study.replications[paper, file]
+        differs = f"; it differs in {', '.join(one.differs)}" if one.differs else ""
+        told += [f"Students that the paper trained, by {one.who}: {_apart(own[own['student'] == file])}{differs}."]
     return [" ".join(told)]
 
 
 def _is_own(study: Study, paper: str, name: str, frame: DataFrame) -> list[bool]:
     """Return which lines are of students that the paper trained itself."""
-    own = {
-        cell.row for cell in study.exhibits[paper, name].cells() if study.trained_on(cell.student) and not cell.quoted
-    }
+    cells = study.exhibits[paper, name].cells()
+    own = {cell.row for cell in cells if study.trained_on(cell.student) and not cell.quoted}
     return [row in own for row in frame["row"]]
-
-
-def _sentence(one: Replication, lines: DataFrame) -> str:
-    """Return how far the numbers of a source are from print, and in what it differs from the paper."""
-    apart = lines["mean"] - lines["published"]
-    count, below = len(apart), int((apart < -lines["published_half"]).sum())
-    ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
-    cells = f"cells, {below} of them below" if count > 1 else "cell"
-    differs = f"; it differs in {', '.join(one.differs)}" if one.differs else ""
-    return f"{one.who} on students that the paper trained: {ends} points from print in {count} {cells}{differs}."
