@@ -41,7 +41,7 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
     """Return a line for each number of others for cells of a table, with its verdict.
 
     `mean`, `std` and `n` are theirs, `student` is the name of the file of the replication, and `text` the number as the
-    source prints it. All of the lines are one family of tests.
+    source prints it. The lines of a source are one family of tests, as those of a run of ours are.
     """
     exhibit, frames = study.exhibits[paper, name], {}
     specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
@@ -51,8 +51,9 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
             for row, replicated in one.tables[name].items()
             for column, text in replicated.numbers.items()
         ]
-        frames[file] = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
-    return judge_lines(concatenated(frames), assumed_in(exhibit, study.papers[paper]))
+        frame = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
+        frames[file] = judge_lines(frame, assumed_in(exhibit, study.papers[paper]))
+    return concatenated(frames)
 
 
 def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
@@ -66,11 +67,8 @@ def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
     sources, exhibit = replications_of(study, paper, name), study.exhibits[paper, name]
     if not sources:
         return None
-    printed, entries, frame = (
-        as_printed(exhibit),
-        dict[tuple[str, str, str], Entry](),
-        replicated_frame(study, paper, name),
-    )
+    printed, frame = as_printed(exhibit), replicated_frame(study, paper, name)
+    entries: dict[tuple[str, str, str], Entry] = {}
     for line in lines_of(frame):
         shown = entry(line, exhibit.digits, printed.get((line.row, line.column)))
         entries[line.row, line.student, line.column] = replace(shown, text=line.text, notes=(), runs="", line=None)
