@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.plan import exhibits
+from retort.plan.plan import Plan
 from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.specs.config import ROOT, Config, read_config
@@ -102,6 +104,16 @@ def test_they_stand_below_their_table_and_count_nowhere(given: dict[str, Any]) -
         assert (
             "Measured by others: 2 numbers of 1 source. Verdicts on 2 cells: inconclusive 2." in Path(page).read_text()
         )
+
+
+def test_what_prints_them_reads_their_files(given: dict[str, Any]) -> None:
+    plan = Plan(read_config(given))
+    read = (
+        exhibits.records_beside(plan, "some", "table1"),
+        exhibits.files_of_page(plan, "some"),
+        exhibits.files_of_index(plan),
+    )
+    assert all(any(name.endswith(FILE) for name in names) for names in read)
 
 
 def test_students_of_the_paper_itself_have_a_sentence() -> None:
