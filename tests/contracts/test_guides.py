@@ -24,7 +24,7 @@ MODELS = "workflow/models/README.md"
 # what is added, in this order: the rows, table and figure of a paper show the student
 ADDED = {
     OBJECTIVES: ["an objective", "a mapping"],
-    PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "a paper"],
+    PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "what others measured", "a paper"],
     TASKS: ["a task", "a task of the hub", "a metric"],
     FIGURES: ["a kind of figure"],
     MODELS: ["a teacher"],

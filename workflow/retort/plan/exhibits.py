@@ -73,8 +73,9 @@ def scores(plan: Plan, paper: str, name: str) -> list[str]:
 
 
 def records_beside(plan: Plan, paper: str, name: str) -> list[str]:
-    """Return the recorded runs that a table of a paper that is not run shows; its own numbers are these alone."""
-    return recorded_files(plan.study, paper) if paper in plan.study.unrun else []
+    """Return the replications of a paper, which its table shows; and the recorded runs, which it shows if not run."""
+    recorded = recorded_files(plan.study, paper) if paper in plan.study.unrun else []
+    return [*replications(plan.study, paper), *recorded]
 
 
 def drawn_tables(plan: Plan, paper: str, name: str) -> list[str]:
@@ -168,8 +169,10 @@ def files_of_page(plan: Plan, paper: str) -> list[str]:
     """Return the files of the study that a paper's page prints: all of the paper's own if it is not run."""
     if paper in plan.study.unrun:
         return _files_of(plan.study, [paper])
-    own = [*_own(plan.study, paper, "paper.yaml", "budget.svg"), *recorded_files(plan.study, paper)]
-    if plan.study.papers[paper].ours:
+    study = plan.study
+    recorded = [*replications(study, paper), *recorded_files(study, paper)]
+    own = [*_own(study, paper, "paper.yaml", "budget.svg"), *recorded]
+    if study.papers[paper].ours:
         return own
     return [*own, *_own(plan.study, paper, "audit.yaml"), *map(file_of_study, plan.config.files("facts.yaml"))]
 
@@ -196,7 +199,10 @@ def headlines(plan: Plan) -> list[str]:
 def files_of_index(plan: Plan) -> list[str]:
     """Return the YAML files that the index prints: of each paper, and of what is asked across papers."""
     study = plan.study
-    own = [(*_own(study, paper, "paper.yaml"), *recorded_files(study, paper)) for paper in study.papers]
+    own = [
+        (*_own(study, paper, "paper.yaml"), *replications(study, paper), *recorded_files(study, paper))
+        for paper in study.papers
+    ]
     return [*map(file_of_study, study.config.files(ACROSS)), *itertools.chain.from_iterable(own)]
 
 
@@ -286,6 +292,11 @@ def _own(study: Study, paper: str, *names: str) -> list[str]:
     return [file_of_study(path) for path in paths if path.is_file()]
 
 
+def replications(study: Study, paper: str) -> list[str]:
+    """Return the files of what others measured of a paper's models."""
+    return list(map(file_of_study, sorted(study.folders[paper].glob("replications/*.yaml"))))
+
+
 def recorded_files(study: Study, paper: str) -> list[str]:
     """Return the recorded runs of a paper, and their scales, which say whether a run still has their settings."""
     recorded = sorted(study.folders[paper].glob("recorded/*.yaml"))
@@ -301,7 +312,7 @@ def printed_papers(study: Study) -> list[str]:
 def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
     """Return the files that the audit, and the pages of papers that are not run, read; empty without papers."""
     folders = [study.folders[paper] for paper in papers]
-    patterns = ("*.yaml", "recorded/*", "budget.svg")  # pages read recorded runs as well
+    patterns = ("*.yaml", "recorded/*", "replications/*.yaml", "budget.svg")
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
     scales = study.config.files("scales/*.yaml")  # they say whether a recorded run still has their settings
     shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.config.files(pattern)]

@@ -32,6 +32,7 @@ from retort.tables.claims import (
 )
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import compared_with_record, has_scores, is_outdated, recorded_tasks, source_of
+from retort.tables.replications import in_a_word
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -310,7 +311,8 @@ class Shown:
             return Summary(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}", learnt=learnt)
         verdict = self._run(own) if counted.measured else "Not run at its own scale."
         others = [_claims(one, "On smaller models, claims") for one in recorded]
-        return Summary(" ".join(filter(None, [verdict, *others])), list(_details(own, recorded, counted)))
+        details = [*_details(own, recorded, counted), *in_a_word(self.study, self.paper)]
+        return Summary(" ".join(filter(None, [verdict, *others])), details)
 
     def _run(self, own: Opening) -> str:
         """Return what this run made of a printed paper."""

@@ -41,6 +41,8 @@ PATTERNS = {
     r"^[\w.@-]+$": "letters, digits, and any of . @ - _",
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
+    r"^https://\S+$": "an address that begins with https://",
+    r"^\d{4}-\d{2}-\d{2}$": "a day such as 2026-11-28",
     r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
 }
 

@@ -1,4 +1,4 @@
-"""A paper: title, teachers, order; statements of its text as tests over cells; recorded runs; facts; shared questions.
+"""A paper: title, teachers, order; statements of its text; recorded runs; replications; facts; shared questions.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints
 
 from retort.specs import catalogue
 from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Named, Real, Settings, Spec, Text, Whole
@@ -19,6 +19,7 @@ from retort.specs.fields import PaperName
 from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Judging
+from retort.specs.source import Commit
 from retort.specs.student import Teacher
 
 SWAPPED = {"below": "above", "lower": "above", "less": "above", "above": "below"}
@@ -221,6 +222,48 @@ class Recording(Spec):
     by_run: dict[Name, dict[Text, dict[Text, dict[Text, Real]]]] = {}
     added: list[Addition] = []
     causes: dict[Name, Text] = {}
+
+
+Aspect = Literal["method", "teacher", "student", "corpus", "steps", "grid", "split", "metric", "runs"]
+
+
+class ReplicatedRow(Spec):
+    """What a source prints for one row of a table.
+
+    Args:
+        where: where in the source it stands, such as 'README, Results'.
+        runs: over how many runs a number is a mean; 0: the source does not say.
+        numbers: column -> the number as the source prints it, with its deviation if there is one.
+    """
+
+    where: Label
+    runs: Whole = Field(default=0, ge=0, le=1000)
+    numbers: dict[Text, Annotated[Label, AfterValidator(_as_printed)]] = Field(min_length=1)
+
+
+class Replication(Spec):
+    """One file of a paper's folder `replications`: what others measured of models that the paper prints numbers of.
+
+    Args:
+        who: the repository, paper or thread, such as 'bloomberg/minilmv2.bb'.
+        url: where it is.
+        read: the day on which it was read.
+        commit: of a repository: the commit that was read.
+        same: in what it does as the paper does, in a few words each; of other aspects it says nothing.
+        differs: in what it differs from the paper, in a few words each.
+        tables: table of the paper -> its row -> what the source prints for it.
+    """
+
+    who: Label
+    url: Annotated[Label, StringConstraints(pattern=r"^https://\S+$")]
+    read: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    commit: Commit | None = None
+    same: dict[Aspect, Label] = {}
+    differs: dict[Aspect, Label] = {}
+    tables: dict[Name, dict[Text, ReplicatedRow]] = Field(min_length=1)
+
+    def _wrong(self) -> Iterator[str]:
+        yield from (f"'{aspect}' is in 'same' and in 'differs'" for aspect in self.same if aspect in self.differs)
 
 
 class Choice(Spec):

@@ -1,4 +1,4 @@
-"""Checks of tables and figures, and of what claims and audits say about them; each yields (file, what is wrong)."""
+"""Checks of tables, figures, claims, audits and replications against each other; each yields (file, what is wrong)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
-from retort.specs.paper import Cells, Compared, Statement
+from retort.specs.paper import Cells, Compared, ReplicatedRow, Statement
+from retort.specs.printed import check_possible, read_number
 from retort.study.study import Study
 
 # parameter of a comparison -> the key of a statement that gives its value
@@ -55,6 +56,31 @@ def _compared(study: Study, one: Compared) -> Iterator[str]:
         yield from check_known("baseline", "row", [one.baseline], rows)
         yield from check_known("rows", "row", one.rows.values(), rows)
         yield from check_known("over", "column", one.over, {column for columns in rows.values() for column in columns})
+
+
+def check_replications(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the tables, rows, columns and numbers of replications."""
+    for (slug, name), one in study.replications.items():
+        path, tables = study.folders[slug] / "replications" / f"{name}.yaml", exhibits_of(study, slug)
+        for table, rows in one.tables.items():
+            yield from ((path, line) for line in check_known("tables", "table", [table], tables))
+            for row, replicated in rows.items() if table in tables else ():
+                yield from ((path, line) for line in _replicated(tables[table], table, row, replicated))
+
+
+def _replicated(exhibit: Exhibit, table: str, row: str, replicated: ReplicatedRow) -> Iterator[str]:
+    where = f"tables.{table}"
+    wrong = list(_printed(exhibit, where, Cells(table=table, rows=[row], columns=list(replicated.numbers))))
+    yield from wrong
+    metrics = {cell.column: cell.metric for cell in exhibit.cells() if cell.row == row}
+    for column, text in replicated.numbers.items() if not wrong else ():
+        if column not in metrics:
+            yield f"{where}: nothing is measured in a table of kind '{exhibit.kind}'"
+        elif number := read_number(text):
+            try:
+                check_possible(metrics[column], number.value, number.std)
+            except ValueError as error:
+                yield f"{where}.{row}.{column}: {error}"
 
 
 def _exhibit(study: Study, slug: str, exhibit: Exhibit) -> Iterator[str]:

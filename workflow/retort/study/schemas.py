@@ -21,7 +21,7 @@ from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import KINDS, exhibit_type
 from retort.specs.model import Model
-from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
@@ -72,6 +72,7 @@ FILES = {
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper),
     "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
+    "replication": File("workflow/papers/*/replications/*.yaml", Replication),
     "students": File("workflow/papers/*/students*.yaml", dict[Name, Student]),
     "columns": File("workflow/papers/columns.yaml", dict[Name, Columns]),
     "across": File("workflow/papers/across.yaml", dict[Name, Across]),

@@ -11,7 +11,7 @@ from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
 from retort.specs.fields import Names
 from retort.specs.model import MadeSource, Model
-from retort.specs.paper import Across, Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Facts, Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Column
 from retort.specs.scale import Scale
@@ -47,6 +47,7 @@ class Study:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     recordings: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (paper, scale) -> a run of ours
     records: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (study of ours, precision) -> a run
+    replications: dict[tuple[str, str], Replication] = field(default_factory=dict)  # (paper, file) -> by others
     facts: dict[str, Facts] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list

@@ -19,7 +19,7 @@ from retort.specs.exhibit import exhibit_type
 from retort.specs.fields import Names
 from retort.specs.loading import Problems
 from retort.specs.model import Model, described_in
-from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Statement
+from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale
@@ -45,7 +45,7 @@ PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorde
 FILES = (
     "config.yaml", "facts.yaml", COLUMNS, ACROSS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS),
     "papers/*/paper.yaml", "papers/*/students*.yaml", "papers/*/deviations.yaml", "papers/*/claims.yaml",
-    "papers/*/audit.yaml", "papers/*/table*.yaml", "papers/*/figure*.yaml",
+    "papers/*/audit.yaml", "papers/*/table*.yaml", "papers/*/figure*.yaml", "papers/*/replications/*.yaml",
 )  # fmt: skip
 
 
@@ -221,7 +221,7 @@ def _shown_papers(study: Study) -> list[str]:
 
 
 def _read_paper(study: Study, file: Path, names: Names, problems: Problems) -> None:
-    """Read a paper.yaml with its teachers, protocols and claims; the paper's statements, and its recorded runs."""
+    """Read a paper.yaml with its teachers, protocols and claims; statements, recorded runs, and replications."""
     path, slug = file.parent, file.parent.name
     paper = Paper(title=slug, reference=slug)  # if it cannot be read, the other files are checked all the same
     if loading.is_there(file):
@@ -246,6 +246,8 @@ def _read_paper(study: Study, file: Path, names: Names, problems: Problems) -> N
             for twice in found.keys() & statements.get(slug, {}):
                 problems.add(file, f"claims.{twice}: {name} has a claim of this name, too; rename one")
             statements[slug] = statements.get(slug, {}) | found
+    by_others = loading.folder(path / "replications", Replication, problems, names)
+    study.replications.update({(slug, name): one for name, one in by_others.items()})
     for recorded in sorted(path.glob("recorded/*.yaml")):
         if recording := loading.one(recorded, Recording, problems):
             (study.records if recorded.stem in PRECISIONS else study.recordings)[slug, recorded.stem] = recording

@@ -129,6 +129,21 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class ByOthers:
+    """What others measured for cells of a table, in a table of its own below it.
+
+    Args:
+        grid: their rows, and the columns that one of them has.
+        sources: who, the address, and what is known of how it was measured.
+        remark: how it is read.
+    """
+
+    grid: Grid
+    sources: list[tuple[str, str, str]]
+    remark: str
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A whole printed table: titles, grids and closing remarks; the footnotes are those of its cells.
 
@@ -142,6 +157,7 @@ class Sheet:
         grids: its rows and columns.
         remarks: sentences printed below the table.
         state: why no cell of the table was run; empty if some cell was.
+        by_others: what others measured for its cells; None if nobody is known to.
     """
 
     paper: str
@@ -153,6 +169,7 @@ class Sheet:
     grids: list[Grid]
     remarks: list[str] = field(default_factory=list)
     state: str = ""
+    by_others: ByOthers | None = None
 
     @property
     def entries(self) -> list[Entry]:

@@ -26,6 +26,7 @@ from retort.tables.curves import Curve, loss_curve, losses_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import rendered
+from retort.tables.replications import by_others
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,8 +73,9 @@ def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | st
     sheet = recorded_apart(published_alone(spec.lay_out(frame), frame))
     sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
     remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
+    sheet = replace(sheet, remarks=remarks, by_others=by_others(inputs.study, paper, name))
     for ending, path in renders.items():
-        write_text(path, rendered(replace(sheet, remarks=remarks), ending))
+        write_text(path, rendered(sheet, ending))
     return frame
 
 

@@ -239,7 +239,8 @@ def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, MeasuredCe
     return rows
 
 
-def _unit_of(cell: CellSpec) -> str:
+def unit_of(cell: CellSpec) -> str:
+    """Return the unit of a cell, as frames have it."""
     return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
 
 
@@ -266,7 +267,7 @@ def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
         one = rows[cell.row][cell.column]
         one = _note_quoted(one, cell, inputs.study) if cell.student and cell.quoted else one
         of = {"row": cell.row, "column": cell.column, "student": cell.student, "task": cell.task}
-        of |= {"metric": cell.metric, "unit": _unit_of(cell), "differs": cell.differs}
+        of |= {"metric": cell.metric, "unit": unit_of(cell), "differs": cell.differs}
         shared = len(distillations_of(inputs.study, cell.student)) if cell.student in inputs.study.students else 0
         shared = shared if inputs.study.papers[inputs.paper].ours else min(shared, 1)
         cells.append({**of, "published_distillations": shared, **one.as_columns()})

@@ -1,0 +1,127 @@
+"""Numbers of others for cells of a table: judged against print as ours would be, and never counted as ours.
+
+They stand below their table, in a table of their own with a row for each row of a source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retort.formatters import signed_number
+from retort.judgement.verdicts import assumed_in, judge_lines
+from retort.results.frames import concatenated, lines_of
+from retort.specs.paper import Replication
+from retort.specs.printed import Number, read_number
+from retort.specs.rows import CellSpec
+from retort.study.study import Study
+from retort.tables.base import Inputs
+from retort.tables.layout import ByOthers, Entry, Grid, PrintedRow, as_printed, entry, verdict_remark
+from retort.tables.measure import joined_with_reported, unit_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TITLE = "Measured by others, never counted as ours"
+READ = (
+    "Below each number of others: print, the difference with its 95 % interval, and the verdict, as for a run of ours; "
+    "the deviation of a side that gives none is the one that the table assumes."
+)
+
+
+def replications_of(study: Study, paper: str, name: str) -> dict[str, Replication]:
+    """Return the replications of a paper that have numbers for a table, by the name of their file."""
+    found = {file: one for (slug, file), one in study.replications.items() if slug == paper}
+    return {file: one for file, one in found.items() if name in one.tables}
+
+
+def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
+    """Return a line for each number of others for cells of a table, with its verdict.
+
+    `mean`, `std` and `n` are theirs, `student` is the name of the file of the replication, and `text` the number as the
+    source prints it. The lines of a source are one family of tests, as those of a run of ours are.
+    """
+    exhibit, frames = study.exhibits[paper, name], {}
+    specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
+    for file, one in replications_of(study, paper, name).items():
+        lines = [
+            _line(file, specs[row, column], text, replicated.runs)
+            for row, replicated in one.tables[name].items()
+            for column, text in replicated.numbers.items()
+        ]
+        frame = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
+        frames[file] = judge_lines(frame, assumed_in(exhibit, study.papers[paper]))
+    return concatenated(frames)
+
+
+def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
+    told = read_number(text) or Number(text, math.nan)  # the schema lets no other text pass
+    of = {"row": cell.row, "column": cell.column, "student": file, "task": cell.task, "metric": cell.metric}
+    return {**of, "unit": unit_of(cell), "mean": told.value, "std": told.std, "n": runs or 1, "text": text}
+
+
+def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
+    """Return what others have for cells of a table, to be printed below it; None if nobody has."""
+    sources, exhibit = replications_of(study, paper, name), study.exhibits[paper, name]
+    if not sources:
+        return None
+    printed, frame = as_printed(exhibit), replicated_frame(study, paper, name)
+    entries: dict[tuple[str, str, str], Entry] = {}
+    for line in lines_of(frame):
+        shown = entry(line, exhibit.digits, printed.get((line.row, line.column)))
+        entries[line.row, line.student, line.column] = replace(shown, text=line.text, notes=(), runs="", line=None)
+    shown_columns = {column for _, _, column in entries}
+    head = list(dict.fromkeys(cell.column for cell in exhibit.cells() if cell.column in shown_columns))
+    rows = [
+        PrintedRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry("")) for column in head])
+        for row in exhibit.rows_and_columns()
+        for file, one in sources.items()
+        if row in one.tables[name]
+    ]
+    notes = [(one.who, one.url, _about(one, name, frame[frame["student"] == file])) for file, one in sources.items()]
+    return ByOthers(Grid(head, rows, TITLE), notes, READ)
+
+
+def _about(one: Replication, name: str, lines: DataFrame) -> str:
+    """Return how far a source is from print, where its numbers stand, and what it says of how they were measured."""
+    places = ", ".join(dict.fromkeys(row.where for row in one.tables[name].values()))
+    parts = [_apart(lines), f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
+    for word, said in (("same", one.same), ("differs", one.differs)):
+        parts += [f"{word}: {', '.join(f'{aspect} ({text})' for aspect, text in said.items())}"] if said else []
+    return "; ".join(parts)
+
+
+def _apart(lines: DataFrame) -> str:
+    """Return how far numbers are from print, and how many are below it by more than its rounding."""
+    apart = lines["mean"] - lines["published"]
+    count, below = len(apart), int((apart < -lines["published_half"]).sum())
+    ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
+    return f"{ends} points from print in {count} {f'cells, {below} of them below' if count > 1 else 'cell'}"
+
+
+def in_a_word(study: Study, paper: str) -> list[str]:
+    """Return what others measured, in one text; of the students that the paper trained, what the largest source has."""
+    names = [name for slug, name in study.exhibits if slug == paper and replications_of(study, paper, name)]
+    if not names:
+        return []
+    frames = {name: replicated_frame(study, paper, name) for name in names}
+    everything = concatenated(frames)
+    count = everything["student"].nunique()
+    told = [f"Measured by others: {len(everything)} numbers of {count} source{'s' * (count > 1)}."]
+    told += verdict_remark(everything["verdict"])
+    own = concatenated({name: frame[_is_own(study, paper, name, frame)] for name, frame in frames.items()})
+    if len(own):
+        file = str(own["student"].value_counts().idxmax())
+        one = study.replications[paper, file]
+        differs = f"; it differs in {', '.join(one.differs)}" if one.differs else ""
+        told += [f"Students that the paper trained, by {one.who}: {_apart(own[own['student'] == file])}{differs}."]
+    return [" ".join(told)]
+
+
+def _is_own(study: Study, paper: str, name: str, frame: DataFrame) -> list[bool]:
+    """Return which lines are of students that the paper trained itself."""
+    cells = study.exhibits[paper, name].cells()
+    own = {cell.row for cell in cells if study.trained_on(cell.student) and not cell.quoted}
+    return [row in own for row in frame["row"]]
