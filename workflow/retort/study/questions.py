@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from retort.errors import RetortError
-from retort.specs import catalogue, mappings
+from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.exhibit import timed_models
@@ -190,25 +190,6 @@ def submitted_splits(spec: Task) -> list[str]:
 def submitted_sources(spec: Task) -> list[str]:
     """Return the sources of the splits whose predictions a submission holds."""
     return list(dict.fromkeys(spec.splits[split].source or spec.source for split in submitted_splits(spec)))
-
-
-def layer_pairs(
-    term: Term, student_layers: int, teacher_layers: int, initial_layers: list[int] | None = None
-) -> list[tuple[int, int]]:
-    """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
-
-    Args:
-        term: the term.
-        student_layers: number of student layers.
-        teacher_layers: number of teacher layers.
-        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
-
-    Raises:
-        RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
-    """
-    if term.mapping is None:
-        return []
-    return mappings.pairs_of(term.mapping, student_layers, teacher_layers, initial_layers)
 
 
 def chosen_by(study: Study, protocol: Protocol, task: str) -> str:
