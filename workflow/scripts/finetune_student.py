@@ -1,6 +1,7 @@
 from retort.job.context import job
 
 with job(snakemake) as running:
+    from retort.results.planned_study import planned_licences
     from retort.settings.trainings import GridSettings
     from retort.training.stages.finetune import finetune_student
     from retort.training.stages.kept_seeds import each_seed
@@ -15,4 +16,5 @@ with job(snakemake) as running:
             encoded_folder=read.encoded,
             trials_files=list(read.trials),
             weights_folder=weights,
+            licences=planned_licences(snakemake.config, score.student, score.task) if weights else {},
         )

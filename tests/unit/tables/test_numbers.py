@@ -17,11 +17,12 @@ from retort.tables.claims import check_claims, read_judged
 
 from tests.conftest import ROOT
 from tests.tiny.results import made, quiet
+from tests.tiny.variant import CLAIMS, write_study
 
 
-def test_the_guide_runs(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its blocks make the table of its scores, and read claims, tables and steps of a run."""
-    made(config)
+    made(config := write_study(here / "study", claims=CLAIMS))
     csv, folder = "results/tables/tiny/table1.csv", Path("results/logs/distill_on_task")
     check_claims(quiet(), config, "tiny", [csv], "results/tables/tiny/claims.json", {})
     folder.mkdir(parents=True)
@@ -40,6 +41,7 @@ def test_the_guide_runs(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch)
         assert list(means[name]) == pytest.approx(list(single[name]), nan_ok=True)
     judged = read_judged(tiny, "tiny", Path("results/tables/tiny/claims.json"))
     assert names["verdicts"].values.tolist() == [[one.claim.says, one.ours.word, one.ours.numbers] for one in judged]
+    assert len(judged) > 0
     assert len(retort.judged(tiny)) == len(judged) * 2  # on print, too
     assert len(names["different"]) == (kept["verdict"] == "differs").sum()
     assert len(retort.tabulated(tiny)) == len(kept)

@@ -277,6 +277,13 @@ def of_student(study: Study, name: str) -> set[str]:
     return needed
 
 
+def licences_of(study: Study, name: str, task: str = "") -> dict[str, str]:
+    """Return title -> licence of each source that a student or teacher is made from, with those of a task if given."""
+    needed = of_student(study, name) | (of_task(study, task) if task else set())
+    sources = (source for each, source in study.sources.items() if f"sources/{each}" in needed)
+    return {source.title: source.licence for source in sources}
+
+
 def missing(study: Study, needed: set[str]) -> str:
     """Return why something that needs these names cannot be made in this run; empty if it can."""
     why = study.config.run_sources.missing
