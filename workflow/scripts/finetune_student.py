@@ -1,8 +1,8 @@
 from retort.job.context import job
 
 with job(snakemake) as running:
-    from retort.results.planned_study import planned_licences
     from retort.settings.trainings import GridSettings
+    from retort.study.load import licences_in_run
     from retort.training.stages.finetune import finetune_student
     from retort.training.stages.kept_seeds import each_seed
 
@@ -16,5 +16,5 @@ with job(snakemake) as running:
             encoded_folder=read.encoded,
             trials_files=list(read.trials),
             weights_folder=weights,
-            licences=planned_licences(snakemake.config, score.student, score.task) if weights else {},
+            licences=licences_in_run(snakemake.config, score.student, score.task) if weights else {},
         )

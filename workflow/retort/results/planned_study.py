@@ -7,7 +7,6 @@ from typing import Any
 from retort.job import planned_run
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.study.questions import licences_of
 from retort.study.study import Study
 
 _opened: list[tuple[dict[str, Any], Study]] = []  # configurations with their studies
@@ -20,11 +19,6 @@ def planned_study(config: dict[str, Any]) -> Study:
         StudyError: the files have problems; the error lists every problem of every file.
     """
     return next((study for of, study in _opened if of == config), None) or open_study(read_config(config))
-
-
-def planned_licences(config: dict[str, object], name: str, task: str = "") -> dict[str, str]:
-    """Return what a card says of the licences of a student's or teacher's sources, see `licences_of`."""
-    return licences_of(planned_study(config), name, task)
 
 
 def keep_open(config: dict[str, Any], study: Study) -> None:
