@@ -92,8 +92,9 @@ def step_of_a_stage(head: str, terms: list[dict[str, Any]], folders: dict[str, P
 
 
 def models(head: str, folders: dict[str, Path]) -> dict[str, Any]:
-    """Return the two models as anybody loads them."""
-    return {side: getattr(transformers, AUTO[head]).from_pretrained(folder) for side, folder in folders.items()}
+    """Return the two models as anybody loads them, with attention whose masks have another form."""
+    auto = getattr(transformers, AUTO[head])
+    return {side: auto.from_pretrained(folder, attn_implementation="eager") for side, folder in folders.items()}
 
 
 KINDS: list[tuple[str, list[dict[str, Any]]]] = [
