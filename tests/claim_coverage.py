@@ -11,7 +11,8 @@ import numpy as np
 from retort.cli.needs import SEEDS as BUDGET_SEEDS
 from retort.cli.needs import SURER
 from retort.judgement.cells import Draws
-from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, drawn_means
+from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, AsIf, drawn_means
+from retort.specs.rows import AssumedSpread
 from scipy import stats
 
 SEED, DRAWN = 20261125, 2000
@@ -45,7 +46,7 @@ def _above(scores: Any, paired: bool, draw: np.random.Generator) -> Any:
     facts = {"n": np.full(len(runs), runs.shape[1]), "std": runs.std(axis=1, ddof=1), "by_seed": by_seed}
     facts["unit"] = np.full(len(runs), "x100", object)
     cells = Draws(np.empty((len(runs), 3), object), np.arange(len(runs)), facts, runs.mean(axis=1, keepdims=True))
-    means = drawn_means(cells, lambda _: 0.6, 0, DRAWN, draw).reshape(-1, 2, DRAWN)
+    means = drawn_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw).reshape(-1, 2, DRAWN)
     return (means[:, 0] > means[:, 1]).mean(axis=1)
 
 

@@ -63,6 +63,12 @@ CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], s
         NEXT,
         "134",
     ),
+    "a further distillation": (
+        [(AGNOSTIC, "seeds: [1, 2]", "seeds: [1, 2]\ndistillation_seeds: [1, 7]")],
+        {"distill_students": 2, "save_student": 2, "run_grid": 1, "finetune_student": 1, "make_table": 1, **ONES},
+        {"results/scores/tiny-predicting-distillation-7/mood/1-2.json"},
+        "4",
+    ),
     "version of a task": (
         [("tasks/rating.yaml", "version: 1", "version: 2")],
         {**OF_TASK, **EDITED, "plot_figure": 1},

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement import certainty
-from retort.judgement.certainty import LEVEL, LOOKS, TRIED, Outcome, Shares, shares_of
+from retort.judgement.certainty import LEVEL, LOOKS, TRIED, AsIf, Outcome, Shares, shares_of
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Coverage, Kind, Side, claim_frame, our_numbers
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
+from retort.specs.rows import AssumedSpread
 from retort.study.load import open_study
 from scipy.stats import t
 
@@ -42,7 +43,7 @@ ABOVE, FALLING = claim("above", "a", "b"), claim("falls-at-each-step", "abcde")
 
 def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:
     """Return the outcome of a statement where every column assumes the same deviation."""
-    return certainty.claim_outcome(statement, numbers, lambda _: assumed)
+    return certainty.claim_outcome(statement, numbers, lambda _: AssumedSpread(assumed))
 
 
 def test_a_claim_some_of_whose_cells_have_no_number_is_open_and_leans() -> None:
@@ -111,7 +112,7 @@ def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> Non
     runs, wrong = np.random.default_rng(7).normal(80.0, 1.0, (80, 5, 4)), 0
     for table in runs:
         numbers = by_seed(dict(zip("abcde", table, strict=True)), paired=False)
-        wrong += shares_of(FALLING, numbers, lambda _: 0.6).shows_false
+        wrong += shares_of(FALLING, numbers, lambda _: AssumedSpread(0.6)).shows_false
     assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
 
 
@@ -120,7 +121,7 @@ def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: flo
     """Six rows a little above another one: their best is above it in nearly all draws, but none of them is."""
     statement = claim("best-above", "abcdef", "g")
     numbers = side_of({"ac": best, **{f"{row}c": 70.8 for row in "bcdef"}, "gc": 70.0}, 0.8)
-    assert shares_of(statement, numbers, lambda _: 0.6).holds > 0.975
+    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).holds > 0.975
     assert outcome(statement, numbers).kind is kind
 
 
@@ -155,7 +156,7 @@ def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: floa
     columns = "cdefghijklmn"
     statement = claim("largest-gain", "l", "h", columns, number="17.8")
     means = {f"{row}{column}": mean for column in columns for row, mean in (("l", 67.4), ("h", 50.0))}
-    shares = shares_of(statement, side_of({**means, "lc": 50.0 + largest}), lambda _: 0.6)
+    shares = shares_of(statement, side_of({**means, "lc": 50.0 + largest}), lambda _: AssumedSpread(0.6))
     assert shares.holds > 0.975
     assert shares.shows_true is shown
 
@@ -209,14 +210,14 @@ def test_pairs_decide_as_the_paired_test_of_the_same_difference(
     numbers = by_seed(dict(zip("abcd", scores, strict=True)))
     apart = scores[own].mean(axis=0) - scores[others].mean(axis=0)
     expected = t.cdf(apart.mean() / (apart.std(ddof=1) / 3**0.5), 2)
-    assert shares_of(statement, numbers, lambda _: 0.6).holds == pytest.approx(expected, abs=0.01)
+    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).holds == pytest.approx(expected, abs=0.01)
 
 
 def test_more_runs_narrow_pairs_as_they_narrow_single_means() -> None:
     numbers = by_seed({"a": [70.0, 72.0, 71.0], "b": [69.9, 71.0, 71.2]})
     runs = outcome(ABOVE, numbers).runs
     assert runs in TRIED
-    assert shares_of(ABOVE, numbers, lambda _: 0.6, runs).shows_true
+    assert shares_of(ABOVE, numbers, lambda _: AssumedSpread(0.6), AsIf(runs)).shows_true
 
 
 @pytest.mark.parametrize("runs", [2, 3])

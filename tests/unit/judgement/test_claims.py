@@ -9,6 +9,7 @@ import pytest
 from retort.judgement.judge import our_numbers, printed_numbers, recomputed_averages
 from retort.results.frames import Line
 from retort.specs.paper import Statement
+from retort.specs.rows import AssumedSpread
 from retort.study.reasons import Status
 from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
 from retort.tables.kinds.scores import ScoresTable
@@ -33,7 +34,9 @@ PRINTED = printed({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3
 def on_ours(statement: Statement, **cells: float | Line) -> Judgement:
     """Judge the statement on our numbers: row -> score or line."""
     lines = [(value if isinstance(value, Line) else line(value))._replace(row=row) for row, value in cells.items()]
-    return judge_runs(statement, our_numbers({"table1": PRINTED}, {"table1": frame(lines)}), lambda _: 0.6)
+    return judge_runs(
+        statement, our_numbers({"table1": PRINTED}, {"table1": frame(lines)}), lambda _: AssumedSpread(0.6)
+    )
 
 
 def leans(found: Judgement) -> bool:
@@ -148,7 +151,10 @@ def test_most_columns_decide_before_all_have_numbers(a: tuple[Any, ...], b: tupl
 
 def test_a_claim_without_cells_says_what_would_decide_it():
     statement = Statement.model_validate({"says": "x", "where": "y", "undecided": "the hours of both"})
-    sides = (judge_printed(statement, printed_numbers({})), judge_runs(statement, our_numbers({}, {}), lambda _: 0.6))
+    sides = (
+        judge_printed(statement, printed_numbers({})),
+        judge_runs(statement, our_numbers({}, {}), lambda _: AssumedSpread(0.6)),
+    )
     for found, word in zip(sides, ("not printed", "not run"), strict=True):
         assert (found.word, found.remark, found.numbers) == (word, "", "the hours of both")
 
@@ -181,3 +187,13 @@ def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: 
                "Read as: by &lt;far&gt;.")  # fmt: skip
     # published: 70 against 60; ours: 72 against 70
     assert all(each in page for each in (first, *escaped, "difference 10.0", "difference 2.0"))
+
+
+def test_a_row_with_a_run_far_from_its_others_is_named_with_the_signs_by_seed():
+    rows = {
+        "B": line(72.0, ours=14.0, n=4, by_seed={1: 79.0, 2: 80.0, 3: 78.0, 4: 51.0}),
+        "C": line(75.0, ours=1.0, n=4, by_seed={1: 74.0, 2: 75.0, 3: 75.0, 4: 76.0}),
+    }
+    found = on_ours(claim("above", "B", "C"), **rows)
+    assert "a run of B is far from the others; signs by seed: + + + -" in found.remark
+    assert "far from" not in on_ours(claim("above", "B", "C"), B=line(75.0), C=rows["C"]).remark

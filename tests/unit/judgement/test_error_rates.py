@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.judgement.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
-from retort.specs.rows import ASSUMED_STD
+from retort.specs.rows import ASSUMED_STD, AssumedSpread
 
 from tests.conftest import ROOT
 from tests.error_rates import (
@@ -33,9 +33,9 @@ from tests.tiny.results import frame, line
 README = (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
-def default(_: str) -> float:
+def default(_: str) -> AssumedSpread:
     """Return the default deviation."""
-    return ASSUMED_STD.points
+    return AssumedSpread(ASSUMED_STD.points)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) 
         for row, (mine, theirs) in enumerate(zip(*rows, strict=True))
     ]  # fmt: skip
     assumed = assumed_of(runs)
-    verdicts = list(judge_lines(frame(lines), lambda column: assumed[int(column)])["verdict"])
+    verdicts = list(judge_lines(frame(lines), lambda column: AssumedSpread(assumed[int(column)]))["verdict"])
     agrees, differs = (cells[0] for cells in decided(ours, published, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip

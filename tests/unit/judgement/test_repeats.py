@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from retort.judgement.verdicts import PAIRED, SAME, judge_lines, judge_repeats, seed_differences, verdict_rules
 from retort.results.frames import Line, lines_of
+from retort.specs.rows import AssumedSpread
 
 from tests.tiny.results import frame, line
 
 RECORDED = (70.12345, 70.9, 69.4)
 
 
-def assumed(_: str) -> float:
+def assumed(_: str) -> AssumedSpread:
     """Return the assumed deviation of every column."""
-    return 0.6
+    return AssumedSpread(0.6)
 
 
 def pair(ours: tuple[float, ...], recorded: tuple[float, ...] = RECORDED, **more: Any) -> Line:

@@ -14,7 +14,7 @@ from retort.judgement.verdicts import HOPELESS, NO_RUNS, TINY, judge_lines, size
 from retort.results.frames import Line, lines_of
 from retort.specs.config import Config
 from retort.specs.printed import read_number
-from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
+from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD, AssumedSpread
 from retort.study.load import open_study
 
 from tests.tiny.results import frame, line
@@ -27,7 +27,7 @@ def one(cell: Line) -> Line:
 
 def judged(cells: list[Line], assumed: float) -> list[Line]:
     """Return the lines of a table with their verdicts, where this deviation is assumed."""
-    return list(lines_of(judge_lines(frame(cells), lambda _: assumed)))
+    return list(lines_of(judge_lines(frame(cells), lambda _: AssumedSpread(assumed))))
 
 
 def test_a_moderated_variance_by_hand():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
@@ -63,6 +64,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in FILES}
 
 
+@functools.cache
 def modules_imported(path: Path) -> set[str]:
     """Return the modules of the package that a file imports anywhere."""
     names: list[str] = []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
+from retort.judgement.paired_rows import compare_rows
 from retort.results.collect import read_scores
 from retort.results.frames import Line, read
 from retort.specs.config import read_config
@@ -18,7 +19,7 @@ from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths
+from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths, write_results
 from tests.tiny.variant import CLAIMS, TABLE, UNPUBLISHED, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -260,3 +261,15 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):
         recorded(study_config(tmp_path, "paper"))
+
+
+def test_a_row_is_compared_with_itself_in_the_recorded_run(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    study = ours(config)
+    keep(record(study, "tiny"))
+    write_results(config, {**SCORES, "tiny-kd": {"mood": [0.70, 0.72, 0.74], "rating": [0.52, 0.63, 0.74]}})
+    lines = compare_rows(open_study(read_config(config)), "tiny/table1", ["A & <b>_1"])
+    assert lines[:2] == [
+        "tiny/table1: A & <b>_1, less A & <b>_1 (as recorded)",
+        "mean difference 1.50, standard deviation 1.76, n = 6 pairs (mood, rating)",
+    ]

@@ -19,6 +19,9 @@ from retort.errors import RetortError
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown_name
 from retort.specs.config import SET_BY_RUN, Config
+from retort.study.distillations import has_distillation
+from retort.study.questions import seeds_of
+from retort.study.study import Study
 from retort.tables.figures.style import SERIES, figure, save
 
 FILE = "budget.yaml"
@@ -157,9 +160,16 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     for name, tasks in sorted(every.items()):
         if tasks - runs.get(name, (frozenset(), 0))[0]:
             left[name] = float(f"{prices.hours(joined_runs(runs, prices.whole(name, tasks))) - spent:.2g}")
-    chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
+    chosen = {name: _chosen(prices.plan.study, name, *of) for name, of in sorted(runs.items())}
     kept = config.model_dump(mode="json", exclude_defaults=True, exclude={*SET_BY_RUN, "budget"})
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
+
+
+def _chosen(study: Study, name: str, tasks: Iterable[str], count: int) -> dict[str, object]:
+    """Return what a configuration says of a student or teacher: its tasks, and its seeds or distillations."""
+    if has_distillation(study, name):
+        return {"seeds": len(seeds_of(study, name)), "distillations": count, "tasks": sorted(tasks)}
+    return {"seeds": count, "tasks": sorted(tasks)}
 
 
 def _rows(claims: Iterable[Claim], chosen: set[str]) -> list[list[str]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
 from retort.cost.budget import NONE, Prices, Runs, joined_runs
 from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
-from retort.judgement.certainty import FIRST, LOOKS, assumed_by, claim_outcome, level_of_look, shares_of
+from retort.judgement.certainty import FIRST, LOOKS, AsIf, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, printed_numbers
 from retort.plan.plan import Plan
@@ -20,6 +20,7 @@ from retort.results import frames
 from retort.specs.config import Config, read_config
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
+from retort.specs.rows import AssumedSpread
 from retort.study.cells import sent_tasks
 from retort.study.reasons import not_run, unscored
 from retort.study.study import Study
@@ -32,9 +33,9 @@ FAR, UNKNOWN = "out of reach", "not printed"  # by more than 20 seeds; there is 
 CANNOT = "not ours"  # its numbers are of others' models, or it has none
 WITHOUT = "no training"  # sizes, times of passes and quoted numbers are all that it reads
 EXPECTED = (
-    f"Seeds: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim with a power of about 80 %, if differences "
-    "are as printed, or as in the scores that are there, with the deviations that are printed, or assumed by the table "
-    "(0.6 points by default)."
+    f"Seeds, or distillations of students that have one: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim "
+    "with a power of about 80 %, if differences are as printed, or as in the scores that are there, and deviations as "
+    "printed, or as assumed by the table (0.6 points by default)."
 )
 
 
@@ -99,17 +100,20 @@ def _needs(
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
     every: Runs = reduce(joined_runs, (runs for key, runs in trained.items() if key in expected), NONE)
 
+    prior = assumed_by(study, paper)
+    distilled = claim.about == "method" and any(prior(key).student for key in trained)
+
     def decided(seeds: int) -> bool:
-        prior = assumed_by(study, paper)
+        def assumed(key: Key) -> AssumedSpread:
+            known, before = printed.numbers[key]["std"] if key in printed.numbers else math.nan, prior(key)
+            std = SURER * (known if known > 0 else before.std) * (seeds**0.5 if key in once else 1)
+            return replace(before, std=std, distillation_std=SURER * before.distillation_std)
 
-        def assumed(key: Key) -> float:
-            known = printed.numbers[key]["std"] if key in printed.numbers else math.nan
-            return SURER * (known if known > 0 else prior(key)) * (seeds**0.5 if key in once else 1)
-
-        shares = shares_of(claim, side, assumed, seeds, LOOKS[1], draws=FIRST)
+        as_if = AsIf(distillations=seeds) if distilled else AsIf(seeds)
+        shares = shares_of(claim, side, assumed, as_if, LOOKS[1], draws=FIRST)
         return shares.shows_true if verdict.holds else shares.shows_false
 
-    there = max((cell["n"] for cell in own.numbers.values()), default=0)
+    there = max((1 if prior(key).student else cell["n"] for key, cell in own.numbers.items()), default=0)
     further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
     if not further or not decided(further[-1]):
         return FAR, {}

@@ -20,6 +20,10 @@ Each claim is decided by itself, without a correction over several claims. A bud
 level of 1 % if their students have two runs, and of 3 % if they have more. Both looks together keep 5 %, also as the
 first one decides about further runs.
 
+Runs that are fine-tunings of one distillation tell nothing of another one. A claim is about methods, unless it says
+`about: students`. Then each draw also has what the distillation of each student may have been worth, with a deviation
+that is assumed (`specs/rows.py`). If no number of fine-tunings decides a claim, the number of distillations is sought.
+
 A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
 For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is open. Values that
 do not pair are drawn independently, even if several depend on the same time. Sizes, counts and settings are exact: they
@@ -28,7 +32,8 @@ are not drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +41,14 @@ import numpy as np
 from retort.judgement.cells import Draws, Flags, Parts, SeedScores, Values, Verdict
 from retort.judgement.judge import Coverage, Key, Kind, Side, compare, coverage_of, decide_statement, sides_of
 from retort.specs.paper import Statement
-from retort.specs.rows import ASSUMED_FREEDOM, assumed_std_of
+from retort.specs.rows import (
+    ASSUMED_FREEDOM,
+    DISTILLATION_FREEDOM,
+    TASK_CORRELATION,
+    AssumedSpread,
+    assumed_spread,
+)
+from retort.study.distillations import distillations_of
 from retort.study.study import Study
 
 SEED = 2023  # of the draws
@@ -47,8 +59,9 @@ LEVEL = 0.05  # two-sided
 FIRST_RUNS = 2  # of each student, at which a budget looks first
 LOOKS = (0.01, 0.03)  # levels of the first look and of the last; README.md simulates both together
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
+DISTILLED = (2, 3, 4, 6, 8, 12, 16, 32)  # distillations of each student
 MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
-Assumed = Callable[[Key], float]  # a cell -> the standard deviation that its table assumes, in points
+Assumed = Callable[[Key], AssumedSpread]  # a cell -> what its table assumes of the spread of its runs
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,8 @@ class Outcome:
             `TRIED`; None if the deviation of a number is not known.
         known: for a claim that is open because cells have no number, how many have one.
         removed: the share of the variance that pairs of runs with the same seeds remove; None without such pairs.
+        distillations: for a claim that no number of fine-tunings decides, the distillations of each student that would;
+            0 if more than `DISTILLED`; None for any other claim.
     """
 
     kind: Kind
@@ -69,6 +84,7 @@ class Outcome:
     runs: int | None = None
     known: Coverage | None = None
     removed: float | None = None
+    distillations: int | None = None
 
 
 def seed_scores(by_seed: Iterable[SeedScores]) -> Values:
@@ -78,32 +94,83 @@ def seed_scores(by_seed: Iterable[SeedScores]) -> Values:
     return pd.DataFrame([dict(scores) for scores in by_seed]).sort_index(axis=1).to_numpy(float)
 
 
-def drawn_means(cells: Draws, assumed: Assumed, runs: int, count: int, generator: np.random.Generator) -> Values:
+@dataclass(frozen=True)
+class AsIf:
+    """A number of runs for which draws are made, in the place of the runs that there are.
+
+    Args:
+        runs: of each student, or fine-tunings of each distillation; fewer than there are change nothing.
+        distillations: of each student that has one; other students then have as many runs.
+    """
+
+    runs: int = 0
+    distillations: int = 1
+
+
+def drawn_means(cells: Draws, assumed: Assumed, as_if: AsIf, count: int, generator: np.random.Generator) -> Values:
     """Return [cells, count]: draws of the mean of each cell; a mean without an error is repeated.
 
     A cell without a deviation has no error, unless it is a score: its table assumes one.
 
     Args:
         cells: cells with a number.
-        assumed: the standard deviation of a score that has none.
-        runs: draw as if each student had at least so many runs.
+        assumed: what is assumed of the spread of a score's runs.
+        as_if: the runs for which draws are made.
         count: the number of draws.
         generator: what draws.
     """
+    spreads = [assumed(tuple(key)) for key in cells.keys]
+    once, each = np.array([bool(spread.student) for spread in spreads], bool), np.maximum(cells.facts("n"), as_if.runs)
+    many = as_if.distillations * each
+    if as_if.distillations > 1:
+        many = np.where(once, many, np.maximum(cells.facts("n"), as_if.distillations))
+    drawn = _drawn_over_runs(cells, spreads, many, count, generator)
+    luck = _drawn_distillations(cells, spreads, count, generator)
+    drawn += luck / np.sqrt(as_if.distillations)
+    return drawn
+
+
+def _drawn_distillations(
+    cells: Draws, spreads: Sequence[AssumedSpread], count: int, generator: np.random.Generator
+) -> Values:
+    """Return [cells, count]: draws of what the one distillation of each cell's student is worth; 0 for other cells.
+
+    It is the sum of a part that all columns of the student share and of a part of its own in each, so that two columns
+    are correlated by TASK_CORRELATION. A number that is no score has none.
+    """
+    found, luck = np.zeros((len(cells), count)), dict[tuple[str, ...], Values]()
+    at = [place for place, spread in enumerate(spreads) if spread.student and cells.facts("unit")[place] == "x100"]
+    if not at:
+        return found
+    # d = s sqrt(f / C) (sqrt(r) Z_student + sqrt(1 - r) Z_column), with s and f assumed, C ~ chi2(f) and Z ~ N(0, 1)
+    scale = np.sqrt(DISTILLATION_FREEDOM / generator.chisquare(DISTILLATION_FREEDOM, count))
+    for place in at:
+        student, std = spreads[place].student, spreads[place].distillation_std
+        for key in ((student,), (student, cells.columns[place])):
+            luck.setdefault(key, generator.standard_normal(count))
+        shared, own = luck[student,], luck[student, cells.columns[place]]
+        found[place] = std * scale * (np.sqrt(TASK_CORRELATION) * shared + np.sqrt(1 - TASK_CORRELATION) * own)
+    return found
+
+
+def _drawn_over_runs(
+    cells: Draws, spreads: Sequence[AssumedSpread], many: Values, count: int, generator: np.random.Generator
+) -> Values:
+    """Return [cells, count]: draws of the mean over so many runs of each cell; 0 for those of an assumed deviation."""
     drawn = np.repeat(cells.values[:, :1], count, axis=1)
     n, std, by_seed = cells.facts("n"), cells.facts("std"), cells.facts("by_seed")
     pairs = (std > 0) & np.array([len(scores) > 1 for scores in by_seed], bool)
-    measured, many = (std > 0) & (n > 1), np.maximum(n, max(runs, 1))
+    measured, planned, many = (std > 0) & (n > 1), many > np.maximum(n, 1), np.maximum(many, 1)
     apart = np.flatnonzero(~pairs & (measured | (cells.facts("unit") == "x100")))
-    spread = np.array([std[at] if measured[at] else assumed(tuple(cells.keys[at])) for at in apart])
-    freedom = np.where(measured | (runs > 0), many - 1, ASSUMED_FREEDOM)[apart]
+    spread = np.array([std[at] if measured[at] else spreads[at].std for at in apart.tolist()])
+    freedom = np.where(measured | planned, many - 1, ASSUMED_FREEDOM)[apart]
     error = spread / np.sqrt(many[apart])
     drawn[apart] += error[:, None] * generator.standard_t(freedom[:, None], (len(apart), count))
     together: dict[tuple[int, ...], list[int]] = {}
     for at in np.flatnonzero(pairs).tolist():
         together.setdefault(tuple(seed for seed, _ in by_seed[at]), []).append(at)
     for seeds, group in together.items():
-        k, most = len(seeds), max(len(seeds), runs)
+        k, most = len(seeds), max(len(seeds), int(many[group].max()))
         scores = np.array([[score for _, score in by_seed[at]] for at in group])  # [cells, seeds]
         # x = means + Z (scores - means) / sqrt((k - 1) n) / sqrt(C / (n - 1)), with Z ~ N(0, 1) for each of k seeds and
         # C ~ chi2(n - 1): multivariate t with the sample covariance / n.
@@ -188,18 +255,28 @@ def _by_name(parts: Parts) -> dict[str, float]:
 
 
 def shares_of(
-    statement: Statement, side: Side, assumed: Assumed, runs: int = 0, level: float = LEVEL, draws: int = DRAWS
+    statement: Statement, side: Side, assumed: Assumed, as_if: AsIf = AsIf(), level: float = LEVEL, draws: int = DRAWS
 ) -> Shares:
-    """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
+    """Judge a claim on all draws and return the shares, as if each student had so many runs.
+
+    A claim about these students, and not about their methods, leaves the luck of their distillations out.
+    """
+    if statement.about == "students":
+        assumed = _of_these_students(assumed)
     cells, generator = side.cells_of(statement), np.random.default_rng(SEED)
     known, drawn = cells.known, np.repeat(cells.values, draws, axis=1)  # [cells, draws]
     start, shares = 0, Shares(0.0, {}, {})
     for end in sorted({FIRST, draws}):
-        drawn[known, start:end] = drawn_means(cells.numbered, assumed, runs, end - start, generator)
+        drawn[known, start:end] = drawn_means(cells.numbered, assumed, as_if, end - start, generator)
         start, shares = end, _shares(compare(statement, side.rule, replace(cells, values=drawn[:, :end])), level)
         if shares.largest < OPEN:
             break
     return shares
+
+
+def _of_these_students(assumed: Assumed) -> Assumed:
+    """Return what is assumed of the spread of runs, without that of distillations."""
+    return lambda cell: replace(assumed(cell), student="")
 
 
 def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: float = LEVEL) -> Outcome:
@@ -208,7 +285,7 @@ def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: flo
     Args:
         statement: the claim.
         side: the numbers.
-        assumed: the standard deviation of a score that has none.
+        assumed: what is assumed of the spread of a score's runs.
         level: the chance of a wrong decision, at most.
     """
     verdict = decide_statement(statement, side)
@@ -222,21 +299,38 @@ def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: flo
         return Outcome(Kind.OPEN, verdict.holds)
     removed = variance_removed(statement, cells)
 
-    def decided(runs: int = 0) -> bool:
-        shares = shares_of(statement, side, assumed, runs, level)
+    def decided(as_if: AsIf = AsIf()) -> bool:
+        shares = shares_of(statement, side, assumed, as_if, level)
         return shares.shows_true if verdict.holds else shares.shows_false
 
     if decided():
         return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, verdict.holds, removed=removed)
-    return Outcome(Kind.OPEN, verdict.holds, next((runs for runs in TRIED if decided(runs)), 0), removed=removed)
+    runs = next((runs for runs in TRIED if decided(AsIf(runs))), 0)
+    once = not runs and statement.about == "method" and any(assumed(tuple(key)).student for key in cells.numbered.keys)
+    more = next((many for many in DISTILLED if decided(AsIf(distillations=many))), 0) if once else None
+    return Outcome(Kind.OPEN, verdict.holds, runs, removed=removed, distillations=more)
 
 
-def assumed_by(study: Study, paper: str) -> Assumed:
-    """Return a function from a cell of a paper to the standard deviation that its table assumes."""
+def assumed_by(study: Study, paper: str, distillations: int | None = None) -> Assumed:
+    """Return a function from a cell of a paper to what is assumed of the spread of its runs.
 
-    def assumed(cell: Key) -> float:
-        table, _, column = cell
-        return assumed_std_of([*study.exhibits[paper, table].judging(column), study.papers[paper]]).points
+    Args:
+        study: the study.
+        paper: the paper.
+        distillations: of each student of a recorded run; None: as many as the study has.
+    """
+
+    @functools.cache
+    def students(table: str) -> dict[tuple[str, str], str]:
+        return {(cell.row, cell.column): cell.student for cell in study.exhibits[paper, table].cells()}
+
+    @functools.cache
+    def assumed(cell: Key) -> AssumedSpread:
+        table, row, column = cell
+        student = students(table).get((row, column), "")
+        several = len(distillations_of(study, student)) if student in study.students else 0
+        shared = student if several and (distillations or several) == 1 else ""
+        return assumed_spread([*study.exhibits[paper, table].judging(column), study.papers[paper]], shared)
 
     return assumed
 

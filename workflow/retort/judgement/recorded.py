@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from retort.judgement.cells import SeedScores, Values
-from retort.judgement.certainty import DRAWS, SEED, assumed_by, drawn_means, seed_scores
+from retort.judgement.certainty import DRAWS, SEED, AsIf, assumed_by, drawn_means, seed_scores
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Facts, Key, Side, claim_frame, facts_of_runs
 from retort.specs.exhibit import Exhibit
@@ -187,7 +187,9 @@ def order_of(study: Study, paper: str, table: str, recording: Recording) -> Orde
     if np.ptp(here) == 0 or np.ptp(there) == 0:  # nothing to put in order
         return None
     cells = side.cells([(table, row, name) for row in rows for name in names])
-    drawn = drawn_means(cells, assumed_by(study, paper), 0, DRAWS, np.random.default_rng(SEED))
+    drawn = drawn_means(
+        cells, assumed_by(study, paper, recording.distillations), AsIf(), DRAWS, np.random.default_rng(SEED)
+    )
     means = drawn.reshape(len(rows), len(names), DRAWS).sum(axis=1)
     low, high = np.quantile(_rank_correlation(means, there), (0.025, 0.975))
     places = [rankdata(-means, method="min").astype(int).tolist() for means in (here, there)]

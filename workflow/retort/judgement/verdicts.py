@@ -7,6 +7,9 @@ Each cell is judged by its own difference. How much a deviation over few runs is
   h^2 / 3 for the rounding of the printed number, where h is half a unit of its last digit.
 - v is a weighted mean of the variance over the runs of the side and of the one of its column (`Spread`). A side without
   a deviation has the one of its column, or that of the other side if this is larger; the verdict states it.
+- If all runs of a side are fine-tunings of one distillation, they do not tell how far off another distillation would
+  be: its variance is assumed (`specs/rows.py`) and added. If a side has several distillations, these are its runs, each
+  by the mean of its fine-tunings.
 - A cell agrees if d is shown to lie within the margin: two one-sided tests at 5 %.
 - Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
 - Else it is inconclusive. `runs_needed` is then the number of runs of ours with which equal means would be shown to
@@ -39,7 +42,7 @@ from retort.judgement.difference import (
 )
 from retort.results.frames import joined, lines_of, scores_by_seed, with_lines
 from retort.specs.exhibit import Exhibit
-from retort.specs.rows import ASSUMED_FREEDOM, Judging, assumed_std_of
+from retort.specs.rows import ASSUMED_FREEDOM, DISTILLATION_FREEDOM, AssumedSpread, Judging, assumed_spread
 from retort.study.reasons import Status
 
 if TYPE_CHECKING:
@@ -55,8 +58,10 @@ BORROWED = 3  # degrees of freedom that a variance borrows from its column, at m
 MOST_RUNS = 1000  # more runs than this are not counted
 NO_RUNS = "none"
 HOPELESS = "with that, no number of runs of ours shows equal means to agree with a power of 80 %"
+NEEDS_DISTILLATIONS = "needs further distillations"
+ONE_DISTILLATION = "one distillation a side, whose deviation is taken to be {:.2g}"
 TINY = 1e-9
-AssumedStd = Callable[[str], float]  # a column -> the standard deviation that its table assumes, in points
+Assumed = Callable[[str], AssumedSpread]  # a column -> what its table assumes of the spread of runs
 
 
 # --- the difference of two means, for all cells of a table at once
@@ -149,7 +154,9 @@ class Spread:
         return VariancePart(np.where(side.known, moderated, assumed) / side.n, freedom)
 
 
-def difference(value: Numbers, ours: Runs, reported: Runs, column: Spread, half: Numbers) -> MeanDifference:
+def difference(
+    value: Numbers, ours: Runs, reported: Runs, column: Spread, half: Numbers, luck: Numbers = 0.0
+) -> MeanDifference:
     """Return the difference of two means, of each cell.
 
     Its degrees of freedom are the fewer of both sides. Those of Welch are too many if the side with fewer runs has a
@@ -161,13 +168,15 @@ def difference(value: Numbers, ours: Runs, reported: Runs, column: Spread, half:
         reported: the reported ones.
         column: what the columns of the cells tell.
         half: half a unit of the last printed digit. The rounding error is uniform between -half and half.
+        luck: the variance between distillations of the sides whose runs share one.
     """
     import numpy as np
 
     assumed = column.assumed_variance(ours, reported)
     mine, theirs = column.part(ours, assumed), column.part(reported, assumed)
-    error = np.sqrt(mine.variance + theirs.variance + half**2 / 3)
-    return MeanDifference(value, error, np.minimum(mine.freedom, theirs.freedom))
+    error = np.sqrt(mine.variance + theirs.variance + half**2 / 3 + luck)
+    freedom = np.minimum(mine.freedom, theirs.freedom)
+    return MeanDifference(value, error, np.where(luck > 0, np.minimum(freedom, DISTILLATION_FREEDOM), freedom))
 
 
 def decisions(apart: MeanDifference) -> tuple[Numbers, Numbers, Numbers]:
@@ -183,18 +192,18 @@ def verdict_of(p_holm: Numbers, p_equivalence: Numbers) -> Numbers:
     return np.select([p_equivalence < LEVEL, p_holm < LEVEL], [AGREES, DIFFERS], INCONCLUSIVE)
 
 
-def runs_needed(ours: Runs, reported: Runs, column: Spread, half: Numbers) -> list[str]:
+def runs_needed(ours: Runs, reported: Runs, column: Spread, half: Numbers, luck: Numbers = 0.0) -> list[str]:
     """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none', by cell.
 
     The number is larger than that of the existing runs, and our deviation stays as it is. It is 'none' if the error of
-    the reported mean alone is too large for the margin.
+    the reported mean alone is too large for the margin, or that of one distillation.
     """
     import numpy as np
 
     n = np.arange(2, MOST_RUNS + 1)[:, None]  # (numbers of runs, cells)
     assumed = column.assumed_variance(ours, reported)
     more = Runs(n, np.where(ours.known, ours.variance, assumed))
-    apart = difference(0.0, more, reported, column, half)
+    apart = difference(0.0, more, reported, column, half, luck)
     enough = (power_of_equivalence(apart.error, apart.freedom, MARGIN) >= POWER) & (n > ours.n)
     return [str(2 + first) if any_ else NO_RUNS for first, any_ in zip(enough.argmax(0), enough.any(0), strict=True)]
 
@@ -202,9 +211,9 @@ def runs_needed(ours: Runs, reported: Runs, column: Spread, half: Numbers) -> li
 # --- the verdicts of a table
 
 
-def assumed_in(exhibit: Exhibit, paper: Judging) -> AssumedStd:
-    """Return a function from a column of a table to its assumed standard deviation."""
-    return lambda column: assumed_std_of([*exhibit.judging(column), paper]).points
+def assumed_in(exhibit: Exhibit, paper: Judging) -> Assumed:
+    """Return a function from a column of a table to what is assumed of the spread of its runs."""
+    return lambda column: assumed_spread([*exhibit.judging(column), paper])
 
 
 def is_comparable(frame: DataFrame) -> Series[bool]:
@@ -244,12 +253,18 @@ def _assumptions(ours: Runs, reported: Runs, column: Spread, stated: Numbers) ->
     return texts
 
 
-def judge_lines(frame: DataFrame, assumed: AssumedStd) -> DataFrame:
+def _distillation_variance(cells: DataFrame, assumed: Numbers) -> Numbers:
+    """Return the variance between distillations of the sides of each cell whose runs share one distillation."""
+    sides = sum((cells[name] == 1).to_numpy(int) for name in ("distillations", "published_distillations"))
+    return sides * assumed**2
+
+
+def judge_lines(frame: DataFrame, assumed: Assumed) -> DataFrame:
     """Return the frame of a table with its verdicts; those of scores have intervals and p-values, too.
 
     Args:
         frame: the lines of one table, which are the family of tests of Holm's correction.
-        assumed: a column -> the standard deviation of a line whose column has none.
+        assumed: a column -> what is assumed of the spread of its runs.
     """
     import numpy as np
 
@@ -258,15 +273,16 @@ def judge_lines(frame: DataFrame, assumed: AssumedStd) -> DataFrame:
     if cells.empty:
         return frame
     ours, reported = Runs.of(cells["n"], cells["std"]), Runs.of(published_runs(cells), cells["published_std"])
-    column = Spread.of(
-        ours, reported, cells["column"].factorize()[0], np.array([assumed(name) for name in cells["column"]])
-    )
+    spreads = [assumed(name) for name in cells["column"]]
+    luck = _distillation_variance(cells, np.array([spread.distillation_std for spread in spreads]))
+    column = Spread.of(ours, reported, cells["column"].factorize()[0], np.array([spread.std for spread in spreads]))
     half = cells["published_half"].fillna(0.0).to_numpy()
-    apart = difference((cells["mean"] - cells["published"]).to_numpy(), ours, reported, column, half)
+    apart = difference((cells["mean"] - cells["published"]).to_numpy(), ours, reported, column, half, luck)
     low, high = apart.interval()
     p, p_holm, p_equivalence = decisions(apart)
     stated = _assumptions(ours, reported, column, cells["published_n"])
-    assumes = [joined(best, text) for best, text in zip(cells["best_of"], stated, strict=True)]
+    once = [ONE_DISTILLATION.format(each.distillation_std) * bool(own) for each, own in zip(spreads, luck, strict=True)]
+    assumes = [joined(*texts) for texts in zip(cells["best_of"], stated, once, strict=True)]
     tested = cells.assign(
         low=low, high=high, p=p, p_holm=p_holm, p_equivalence=p_equivalence, assumes=assumes,
         verdict=verdict_of(p_holm, p_equivalence),
@@ -276,10 +292,11 @@ def judge_lines(frame: DataFrame, assumed: AssumedStd) -> DataFrame:
     if left.any():
         at = left.to_numpy()
         some = Runs(ours.n[at], ours.variance[at]), Runs(reported.n[at], reported.variance[at])
-        needed = runs_needed(*some, Spread(column.std[at], column.cells[at]), half[at])
+        needed = runs_needed(*some, Spread(column.std[at], column.cells[at]), half[at], luck[at])
         tested.loc[left, "runs_needed"] = needed
         hopeless = left & (tested["assumes"] != "") & (tested["runs_needed"] == NO_RUNS)
         tested.loc[hopeless, "assumes"] += f"; {HOPELESS}"
+        tested.loc[hopeless & (luck > 0), "assumes"] += f": {NEEDS_DISTILLATIONS}"
     return with_lines(frame, tested)
 
 

@@ -33,6 +33,7 @@ from retort.specs.protocol import Changes as KeyedChanges
 from retort.specs.protocol import Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.student import Stage, Student
 from retort.study import questions
+from retort.study.distillations import distillation_seed
 from retort.study.study import Study
 
 # the activations that objectives read most, which can be stored
@@ -250,7 +251,7 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
     published = model_settings(study, study.teachers[student.teacher].model)
     return CorpusDistillationSettings(
         **_distillation(study, name, ""),
-        seed=_seed(study, name),
+        seed=distillation_seed(study, name),
         corpora={stage.data: corpus_settings(study, stage.data) for stage in student.stages},
         teacher=teacher_head(study, student.teacher, fitted)
         if fitted
@@ -258,12 +259,6 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
             model=published, head="published" if questions.reads_published_head(study, name) else None
         ),
     )
-
-
-def _seed(study: Study, name: str) -> int:
-    """Return the seed of a student's task-agnostic distillation, which is run once for all its seeds."""
-    protocol = study.protocols[study.students[name].protocol]
-    return protocol.grid.seed if protocol.grid else protocol.seeds[0]
 
 
 def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSettings | None = None) -> GridSettings:
@@ -274,7 +269,7 @@ def grid(study: Study, name: str, task_name: str, student: CorpusDistillationSet
         task=task_settings(study, task_name),
         schedule=divided(study, protocol.for_task(task_name), axes),
         points=points_of(axes),
-        seed=axes.seed if axes else _seed(study, name),
+        seed=axes.seed if axes else protocol.seeds[0],
         metric_for_best_model=questions.chosen_by(study, protocol, task_name),
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["grid"], protocol.version],

@@ -158,7 +158,8 @@ class Origins:
         if student.distilled_on == "corpus":
             yield from self._schedule("finetuning", traced_schedule(protocol, self.task), student.protocol, False)
         yield from self._grid(study, student)
-        yield Value("seeds", protocol.seeds, protocol_file.line("seeds"))
+        for key in ("seeds", *(["distillation_seeds"] if protocol.distillation_seeds else [])):
+            yield Value(key, getattr(protocol, key), protocol_file.line(key))
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
             yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")

@@ -209,7 +209,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
-        students=sum(study.paper_of(name) == paper for name in study.students),
+        students=sum(study.paper_of(name) == paper for name in study.students.keys() - study.further.keys()),
         settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,
         budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "", origin=origin,
     )  # fmt: skip
@@ -235,7 +235,7 @@ def settings_of(study: Study, paper: str) -> list[Settings]:
     """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
     tasks: dict[str, str] = {}
     for cell in expand(study):
-        if cell.paper == paper:
+        if cell.paper == paper and cell.student not in study.further:
             tasks.setdefault(cell.student, cell.task)
     return [_settings(study, name, tasks[name]) for name in (*study.teachers, *study.students) if name in tasks]
 

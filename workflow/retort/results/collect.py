@@ -13,12 +13,13 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.sharing import grid_parts
-from retort.results.frames import AGAIN, INCOMPLETE, joined, seed_text
+from retort.results.frames import AGAIN, INCOMPLETE, joined, run_text, seed_text
 from retort.results.score_files import Record, check_score, name_of_score, read_record, read_score_file
 from retort.settings.inputs import first_difference
 from retort.settings.trainings import points_of
 from retort.settings.trials import best_trial, read_trials
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
+from retort.study.distillations import distillations_of
 from retort.study.questions import further_timings, grid_of, seeds_of
 from retort.study.reasons import Reason, Status, failed, is_of_scale, sentence, unscored
 from retort.study.study import Study
@@ -122,12 +123,14 @@ class MeasuredCell:
 
     Args:
         student: the student that is shown, if the cell shows the best of several.
+        by_run: (distillation seed, fine-tuning seed) -> score, of a student that is distilled on a corpus.
     """
 
     mean: float | None = None
     std: float | None = None
     n: int = 0
     by_seed: Mapping[int, float] = field(default_factory=dict)
+    by_run: Mapping[tuple[int, int], float] = field(default_factory=dict)
     status: Status = Status.OK
     reason: str = ""
     note: str = ""
@@ -144,7 +147,8 @@ class MeasuredCell:
         """The score of a point of a grid that was trained again, alone; what is no best of a grid stays."""
         if self.rerun is None:
             return self
-        return MeasuredCell(self.rerun, self.rerun_std, self.rerun_n, self.by_seed, self.status, self.reason, self.note)
+        again = MeasuredCell(self.rerun, self.rerun_std, self.rerun_n, self.by_seed, self.by_run)
+        return replace(again, status=self.status, reason=self.reason, note=self.note)
 
     @property
     def state(self) -> str:
@@ -154,7 +158,8 @@ class MeasuredCell:
     def as_columns(self) -> dict[str, Any]:
         """Return the columns of its line."""
         columns = {name: value for name, value in vars(self).items() if name != "student" or value}
-        return {**columns, "by_seed": seed_text(self.by_seed), "status": self.status.value}
+        texts = {"by_seed": seed_text(self.by_seed), "by_run": run_text(self.by_run), "status": self.status.value}
+        return {**columns, **texts, "distillations": len({first for first, _ in self.by_run})}
 
 
 def measured(values: list[float]) -> MeasuredCell:
@@ -179,7 +184,23 @@ def best_beside(score: float, point: str, rerun: MeasuredCell) -> MeasuredCell:
 
 
 def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> MeasuredCell:
-    """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
+    """Return what was measured for the cell of one score; its mean is None unless every run has a value.
+
+    The runs of a student with several distillations are these: each counts once, by the mean of its fine-tunings.
+    """
+    seeds = distillations_of(study, student)
+    each = {seed: _measure_one(study, scores, name, task, metric) for seed, name in seeds.items()}
+    if without := next((one for one in each.values() if one.mean is None), None):
+        return without
+    by_run = {(first, seed): score for first, one in each.items() for seed, score in one.by_seed.items()}
+    if len(each) > 1:
+        means = {seed: one.mean or 0.0 for seed, one in each.items()}
+        return replace(measured(list(means.values())), by_seed=means, by_run=by_run, note=each[next(iter(each))].note)
+    return replace(_measure_one(study, scores, student, task, metric), by_run=by_run)
+
+
+def _measure_one(study: Study, scores: Scores, student: str, task: str, metric: str) -> MeasuredCell:
+    """Return what was measured under the seeds of a task-specific student, a teacher or one distillation."""
     if why := unscored(study, student, task):
         return without_value(why)
     seeds = seeds_of(study, student)
@@ -224,10 +245,12 @@ def mean_of(cells: Iterable[MeasuredCell]) -> MeasuredCell:
     if not (seeds := sorted(set.intersection(*map(set, each)))):
         return without_value(Reason(Status.MISSING, "its cells have no seed in common"))
     by_seed = {seed: statistics.mean(scores[seed] for scores in each) for seed in seeds}
+    runs = set.intersection(*({*cell.by_run} for cell in cells))
+    by_run = {run: statistics.mean(cell.by_run[run] for cell in cells) for run in sorted(runs)}
     note = "the mean of cells measured on samples" if any(cell.note for cell in cells) else ""
     said = {cell.best_of for cell in cells}
     best_of = said.pop() if len(said) == 1 else OF_ONE.format(why="not all cells of its row are")
-    return replace(measured(list(by_seed.values())), by_seed=by_seed, note=note, best_of=best_of)
+    return replace(measured(list(by_seed.values())), by_seed=by_seed, by_run=by_run, note=note, best_of=best_of)
 
 
 Named = list[tuple[str, MeasuredCell]]  # the cells of a mean, each with the name of its task or column

@@ -5,10 +5,14 @@ text is empty if there is none, and a number is NaN. The columns:
 
 - the cell, by its key, what it shows, and in which unit: 'x100' (scores times 100), 'M' (million parameters), 'ms',
   'times' (speed-up), '%' (change), 'p' (p-values), 'rows', 'steps', 'h' (hours, computed);
-- `published`, its standard deviation, the number of runs behind it (0 if unknown) and half a unit of its last digit;
+- `published`, its standard deviation, the number of runs behind it (0 if unknown), half a unit of its last digit, and
+  how many distillations its runs share, as far as the student tells (`published_distillations`);
   `published_by_seed`: of the recorded run whose mean it is, if that was run in the precision of this run;
 - `mean`, `std` (sample deviation; none for a single run) and `n` of ours; for a ratio or a change in %, the deviation
-  follows from those of the two means. `by_seed`: the score under each seed, such as '1=74.6 2=74.45';
+  follows from those of the two means. `by_seed`: the score under each seed, such as '1=74.6 2=74.45'. Of a student that
+  is distilled on a corpus, `distillations` is their number, and `by_run` has the score of each run, such as
+  '1/11=74.6' of distillation seed 1 and fine-tuning seed 11. Several distillations are what `n` counts, and `by_seed`
+  has the mean of each: their fine-tunings tell nothing of other distillations;
 - `status` and `reason`: what became of the cell (`study/reasons.py`). `note`: what a reader of the value must know.
   `text`: our value as the paper would print it, in a cell that holds a setting. `differs`: in what the model that is
   run is not what the row prints. `dev`: our score on dev, in a cell that only a test server can score;
@@ -57,6 +61,7 @@ COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("differs", "best_of", "best_point"), TEXT),
     **dict.fromkeys(("rerun", "rerun_std"), NUMBER), "rerun_n": COUNT,
     **dict.fromkeys(("by_seed", "published_by_seed"), TEXT),
+    **dict.fromkeys(("distillations", "published_distillations"), COUNT), "by_run": TEXT,
 }  # fmt: skip
 TEXTS = [name for name, unknown in COLUMNS.items() if isinstance(unknown, str)]
 NUMBERS = [name for name, unknown in COLUMNS.items() if isinstance(unknown, float)]
@@ -128,10 +133,21 @@ def seed_text(by_seed: Mapping[int, float]) -> str:
     return " ".join(f"{seed}={score:.10g}" for seed, score in sorted(by_seed.items()))
 
 
+def run_text(by_run: Mapping[tuple[int, int], float]) -> str:
+    """Return scores by distillation seed and fine-tuning seed as a frame holds them."""
+    return " ".join(f"{first}/{seed}={score:.10g}" for (first, seed), score in sorted(by_run.items()))
+
+
 def scores_by_seed(text: str) -> dict[int, float]:
     """Return seed -> score: the inverse of `seed_text`."""
     pairs = (part.partition("=") for part in text.split())
     return {int(seed): float(score) for seed, _, score in pairs}
+
+
+def scores_by_run(text: str) -> dict[tuple[int, int], float]:
+    """Return (distillation seed, fine-tuning seed) -> score: the inverse of `run_text`."""
+    pairs = (part.partition("=") for part in text.split())
+    return {(int(run.partition("/")[0]), int(run.partition("/")[2])): float(score) for run, _, score in pairs}
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula

@@ -50,11 +50,13 @@ class Chosen(Spec):
 
     Args:
         tasks: entries of workflow/tasks.
-        seeds: the first of its protocol, and the next numbers after these.
+        seeds: the first of its protocol, and the next numbers after these; of each distillation, if it has one.
+        distillations: of a student that is distilled on a corpus.
     """
 
     tasks: Distinct[Name] = Field(min_length=1)
     seeds: Whole = Field(ge=1, le=100)
+    distillations: Whole = Field(default=1, ge=1, le=100)
 
 
 class Budget(Spec):

@@ -105,6 +105,7 @@ class Statement(Spec):
         where: where in the paper it stands, such as a section.
         contrary: a study of ours: what was learnt if the numbers show that the statement is false.
         compare: the comparison that the cells are put to.
+        about: of methods, so that another distillation of a student is another draw, or of these students alone.
         number: the number in the text, as printed.
         within: how far the number may be off; else its last digit.
         cells: the cells of tables that the statement is about.
@@ -125,6 +126,7 @@ class Statement(Spec):
     where: Text
     contrary: str = ""
     compare: ComparisonName = ""
+    about: Literal["method", "students"] = "method"
     number: str = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
@@ -199,10 +201,12 @@ class Recording(Spec):
         run: machine, commit, versions, precision and date of the run.
         replacements: what the scale put in place of what the papers print; {} for a study of ours.
         runs: over how many runs a mean with a deviation is.
+        distillations: of each student that is distilled on a corpus; with several, these are the runs.
         samples: task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was.
         tables: table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as in
             'published' of the table.
         by_seed: table -> row -> column -> seed -> score; older recordings lack it.
+        by_run: the same by the seeds of distillation and fine-tuning, such as '1/11'; of several distillations.
         added: rows of later runs, each with the run that they are from.
         causes: claim -> the known cause of its outcome in this run, as a sentence; kept by `record`.
     """
@@ -210,9 +214,11 @@ class Recording(Spec):
     run: dict[Text, Text]
     replacements: Settings = {}
     runs: Whole = Field(ge=1)
+    distillations: Whole = Field(default=1, ge=1)
     samples: dict[Name, dict[Name, Sample]] | None = None
     tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(min_length=1)
     by_seed: dict[Name, dict[Text, dict[Text, BySeed]]] = {}
+    by_run: dict[Name, dict[Text, dict[Text, dict[Text, Real]]]] = {}
     added: list[Addition] = []
     causes: dict[Name, Text] = {}
 

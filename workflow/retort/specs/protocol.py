@@ -193,7 +193,9 @@ class Protocol(Spec):
             task-specific student is distilled; left out: the schedule as it is.
         grids: instead of the grid on a task.
         metric_for_best_model: task -> the metric by which a point of the grid is chosen; else the task's own.
-        seeds: one run each.
+        seeds: one run each; for students that are distilled on a corpus, one fine-tuning each.
+        distillation_seeds: one distillation on a corpus each, with fine-tunings of its own; left out: one, under the
+            seed of the grid, else the first of `seeds`.
         version: raised when the same settings would give other numbers.
     """
 
@@ -204,6 +206,7 @@ class Protocol(Spec):
     grids: dict[TaskName, SearchGrid] = {}
     metric_for_best_model: dict[TaskName, Text] = {}
     seeds: Distinct[Seed] = Field(min_length=1)
+    distillation_seeds: Distinct[Seed] = Field(default=[], min_length=1)
     version: Version = 1
 
     def _wrong(self) -> Iterator[str]:

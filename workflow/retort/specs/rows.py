@@ -35,6 +35,11 @@ ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviat
 # f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
 # freedom. So an assumption tells as much as the deviation over five runs would.
 ASSUMED_FREEDOM = 4
+# The standard deviation between distillations of one student, of which its fine-tunings tell nothing; its degrees of
+# freedom; and the correlation of what one distillation is worth on two tasks.
+ASSUMED_DISTILLATION_STD = Points(points=0.6, because="as that between fine-tunings, until it is measured")
+DISTILLATION_FREEDOM = 4
+TASK_CORRELATION = 0.5
 
 
 class Judging(Spec):
@@ -43,14 +48,41 @@ class Judging(Spec):
     Args:
         assumed_std: the standard deviation over runs where no cell of the column has one; beside those it counts as one
             more; else the one of the table, then of the paper, 0.6.
+        assumed_distillation_std: the standard deviation between distillations of a student, where a side has one; else
+            the one of the table, then of the paper, then that which our study of it measured.
     """
 
     assumed_std: Points | None = None
+    assumed_distillation_std: Points | None = None
 
 
-def assumed_std_of(levels: Iterable[Judging]) -> Points:
-    """Return the assumed standard deviation of the first of some levels that gives one, else the default."""
-    return next((level.assumed_std for level in levels if level.assumed_std), ASSUMED_STD)
+@dataclass(frozen=True)
+class AssumedSpread:
+    """What is assumed of the runs of a cell, in points.
+
+    Args:
+        std: their standard deviation, if none is known.
+        distillation_std: that between distillations.
+        student: the student whose one distillation all runs share; empty if each run is trained from its beginning, or
+            if the runs are several distillations.
+    """
+
+    std: float
+    distillation_std: float = 0.0
+    student: str = ""
+
+
+def assumed_spread(levels: Iterable[Judging], student: str = "") -> AssumedSpread:
+    """Return what the first of some levels that gives a deviation assumes, else the default.
+
+    Args:
+        levels: a column, its table and its paper.
+        student: the student whose one distillation all runs of the cell share.
+    """
+    levels = list(levels)
+    std = next((level.assumed_std for level in levels if level.assumed_std), ASSUMED_STD)
+    between = (level.assumed_distillation_std for level in levels if level.assumed_distillation_std)
+    return AssumedSpread(std.points, next(between, ASSUMED_DISTILLATION_STD).points, student)
 
 
 class Column(Judging, Measure, Heading):

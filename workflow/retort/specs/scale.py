@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
-from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName
+from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName, left_out
 from retort.specs.protocol import Schedule, ScheduleChanges, SearchGrid
 
 
@@ -27,6 +27,7 @@ class Replacements(Spec):
         training_on: task -> fields of `training` that differ.
         grid: instead of every protocol's.
         seeds: of every student, counted from 1, also where a paper has one run.
+        distillations: of every student on a corpus, under seeds counted from 1.
         tasks: no other task is run.
         tasks_of: paper -> its tasks, instead of `tasks`.
     """
@@ -41,6 +42,7 @@ class Replacements(Spec):
     training_on: dict[TaskName, ScheduleChanges] = {}
     grid: SearchGrid
     seeds: Whole = Field(ge=1)
+    distillations: Whole = left_out(1, ge=1)
     tasks: Distinct[TaskName] = Field(min_length=1)
     tasks_of: dict[PaperName, Distinct[TaskName]] = {}
 

@@ -8,6 +8,7 @@ from retort.specs.exhibit import Exhibit, profiled_models
 from retort.specs.rows import CellSpec
 from retort.study import questions, reasons
 from retort.study.addresses import profile_address, score_files, submission_address
+from retort.study.distillations import trained_anew
 from retort.study.questions import seeds_of
 from retort.study.reasons import Status
 from retort.study.study import Study
@@ -115,11 +116,12 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
 def expand(study: Study) -> list[Cell]:
     """Return every scored cell of every table and figure, once per seed."""
     return [
-        Cell(paper, name, row, column, student, task, metric, seed)
-        for (paper, name), exhibit in sorted(study.exhibits.items())
+        Cell(paper, table, row, column, name, task, metric, seed)
+        for (paper, table), exhibit in sorted(study.exhibits.items())
         for row, column, student, task, metric in scored(study, exhibit)
-        if not reasons.unscored(study, student, task)
-        for seed in seeds_of(study, student)
+        for name in trained_anew(study, student)
+        if not reasons.unscored(study, name, task)
+        for seed in seeds_of(study, name)
     ]
 
 

@@ -11,6 +11,7 @@ from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.study.check_entries import check_data, check_scaled, check_sources, check_students
 from retort.study.check_exhibits import check_across, check_exhibits, check_statements
+from retort.study.distillations import add_distillations
 from retort.study.questions import licences_of
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
@@ -51,6 +52,7 @@ def read_study(config: Config, *checks: Check) -> tuple[Study, list[str]]:
         check_further(study, problems)
     if not problems.lines:
         scale_study(study)
+        problems.add_all(add_distillations(study))
         problems.add_all(check_scaled(study))
         problems.add_all(check_sources(study))
     return study, problems.lines
@@ -141,6 +143,7 @@ def check_scales(study: Study, problems: Problems) -> None:
     for name, scale in study.scales.items():
         scaled = at_scale(study, name, scale)
         scale_study(scaled)
+        problems.add_all(add_distillations(scaled))
         problems.add_all(check_scaled(scaled))
 
 

@@ -176,6 +176,7 @@ def _shrink_protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Pr
         "grid": protocol.grid and _shrink_grid(protocol.grid, miniature),
         "grids": {task: _shrink_grid(grid, miniature) for task, grid in protocol.grids.items()},
         "seeds": protocol.seeds[:seeds],
+        "distillation_seeds": protocol.distillation_seeds[:seeds],
     }
     return protocol.model_copy(update=changed)
 

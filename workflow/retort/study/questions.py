@@ -27,10 +27,13 @@ def seeds_of(study: Study, student: str) -> list[int]:
     """Return the seeds under which a student or teacher is scored; a teacher has one."""
     if student in study.teachers:
         return [study.teachers[student].seed]
-    seeds, budget = protocol_of(study, student).seeds, study.config.budget
-    chosen = budget and budget.runs.get(student)
-    further = itertools.count(max(seeds) + 1)
-    return list(itertools.islice(itertools.chain(seeds, further), chosen.seeds)) if chosen else seeds
+    seeds, chosen = protocol_of(study, student).seeds, study.budget_of(student)
+    return first_seeds(seeds, chosen.seeds) if chosen else seeds
+
+
+def first_seeds(seeds: list[int], count: int) -> list[int]:
+    """Return the first of some seeds, and the next numbers after these where more are asked for."""
+    return list(itertools.islice(itertools.chain(seeds, itertools.count(max(seeds) + 1)), count))
 
 
 def protocol_of(study: Study, name: str) -> Protocol:
@@ -107,7 +110,7 @@ def _place(content: Any, key: str) -> tuple[dict[str, object], str]:
 
 def runs_on(study: Study, student: str, task: str) -> bool:
     """Return whether a student or teacher runs on a task; its list of tasks, the scale or a budget may leave it out."""
-    chosen = study.config.budget and study.config.budget.runs.get(student)
+    chosen = study.budget_of(student)
     return runs_at_scale(study, student, task) and (not study.config.budget or bool(chosen and task in chosen.tasks))
 
 

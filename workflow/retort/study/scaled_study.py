@@ -235,6 +235,7 @@ def _shrink_protocol(
         "grid": new.grid if protocol.grid else None,
         "grids": {},
         "seeds": list(range(1, new.seeds + 1)),
+        "distillation_seeds": list(range(1, new.distillations + 1)),
     }
     return protocol.model_copy(update=changed)
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retort.specs.config import Config, RunSources
+from retort.specs.config import Chosen, Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
 from retort.specs.fields import Names
@@ -55,6 +55,8 @@ class Study:
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     unrun: dict[str, str] = field(default_factory=dict)  # paper that is shown and not run -> why; may be empty
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
+    distillations: dict[str, dict[int, str]] = field(default_factory=dict)  # student -> seed -> a further student
+    further: dict[str, tuple[str, int]] = field(default_factory=dict)  # such a student -> whose distillation, its seed
     untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
@@ -83,6 +85,11 @@ class Study:
     def teacher_of(self, name: str) -> str:
         """Return the name of a student's teacher; a teacher is its own."""
         return name if name in self.teachers else self.students[name].teacher
+
+    def budget_of(self, name: str) -> Chosen | None:
+        """Return what a budget runs of a student, of each of its distillations, or of a teacher; None if nothing."""
+        student, _ = self.further.get(name, (name, 0))
+        return self.config.budget.runs.get(student) if self.config.budget else None
 
     def apply(self, run: RunSources) -> None:
         """Apply what a run decided about its sources: the commits that it asked for, and what it leaves out."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -14,7 +15,7 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import condition_text, number
 from retort.job.context import RunningJob
-from retort.judgement.cells import Pairs, Verdict
+from retort.judgement.cells import Draws, Pairs, Verdict
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
 from retort.judgement.difference import VariancePart, welch_difference
 from retort.judgement.judge import (
@@ -28,6 +29,7 @@ from retort.judgement.judge import (
     recomputed_averages,
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
+from retort.judgement.verdicts import NEEDS_DISTILLATIONS
 from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
 from retort.results.planned_study import planned_study
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
+FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
 LISTED = 6  # up to so many columns are listed by name; more are only counted
 LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
@@ -159,7 +162,7 @@ def judge_runs(
     Args:
         statement: the claim.
         side: the numbers.
-        assumed: the standard deviation of a score that has none.
+        assumed: what is assumed of the spread of a score's runs.
         conditions: for smaller models: at which length and on which teacher.
         level: the level at which the claim is decided.
     """
@@ -171,11 +174,37 @@ def judge_runs(
     units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
     removed = round(100 * (found.removed or 0.0))
     paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
-    remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
+    remarks = [
+        *(_left_open(found) if found.kind is Kind.OPEN else ()),
+        paired,
+        on_dev,
+        far_runs(numbered, verdict.pair),
+    ]
     said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
     if units and units <= {*COMPUTED} and not on_dev:
         return Judgement(found.kind, *said, computed=True, leans=found.leans)
     return Judgement(found.kind, *said, words, conditions=conditions, leans=found.leans)
+
+
+def far_runs(cells: Draws, pair: Pairs | None) -> str:
+    """Return which rows have a run far from their others, with the signs by seed of a claim on two cells, as text.
+
+    A training that collapses in one run of ten makes its row fall below an equal one in half of all claims.
+    """
+    rows = []
+    for row, by_seed in zip(cells.rows, cells.facts("by_seed"), strict=True):
+        scores = sorted(score for _, score in by_seed)
+        apart = sorted(abs(score - median(scores)) for score in scores)
+        if len(apart) >= FEWEST and apart[-1] > FAR and apart[-1] > FAR_TIMES * median(apart[:-1]):
+            rows.append(row)
+    if not rows:
+        return ""
+    signs = ""
+    if pair is not None:
+        first, other = (dict(side.facts("by_seed")[0]) for side in (pair.own, pair.other))
+        each = ["+" if first[seed] > other[seed] else "-" for seed in sorted(first.keys() & other.keys())]
+        signs = f"; signs by seed: {' '.join(each)}" if each else ""
+    return f"a run of {', '.join(dict.fromkeys(rows))} is far from the others{signs}"
 
 
 def _left_open(one: Outcome) -> tuple[str, str]:
@@ -184,6 +213,9 @@ def _left_open(one: Outcome) -> tuple[str, str]:
         return LEANS[one.leans], f"on {one.known}"
     if one.runs is None:
         return LEANS[one.leans], "the deviation of one of its numbers is not known"
+    if one.distillations is not None:
+        enough = f": {one.distillations} of each student would decide it" if one.distillations else ""
+        return LEANS[one.leans], f"{NEEDS_DISTILLATIONS}{enough}"
     return LEANS[one.leans], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
 
 
@@ -227,6 +259,7 @@ class Smaller:
         scale: its scale, with a remark if that has other settings now.
         conditions: at which length and on which teacher it is.
         side: its numbers.
+        assumed: what is assumed of the spread of its runs.
         tasks: the tasks that a recorded run with more steps has too.
         short: the numbers of this run on these tasks.
         longer: the run with more steps, with its numbers on them; None if there is none.
@@ -236,23 +269,25 @@ class Smaller:
     scale: str
     conditions: str
     side: Side
+    assumed: Assumed
     tasks: Sequence[str] = ()
     short: Side | None = None
     longer: Smaller | None = None
 
-    def judge(self, name: str, claim: Statement, assumed: Assumed) -> Judgement:
+    def judge(self, name: str, claim: Statement) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
-        found, length = judge_runs(claim, self.side, assumed, self.conditions), ""
+        found, length = judge_runs(claim, self.side, self.assumed, self.conditions), ""
         if found.verdict in (Kind.HOLDS, Kind.FAILS):
-            found, length = self._at_both_lengths(found, claim, assumed)
+            found, length = self._at_both_lengths(found, claim)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
         return replace(found, further=tuple(filter(None, (length, cause))))
 
-    def _at_both_lengths(self, found: Judgement, claim: Statement, assumed: Assumed) -> tuple[Judgement, str]:
+    def _at_both_lengths(self, found: Judgement, claim: Statement) -> tuple[Judgement, str]:
         """Return what is found, which may turn with length, and a sentence on the tasks that both lengths have."""
         if not self.longer or not self.short or not coverage_of(claim, self.longer.side).known:
             return found, "It was not run at a second length."
-        short, long = (judge_runs(claim, side, assumed, self.conditions) for side in (self.short, self.longer.side))
+        short = judge_runs(claim, self.short, self.assumed, self.conditions)
+        long = judge_runs(claim, self.longer.side, self.longer.assumed, self.conditions)
         at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
         told = "; ".join(
             f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
@@ -267,7 +302,8 @@ def smaller_runs(study: Study, paper: str) -> list[Smaller]:
 
     def on(scale: str, run: Recording, tasks: Sequence[str] | None = None) -> Smaller:
         conditions = conditions_of(study, paper, run.replacements, run.tables)
-        return Smaller(run, scale, conditions, side_of_recording(study, paper, run, tasks))
+        assumed = assumed_by(study, paper, run.distillations)
+        return Smaller(run, scale, conditions, side_of_recording(study, paper, run, tasks), assumed)
 
     runs = []
     for scale, (one, more) in recordings_of(study, paper).items():
@@ -291,7 +327,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
         Judged(
             on_print(claim),
             judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
-            {run.scale: run.judge(name, claim, assumed) for run in recorded if coverage_of(claim, run.side).known},
+            {run.scale: run.judge(name, claim) for run in recorded if coverage_of(claim, run.side).known},
             {reading.says: on_print(claim.read_as(reading)) for reading in claim.other_readings.values()},
             name=name,
             claim=claim,

@@ -29,6 +29,7 @@ from retort.study.cells import (
     sent_tasks,
     without_best,
 )
+from retort.study.distillations import distillations_of
 from retort.study.questions import seeds_of
 from retort.study.reasons import HAS_VALUE, UNGIVEN, Reason, Status, failed, unprofiled, unsent
 from retort.study.study import Study
@@ -265,5 +266,8 @@ def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
         one = rows[cell.row][cell.column]
         one = _note_quoted(one, cell, inputs.study) if cell.student and cell.quoted else one
         of = {"row": cell.row, "column": cell.column, "student": cell.student, "task": cell.task}
-        cells.append({**of, "metric": cell.metric, "unit": _unit_of(cell), "differs": cell.differs, **one.as_columns()})
+        of |= {"metric": cell.metric, "unit": _unit_of(cell), "differs": cell.differs}
+        shared = len(distillations_of(inputs.study, cell.student)) if cell.student in inputs.study.students else 0
+        shared = shared if inputs.study.papers[inputs.paper].ours else min(shared, 1)
+        cells.append({**of, "published_distillations": shared, **one.as_columns()})
     return joined_with_reported(inputs, exhibit, cells)

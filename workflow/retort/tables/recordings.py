@@ -18,7 +18,7 @@ from retort.errors import RetortError
 from retort.formatters import number
 from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, is_comparable, seed_differences
 from retort.provenance import are_different
-from retort.results.frames import KEY, lines_of, read, scores_by_seed
+from retort.results.frames import KEY, lines_of, read, scores_by_run, scores_by_seed
 from retort.results.score_files import read_score_file
 from retort.specs.paper import Addition, Recording
 from retort.specs.scale import Scale
@@ -295,6 +295,7 @@ def _recording(study: Study, scores: Iterable[Path], found: Iterable[DataFrame],
             samples.setdefault(one["task"], {})[split] = list(rows)
     tables: dict[str, Any] = {}
     by_seed: dict[str, Any] = {}
+    by_run: dict[str, Any] = {}
     for line in (line for frame in found for line in lines_of(frame)):
         cells = tables.setdefault(line.table, {})
         if line.status in HAS_VALUE and line.mean is not None:
@@ -304,7 +305,14 @@ def _recording(study: Study, scores: Iterable[Path], found: Iterable[DataFrame],
             if line.by_seed:
                 scored = {seed: round(score, kept) for seed, score in scores_by_seed(line.by_seed).items()}
                 by_seed.setdefault(line.table, {}).setdefault(key, {})[line.column] = scored
-    return Recording(run=_made_by(study, records), samples=samples, tables=tables, by_seed=by_seed, **about)
+            if line.distillations > 1:
+                runs = {f"{of}/{seed}": round(score, kept) for (of, seed), score in scores_by_run(line.by_run).items()}
+                by_run.setdefault(line.table, {}).setdefault(key, {})[line.column] = runs
+    several = max((int(count) for frame in found for count in frame["distillations"]), default=1)
+    return Recording(
+        run=_made_by(study, records), samples=samples, distillations=max(several, 1), tables=tables, by_seed=by_seed,
+        by_run=by_run, **about,
+    )  # fmt: skip
 
 
 def _text(path: Path, recording: Recording) -> str:

@@ -1,0 +1,63 @@
+"""Distillations of a student under further seeds: what one distillation gives is partly the luck of its seed.
+
+A student that is distilled on a corpus is trained once, whatever the number of its fine-tunings. If its protocol names
+several `distillation_seeds`, there is a student for each: the first one has the student's own name, a further one is
+called `<name>-distillation-<seed>`. It has files, jobs and a grid of its own, so that a further distillation trains
+nothing else. One cell of a table shows them all (`results/collect.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retort.specs.loading import Found
+from retort.study.questions import first_seeds, protocol_of, start_lineage
+from retort.study.study import Study
+
+
+def has_distillation(study: Study, name: str) -> bool:
+    """Return whether the fine-tunings of a student start from a distillation on a corpus, of itself or a parent."""
+    return any(study.trained_on(each) == "corpus" for each in start_lineage(study, name))
+
+
+def distillation_seed(study: Study, name: str) -> int:
+    """Return the seed under which a student is distilled on a corpus."""
+    return study.further[name][1] if name in study.further else _seeds(study, name)[0]
+
+
+def _seeds(study: Study, name: str) -> list[int]:
+    """Return the seeds of a student's distillations: those of its protocol, or as many as a budget has of them."""
+    protocol, chosen = protocol_of(study, name), study.budget_of(name)
+    seeds = protocol.distillation_seeds or [protocol.grid.seed if protocol.grid else protocol.seeds[0]]
+    return first_seeds(seeds, chosen.distillations) if chosen else seeds
+
+
+def distillations_of(study: Study, name: str) -> dict[int, str]:
+    """Return seed -> name of each distillation of a student, beginning with its own; empty if it has none."""
+    own = {distillation_seed(study, name): name} if has_distillation(study, name) else {}
+    return own | study.distillations.get(name, {})
+
+
+def trained_anew(study: Study, name: str) -> list[str]:
+    """Return a student or teacher, and the students of its further distillations."""
+    return [name, *study.distillations.get(name, {}).values()]
+
+
+def add_distillations(study: Study) -> Iterator[Found]:
+    """Add the students of further distillations that run to the study, in place; yield a line for each taken name."""
+    for name in [name for name in study.running if has_distillation(study, name)]:
+        for seed in _seeds(study, name)[1:]:
+            if (further := f"{name}-distillation-{seed}") in study.students:
+                where = study.files["students", further]
+                yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
+            study.distillations.setdefault(name, {})[seed] = further
+    for name, each in study.distillations.items():
+        student = study.students[name]
+        for seed, further in each.items():
+            parent = study.distillations.get(student.initialisation.student or "", {}).get(seed)
+            start = student.initialisation.model_copy(update={"student": parent} if parent else {})
+            changed = {"title": f"{student.title}; distillation seed {seed}", "initialisation": start, "deviations": []}
+            study.students[further] = student.model_copy(update=changed)
+            study.files["students", further] = study.files["students", name]
+            study.further[further] = name, seed
+            study.untuned |= {further} if name in study.untuned else set()
