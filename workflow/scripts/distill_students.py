@@ -3,6 +3,7 @@ from retort.job.context import job
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings.trainings import CorpusDistillationSettings
+    from retort.study.load import licences_in_run
     from retort.training.stages.distill import distill_students
 
     read, settings = snakemake.input, snakemake.params.settings
@@ -12,4 +13,5 @@ with job(snakemake) as running:
         corpus_folders=list(read.corpora),
         folders=StartFolders(read.teacher, read.model, read.tokenizer, next(iter(read.parent), None)),
         output=snakemake.output.folder,
+        licences={name: licences_in_run(snakemake.config, name) for name in settings},
     )

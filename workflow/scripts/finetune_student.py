@@ -2,6 +2,7 @@ from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import GridSettings
+    from retort.study.load import licences_in_run
     from retort.training.stages.finetune import finetune_student
     from retort.training.stages.kept_seeds import each_seed
 
@@ -15,4 +16,5 @@ with job(snakemake) as running:
             encoded_folder=read.encoded,
             trials_files=list(read.trials),
             weights_folder=weights,
+            licences=licences_in_run(snakemake.config, score.student, score.task) if weights else {},
         )

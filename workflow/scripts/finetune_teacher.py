@@ -2,6 +2,7 @@ from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
+    from retort.study.load import licences_in_run
     from retort.training.stages.kept_seeds import one_score
     from retort.training.stages.teacher import finetune_teacher
 
@@ -17,4 +18,5 @@ with job(snakemake) as running:
             tokenizer_folder=read.tokenizer,
             trials_files=list(read.trials),
             output=snakemake.output.model,
+            licences=licences_in_run(snakemake.config, of.teacher, of.task),
         )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-import transformers
-from retort.checksums import Maker, remedy_of_model
+from retort.checksums import remedy_of_model
 from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.errors import Diverged, RetortError
-from retort.job.context import this_code
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES, ONLY
 from retort.models.initialise import check_published
@@ -24,9 +21,7 @@ from retort.specs.model import Architecture, described_in
 from transformers import AutoConfig, DistilBertConfig, DistilBertForSequenceClassification, DistilBertModel
 
 from tests.contracts.mistakes import models
-from tests.job_settings import distillation_settings, task_settings
 from tests.tiny.make import family_config, make_encoder, make_family
-from tests.tiny.results import quiet
 
 
 def test_a_classifier_reads_the_pooler_through_a_relu_and_without_dropout(tmp_path: Path) -> None:
@@ -324,47 +319,3 @@ def test_a_damaged_tokenizer(file: str, content: str, tmp_path: Path) -> None:
     assert str(refused.value).startswith(f"{tmp_path}/{file} cannot be read (")
     assert file != "tokenizer.json" or str(refused.value).endswith(remedy_of_model(tmp_path))
     assert "\n" not in str(refused.value)
-
-
-def test_a_card_says_that_a_model_is_mixed(tmp_path: Path) -> None:
-    """It names the other code that has made a part of it."""
-    make_encoder(tmp_path)
-    settings = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
-    cards = []
-    for ancestors, resumed_from in ((), ()), ({Maker(commit="b", code="11")}, {Maker(commit="a", code="10")}):
-        job = quiet()
-        job.ancestors, job.resumed_from = {this_code(), *ancestors}, {this_code(), *resumed_from}
-        weights.save_with_card(job, settings, build.load(tmp_path), tmp_path, tmp_path / "saved", "A student")
-        cards.append((tmp_path / "saved" / "README.md").read_text())
-    plain, mixed = cards
-    assert "Mixed" not in plain
-    said = "other code has made a part of it, or of what it was made from: commit a (code 10); commit b (code 11)."
-    assert mixed.replace(f"\n**Mixed results**: {said}\n", "", 1) == plain
-
-
-PIPED: list[tuple[str, list[str], str, set[str]]] = [
-    ("classification", ["bad", "good"], "SequenceClassification", {"bad", "good"}),
-    ("regression", [], "SequenceClassification", {"LABEL_0"}),
-    ("span", [], "QuestionAnswering", set()),  # transformers 5 has no pipeline for it
-]
-
-
-@pytest.mark.parametrize(("task_type", "names", "auto", "printed"), PIPED)
-def test_a_saved_student_answers_in_a_pipeline(
-    task_type: str, names: list[str], auto: str, printed: set[str], tmp_path: Path
-) -> None:
-    """Whoever takes it home loads it by the card's command, may read its files, and gets the names of the labels."""
-    make_encoder(tmp_path)
-    settings: Any = SimpleNamespace(task=task_settings(task_type=task_type, labels=names), as_json=dict)
-    head, home = ("span" if task_type == "span" else "classification"), tmp_path / "home"
-    student = build.load(tmp_path, head, 1 if task_type == "regression" else 2)
-    weights.save_with_card(quiet(), settings, student, tmp_path, home, "T")
-    card = (home / "README.md").read_text()
-    assert f"`transformers.AutoModelFor{auto}.from_pretrained(folder)`" in card
-    model = getattr(transformers, f"AutoModelFor{auto}").from_pretrained(home)
-    if printed:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(home)
-        kind = card.partition("pipeline_tag: ")[2].partition("\n")[0]
-        answers: Any = transformers.pipeline(kind, model=model, tokenizer=tokenizer, device="cpu")
-        assert {each["label"] for each in answers("it is red", top_k=None)} == printed
-    assert len({path.stat().st_mode for path in home.iterdir()}) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,21 @@ def test_no_result_depends_on_the_folders_apart() -> None:
         "make_table",
         "plot_figure",
     }
+
+
+def test_the_library_has_ten_names_at_most_all_in_its_guide_and_imports_nothing_before_they_are_asked_for() -> None:
+    code = """
+import sys
+import retort
+assert not {"torch", "pandas", "numpy", "pydantic", "snakemake"} & sys.modules.keys()
+assert {*retort.__all__} <= {*dir(retort)}
+print(*retort.__all__)
+assert all(getattr(retort, name) for name in retort.__all__)
+assert not hasattr(retort, "losses")
+"""
+    environment = {"PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"^\| `(\w+)\(", (ROOT / "results/README.md").read_text(), re.MULTILINE)
+    assert sorted(done.stdout.split()) == sorted(told)
+    assert len(told) <= 10

@@ -1,36 +1,53 @@
-"""Tests of the frames of a study: a table is a join of them, and they hold what papers print and what is recorded."""
+"""Tests of the frames of a study: the guide makes tables of them; they hold what papers print and what is recorded."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import retort
 from pandas import read_csv
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
 from retort.tables import numbers
+from retort.tables.claims import check_claims, read_judged
 
 from tests.conftest import ROOT
-from tests.tiny.results import made
+from tests.tiny.results import made, quiet
+from tests.tiny.variant import CLAIMS, write_study
 
 
-def test_the_guide_makes_a_table_from_the_scores(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    made(config)
+def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks make the table of its scores, and read claims, tables and steps of a run."""
+    made(config := write_study(here / "study", claims=CLAIMS))
+    csv, folder = "results/tables/tiny/table1.csv", Path("results/logs/distill_on_task")
+    check_claims(quiet(), config, "tiny", [csv], "results/tables/tiny/claims.json", {})
+    folder.mkdir(parents=True)
+    for job, line in (("pocket-kd.tweets.1", {"step": 10, "seed": 1, "loss": 0.5}), ("pocket-kd.movies.1", {})):
+        (folder / f"{job}.steps.jsonl").write_text(json.dumps({"terms": {"supervised": 0.5}, **line}) + "\n")
     tiny = open_study(read_config(config))
     monkeypatch.setattr("retort.study.load.open_study", lambda _: tiny)
-    (block,) = [one for one in re.findall(r"```python\n(.*?)```", (ROOT / "results/README.md").read_text(), re.DOTALL)
-                if "numbers.cells" in one]  # fmt: skip
-    *before, last = block.strip().split("\n")
-    names: dict[str, Any] = {}
-    exec("\n".join(before), names)
-    table = eval(last, names).stack(future_stack=True).dropna(how="all")
-    kept = read_csv("results/tables/tiny/table1.csv").set_index(["row", "column"])
-    single = kept[~kept.index.get_level_values("column").str.contains("mean|Avg")].loc[table.index]
+    guide, names = (ROOT / "results/README.md").read_text().partition("## From Python")[2], dict[str, Any]()
+    for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(block, names)
+    means = names["means"].dropna(how="all")
+    kept = read_csv(csv).set_index(["row", "column"])
+    single = kept[~kept.index.get_level_values("column").str.contains("mean|Avg")].loc[means.index]
     assert len(single) > 3
     for name in ("mean", "std"):
-        assert list(table[name]) == pytest.approx(list(single[name]), nan_ok=True)
+        assert list(means[name]) == pytest.approx(list(single[name]), nan_ok=True)
+    judged = read_judged(tiny, "tiny", Path("results/tables/tiny/claims.json"))
+    assert names["verdicts"].values.tolist() == [[one.claim.says, one.ours.word, one.ours.numbers] for one in judged]
+    assert len(judged) > 0
+    assert len(retort.judged(tiny)) == len(judged) * 2  # on print, too
+    assert len(names["different"]) == (kept["verdict"] == "differs").sum()
+    assert len(retort.tabulated(tiny)) == len(kept)
+    assert names["steps"][["terms.supervised", "path"]].values.tolist() == [
+        [0.5, "results/logs/distill_on_task/pocket-kd.tweets.1.steps.jsonl"]
+    ]
 
 
 def test_a_score_has_its_origin_and_a_diverged_one_no_value(config: dict[str, Any]) -> None:

@@ -183,7 +183,7 @@ def distilled(
     start = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     with Path("job.log").open("w") as stream:
         running = RunningJob("companions", stream, result=to, clock=clock, **more)
-        distill_students(running, students, [str(corpus)], start, to)
+        distill_students(running, students, [str(corpus)], start, to, {})
     return "".join(path.read_text() for path in sorted(Path().glob("*.log")))
 
 
@@ -370,7 +370,7 @@ def test_a_student_is_saved_with_its_checksums_which_tell_the_group_that_it_was_
     folders, made = StartFolders(str(published), str(published), str(published), None), f"results/distilled/{group}"
     asked = rule_job(output=[made], log=[f"distill_students.{group}.log"], config={"checkpoint_seconds": 0})
     with job(asked) as running:
-        distill_students(running, own, [str(corpus)], folders, made)
+        distill_students(running, own, [str(corpus)], folders, made, {})
     for name in names:
         model, checkpoints = f"results/students/{name}/model", Path(f"results/checkpoints/students.{name}.model")
         assert checkpoints.exists()

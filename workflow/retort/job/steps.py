@@ -24,6 +24,11 @@ def steps_file(log: Path | str) -> Path:
     return Path(log).with_suffix(SUFFIX)
 
 
+def steps_files() -> list[Path]:
+    """Return the files of the steps of all jobs."""
+    return sorted(Path("results/logs").rglob(f"*{SUFFIX}"))
+
+
 def read_steps(path: Path) -> list[Line]:
     """Return the lines of a file of steps, without what a kill has cut; none if there is no file."""
     lines = []

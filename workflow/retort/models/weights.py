@@ -7,7 +7,6 @@ further raises `Diverged` with the same step, so that its cells say `diverged`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,11 @@ from retort.atomic import write_json
 from retort.data.tokenizers import FILE, check_command, copy_tokenizer
 from retort.errors import Diverged
 from retort.job.context import RunningJob
+from retort.models.card import About, card_of
 from retort.models.encoders import name_labels
-from retort.provenance import run_environment
-from retort.settings.inputs import JobSettings, TaskSettings, settings_section
+from retort.settings.inputs import JobSettings, TaskSettings
 
 NOTE = "diverged.json"
-# the end of the name of a model's class -> its pipeline in transformers
-PIPELINES = {
-    "ForSequenceClassification": "text-classification", "ForQuestionAnswering": "question-answering",
-    "ForMaskedLM": "fill-mask",
-}  # fmt: skip
 PROBLEMS = {"classification": "single_label_classification", "regression": "regression"}  # by task type
 
 
@@ -47,47 +41,21 @@ def save_with_card(
     model: nn.Module,
     tokenizer_folder: Path | str,
     output: Path | str,
-    title: str,
-    conditions: Sequence[Mapping[str, Any]] = (),
+    about: About,
 ) -> None:
-    """Save a model with the tokenizer of a folder, and a model card: a README.md in the format of model hubs.
+    """Save a model with the tokenizer of a folder, and a model card.
 
     Args:
-        job: the job, whose device the card names, and all other code behind the model: code that made an input of it,
-            or trained a part of it.
+        job: the job.
         settings: the settings of the job.
         model: the model.
         tokenizer_folder: the folder of the tokenizer.
         output: the folder to write.
-        title: the title of the card.
-        conditions: how the steps of its training were taken, see `Checkpoint.conditions`.
+        about: what the card says.
     """
-    if not job.writes:
-        return
-    origin = run_environment(job.device, 1, job.objectives)
-    about = "other code has made a part of it, or of what it was made from"
-    mixed = f"\n**Mixed results**: {about}: {'; '.join(job.other_makers)}.\n" if job.other_makers else ""
-    name_outputs(model, getattr(settings, "task", None))
-    head = "For".join(["", *type(model).__name__.split("For")[1:]])  # such as 'ForSequenceClassification'
-    command = f"transformers.AutoModel{head}.from_pretrained(folder)"
-    pipeline = f"\npipeline_tag: {PIPELINES[head]}" if head in PIPELINES else ""
-    training = f"## Training\n\n```json\n{json.dumps(conditions, indent=1)}\n```\n\n" if conditions else ""
-    card = f"""---
-library_name: transformers
-tags: [retort, distillation]{pipeline}
----
-
-# {title}
-
-Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
-{mixed}
-Load it with `{command}` and `transformers.AutoTokenizer.from_pretrained(folder)`.
-
-It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
-alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
-
-{training}{settings_section(settings)}"""
-    save(model, tokenizer_folder, output, card)
+    if job.writes:
+        name_outputs(model, getattr(settings, "task", None))
+        save(model, tokenizer_folder, output, card_of(job, settings, model, about))
 
 
 def name_outputs(model: Any, task: TaskSettings | None) -> None:

@@ -31,10 +31,9 @@ from retort.specs import catalogue, printed
 from retort.specs.base import Settings as Changes
 from retort.specs.protocol import Changes as KeyedChanges
 from retort.specs.protocol import Protocol, Schedule, SearchGrid, SettingKey
-from retort.specs.student import Stage, Student, Term
+from retort.specs.student import Stage, Student
 from retort.study import questions
 from retort.study.distillations import distillation_seed
-from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
 # the activations that objectives read most, which can be stored
@@ -186,17 +185,6 @@ def can_store_activations(study: Study, name: str, task_name: str) -> bool:
     return read <= {"logits", *STORED}
 
 
-def _term(term: Term, student: Student, teacher_layers: int) -> TermSettings:
-    entry = catalogue.objectives()[term.objective]
-    return TermSettings(
-        objective=term.objective,
-        version=entry.version,
-        pairs=layer_pairs(term, student.architecture.layers, teacher_layers, student.initial_layers),
-        weight=term.weight,
-        options={**entry.options, **term.options},
-    )
-
-
 def settings_of_stages(
     study: Study, student: Student, task_name: str, point: Changes | None = None
 ) -> list[StageSettings]:
@@ -204,12 +192,12 @@ def settings_of_stages(
     point = point or {}
     changes = PointSettings(**point).of_schedule
     changed = questions.at_point(student, point)
-    teacher_layers = study.model_of(student.teacher).architecture.layers
+    layers = changed.architecture.layers, study.model_of(student.teacher).architecture.layers
     protocol = study.protocols[student.protocol]
     return [
         StageSettings(
             data=stage.data,
-            terms=[_term(term, changed, teacher_layers) for term in stage.on(task_name)],
+            terms=[TermSettings.of(term, *layers, changed.initial_layers) for term in stage.on(task_name)],
             schedule=divided(study, traced.schedule),
             teacher_dropout=stage.teacher_dropout,
             metric_for_best_model=questions.epoch_chosen_by(study, protocol, traced.schedule, task_name),

@@ -16,7 +16,6 @@ from retort.specs.base import Settings
 from retort.specs.exhibit import MAPPINGS, SettingsCell
 from retort.specs.loading import Problems
 from retort.study import questions
-from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
 NAMING_KEY = "objective"  # its value can name an entry of a list
@@ -59,7 +58,7 @@ def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
     for student in (spec for name, spec in study.students.items() if study.paper_of(name) == paper):
         depth = study.model_of(student.teacher).architecture.layers
         for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
-            pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
+            pairs = term.layer_pairs(student.architecture.layers, depth, student.initial_layers)
             by_type = mappings.setdefault(term.objective, {"single": set(), "one-to-one": set(), "one-to-many": set()})
             if len(pairs) == 1:
                 by_type["single"].add(depth - pairs[0][1])

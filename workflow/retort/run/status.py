@@ -18,7 +18,7 @@ from retort.job.attempts import KILLED, LOCKS, Attempt, file_of, slug_of
 from retort.job.context import shown
 from retort.job.locks import living_owner
 from retort.job.planned_run import FOLDER, JOBS, PlannedJob
-from retort.job.steps import SUFFIX, Line, read_steps, steps_file
+from retort.job.steps import SUFFIX, Line, read_steps, steps_file, steps_files
 from retort.run.run_folder import CLAIM
 
 RUNNING, FAILED, WAITING, DONE = "running", "failed", "waiting", "done"
@@ -163,7 +163,7 @@ def write_curves(folder: Path) -> Iterator[Path]:
     """
     from torch.utils.tensorboard import SummaryWriter
 
-    for path in sorted(Path("results/logs").rglob(f"*{SUFFIX}")):
+    for path in steps_files():
         job = slug_of(str(path).replace(SUFFIX, ".log"))
         for training, lines in itertools.groupby(read_steps(path), _training):
             name = ".".join(f"{key}-{value}" for key, value in training)

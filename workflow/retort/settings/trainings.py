@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict
 
@@ -12,12 +12,14 @@ from retort.settings.inputs import (
     ModelSettings,
     TaskSettings,
 )
+from retort.specs import catalogue
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture
 from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Schedule, SearchGrid
+from retort.specs.student import Term
 
 
 class InitialisationSettings(JobSettings):
@@ -56,6 +58,18 @@ class TermSettings(JobSettings):
     pairs: list[tuple[int, int]]
     weight: float
     options: Options
+
+    @classmethod
+    def of(cls, term: Term, *layers: Any) -> TermSettings:
+        """Return the settings of a term of a file for models with these layers, see `Term.layer_pairs`."""
+        entry = catalogue.objectives()[term.objective]
+        return cls(
+            objective=term.objective,
+            version=entry.version,
+            pairs=term.layer_pairs(*layers),
+            weight=term.weight,
+            options={**entry.options, **term.options},
+        )
 
 
 class StageSettings(JobSettings):

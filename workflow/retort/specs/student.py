@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from retort.specs import catalogue
+from retort.specs import catalogue, mappings
 from retort.specs.base import Deviation, Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Version, Whole
 from retort.specs.fields import ModelName, ProtocolName, StudentName, TaskName, entry_of, left_out
 from retort.specs.model import Sizes
@@ -75,6 +75,23 @@ class Term(Spec):
         if layered != (self.mapping is not None):
             what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
             yield f"mapping: objective '{self.objective}' {what}"
+
+    def layer_pairs(
+        self, student_layers: int, teacher_layers: int, initial_layers: list[int] | None = None
+    ) -> mappings.Pairs:
+        """Return the (student layer, teacher layer) pairs of the term; empty for one without a mapping.
+
+        Args:
+            student_layers: number of student layers.
+            teacher_layers: number of teacher layers.
+            initial_layers: the teacher layers that the student starts from; None if it starts from something else.
+
+        Raises:
+            RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
+        """
+        if self.mapping is None:
+            return []
+        return mappings.pairs_of(self.mapping, student_layers, teacher_layers, initial_layers)
 
 
 class Stage(Spec):

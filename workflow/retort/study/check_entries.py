@@ -21,7 +21,7 @@ from retort.specs.protocol import OF_ROWS, STAGES, Protocol
 from retort.specs.source import HubSource
 from retort.specs.student import Student, Term
 from retort.study.cells import tasks_scored
-from retort.study.questions import at_point, files_of, layer_pairs, start_lineage
+from retort.study.questions import at_point, files_of, start_lineage
 from retort.study.study import Study
 
 
@@ -346,7 +346,7 @@ def term_problems(
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}
     try:
-        pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
+        pairs = term.layer_pairs(student.layers, teacher.layers, initial_layers)
     except RetortError as error:
         if term.mapping != "initial" or initial_layers is None:  # else the initialisation has a line for it
             yield f".mapping: {error}"

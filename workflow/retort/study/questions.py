@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from retort.errors import RetortError
-from retort.specs import catalogue, mappings
+from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.exhibit import timed_models
@@ -195,25 +195,6 @@ def submitted_sources(spec: Task) -> list[str]:
     return list(dict.fromkeys(spec.splits[split].source or spec.source for split in submitted_splits(spec)))
 
 
-def layer_pairs(
-    term: Term, student_layers: int, teacher_layers: int, initial_layers: list[int] | None = None
-) -> list[tuple[int, int]]:
-    """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
-
-    Args:
-        term: the term.
-        student_layers: number of student layers.
-        teacher_layers: number of teacher layers.
-        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
-
-    Raises:
-        RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
-    """
-    if term.mapping is None:
-        return []
-    return mappings.pairs_of(term.mapping, student_layers, teacher_layers, initial_layers)
-
-
 def chosen_by(study: Study, protocol: Protocol, task: str) -> str:
     """Return the metric, on the validation split of a task, by which a protocol chooses among models."""
     return protocol.metric_for_best_model.get(task, study.tasks[task].chosen_by)
@@ -297,6 +278,13 @@ def of_student(study: Study, name: str) -> set[str]:
         for stage in stages_of(student):
             needed |= of_corpus(study, stage.data) if stage.data != "task" else set()
     return needed
+
+
+def licences_of(study: Study, name: str, task: str = "") -> dict[str, str]:
+    """Return title -> licence of each source that a student or teacher is made from, with those of a task if given."""
+    needed = of_student(study, name) | (of_task(study, task) if task else set())
+    sources = (source for each, source in study.sources.items() if f"sources/{each}" in needed)
+    return {source.title: source.licence for source in sources}
 
 
 def missing(study: Study, needed: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""The numbers of a study as frames, for tables and for notebooks: cells, measured, reported and recorded.
+"""The numbers of a study as frames, for tables and for notebooks: cells and scores, tables, claims, steps of trainings.
 
 A cell is known by paper, table, row and column, and a score by student, task, metric and seed. `cells` says which
 scores a cell is made of, so a table of one's own is a join of these frames.
@@ -10,17 +10,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retort.job.steps import SUFFIX, read_steps, steps_files
 from retort.results.collect import read_scores, value_of
+from retort.results.frames import concatenated, read
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_file_of_seed, score_files
 from retort.study.cells import expand
 from retort.study.study import Study
+from retort.tables.claims import read_judged
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 CELL = ["paper", "table", "row", "column"]
 SCORE = ["student", "task", "metric"]
+JUDGED = ["verdict", "remark", "numbers", "leans", "computed"]
 ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
 
 
@@ -105,3 +109,45 @@ def recorded(study: Study) -> DataFrame:
                     for seed, value in seeds.items() if seeds else [(None, mean)]:
                         lines.append((paper, table, row, column, scale, seed, value, *whose))
     return pd.DataFrame(lines, columns=[*CELL, "scale", "seed", "value", "machine", "date", "commit"])
+
+
+def tabulated(study: Study) -> DataFrame:
+    """Return the lines of all tables and figures that are made, as `results.frames` describes them.
+
+    Raises:
+        RetortError: a file was changed.
+    """
+    paths = {"/".join(key): Path("results/tables", key[0], f"{key[1]}.csv") for key in study.exhibits}
+    return concatenated({name: read(path) for name, path in paths.items() if path.is_file()})
+
+
+def judged(study: Study) -> DataFrame:
+    """Return a line for each claim on each side that has it: paper, claim, what it says, side, and `JUDGED`.
+
+    The side is 'published', 'ours', or the scale of a recorded run. `leans` is True, False, or None if the means of
+    our runs do not tell; `computed` tells that no run is needed.
+
+    Raises:
+        RetortError: the file of a paper holds other claims than the study.
+    """
+    import pandas as pd
+
+    lines = [
+        (paper, one.name, one.claim.says, side, told.word, *(getattr(told, name) for name in JUDGED[1:]))
+        for paper in study.papers
+        for one in read_judged(study, paper, Path("results/tables", paper, "claims.json"))
+        for side, told in {"published": one.published, "ours": one.ours, **one.recorded}.items()
+    ]
+    return pd.DataFrame(lines, columns=["paper", "claim", "says", "side", *JUDGED])
+
+
+def steps(pattern: str = "*") -> DataFrame:
+    """Return the lines of files of steps, with the path of each; a term of the loss has a column 'terms.<name>'.
+
+    Args:
+        pattern: of the names of the files without their end, such as 'pocket-kd.tweets.*'.
+    """
+    import pandas as pd
+
+    files = [path for path in steps_files() if path.match(f"{pattern}{SUFFIX}")]
+    return pd.json_normalize([{**line, "path": str(path)} for path in files for line in read_steps(path)])

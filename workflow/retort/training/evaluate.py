@@ -18,6 +18,7 @@ from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
 from retort.job.context import RunningJob
 from retort.machine import float32_products
+from retort.models.card import About
 from retort.models.recorder import Recorder
 from retort.provenance import peak_memory, run_environment
 from retort.settings.inputs import TaskSettings
@@ -122,6 +123,17 @@ class ScoreToWrite:
     def title(self) -> str:
         """The model in words, such as 'kd on movies, seed 1'."""
         return f"{self.student} on {self.task}, seed {self.seed}"
+
+    def about(
+        self,
+        result: Measured | Diverged,
+        licences: Mapping[str, str],
+        conditions: Sequence[Mapping[str, Any]] = (),
+    ) -> About:
+        """Return what the model's card says; see `About`."""
+        if isinstance(result, Diverged):
+            return About(self.title, licences, conditions)
+        return About(self.title, licences, conditions, self.task, self.seed, result.split, result.metrics)
 
 
 def write_score(

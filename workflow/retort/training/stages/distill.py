@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build, weights
+from retort.models.card import About
 from retort.models.encoders import round_once
 from retort.models.initialise import StartFolders, check_published, initialise_student, with_pooler
 from retort.models.recorder import Key, keys_to_record
@@ -71,6 +72,7 @@ def distill_on_task(
     folders: TaskFolders,
     trials_files: list[str],
     weights_folder: str | None,
+    licences: Mapping[str, str],
 ) -> None:
     """Distil a student on a task, at the best point of its grid, and write its score.
 
@@ -83,6 +85,7 @@ def distill_on_task(
         folders: the folders that the job reads.
         trials_files: the trials of all parts of the grid; empty without a grid.
         weights_folder: the folder in which the weights are saved; None to discard them.
+        licences: those that the card of the weights names.
 
     Raises:
         RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
@@ -92,7 +95,8 @@ def distill_on_task(
     result = student.diverged or evaluate_model(job, student.network, folders.encoded, settings)
     ways = student.checkpoint.conditions
     if weights_folder:
-        save_with_card(job, settings, student.network, folders.start.tokenizer, weights_folder, score.title, ways)
+        about = score.about(result, licences, ways)
+        save_with_card(job, settings, student.network, folders.start.tokenizer, weights_folder, about)
         weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point if settings.grid else None, conditions=ways)
 
@@ -174,6 +178,7 @@ def distill_students(
     corpus_folders: list[str],
     folders: StartFolders,
     output: str,
+    licences: Mapping[str, Mapping[str, str]],
 ) -> None:
     """Distil task-agnostic students side by side on the same batches, and save each, ready to be fine-tuned.
 
@@ -186,6 +191,7 @@ def distill_students(
         folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
             the parent.
         output: the folder to write to, a folder a student.
+        licences: student -> the licences that its card names.
 
     Raises:
         RetortError: the teacher needs a masked-LM head and has none, or the tokenizer of the model or the parent
@@ -204,7 +210,8 @@ def distill_students(
                 student.diverged = error
         for name, student in students.items():
             folder = f"{output}/{name}"
-            _save(student, settings[name], folders, folder, name)
+            about = About(name, licences.get(name, {}), student.checkpoint.conditions)
+            _save(student, settings[name], folders, folder, about)
             job.resumed_from |= student.job.resumed_from
             if job.writes:
                 replace(student.job, name=job.name).take_checksums(Path(folder))  # the name tells the group, see `plan`
@@ -228,12 +235,12 @@ def part_of(job: RunningJob, student: str, students: int) -> Iterator[RunningJob
 
 
 def _save(
-    student: StudentInTraining, settings: CorpusDistillationSettings, folders: StartFolders, output: str, title: str
+    student: StudentInTraining, settings: CorpusDistillationSettings, folders: StartFolders, output: str, about: About
 ) -> None:
     """Save a distilled student, and a note if it has diverged."""
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(student.network, settings.architecture, folders.parent or folders.model, random_seed)
-    save_with_card(student.job, settings, encoder, folders.tokenizer, output, title, student.checkpoint.conditions)
+    save_with_card(student.job, settings, encoder, folders.tokenizer, output, about)
     if diverged := student.diverged:
         weights.note_result(output, diverged)
         student.job.say(

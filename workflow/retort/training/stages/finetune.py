@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from retort.errors import Diverged
 from retort.job.context import RunningJob
 from retort.models import build, weights
@@ -23,6 +25,7 @@ def finetune_student(
     encoded_folder: str,
     trials_files: list[str],
     weights_folder: str | None,
+    licences: Mapping[str, str],
 ) -> None:
     """Fine-tune a student at the best grid point with one seed and write its score.
 
@@ -36,6 +39,7 @@ def finetune_student(
         encoded_folder: the folder of the encoded task.
         trials_files: the trials of all parts of the grid; empty without a grid.
         weights_folder: the folder in which the fine-tuned weights are saved; None to discard them.
+        licences: those that the card of the weights names.
     """
     point = PointSettings()
     seed, network = score.seed, None
@@ -48,6 +52,6 @@ def finetune_student(
         result = error
     if weights_folder:
         kept = network or build.load(student_folder, *head_of(settings.task), say=job.say)  # diverged: with a new head
-        save_with_card(job, settings, kept, student_folder, weights_folder, score.title)
+        save_with_card(job, settings, kept, student_folder, weights_folder, score.about(result, licences))
         weights.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from retort.data.tokenizers import check_ids, check_same_tokenizer, tokenizer_fi
 from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build
+from retort.models.card import About
 from retort.models.initialise import check_published
 from retort.models.weights import save_with_card
 from retort.settings.trainings import TeacherHeadSettings, TeacherSettings
@@ -32,6 +33,7 @@ def finetune_teacher(
     tokenizer_folder: str,
     trials_files: list[str],
     output: str,
+    licences: Mapping[str, str],
 ) -> None:
     """Fine-tune a teacher on a task at the best point of its grid, save it in the folder `output`, write its score.
 
@@ -44,6 +46,7 @@ def finetune_teacher(
         tokenizer_folder: the folder with the files of its tokenizer.
         trials_files: the trials of all parts of the grid; empty without a grid.
         output: the folder to write.
+        licences: those that its card names.
 
     Raises:
         RetortError: the training, or every grid point, diverged, so that no student can be distilled from this teacher;
@@ -54,8 +57,8 @@ def finetune_teacher(
         if failed:
             raise failed
         network = finetune(job, settings.at(point), settings.seed, encoded_folder, model_folder, tokenizer_folder)
-    save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
     measured = evaluate_model(job, network, encoded_folder, settings)
+    save_with_card(job, settings, network, tokenizer_folder, output, score.about(measured, licences))
     write_score(job, score, settings, measured, chosen=point if settings.grid else None)
 
 
@@ -130,6 +133,6 @@ def fit_teacher_head(
     run, checkpoint = masked_lm_head(network, corpus_folder, settings), checkpoint_of(job, settings, settings.seed)
     with _divergence_is_an_error(f"the head of '{teacher}' diverged"):
         train_in(job, run, settings.seed, settings.precision, checkpoint)
-    title = f"{teacher} with a masked-LM head, on {corpus}"
-    save_with_card(job, settings, network, tokenizer_folder, output, title)
+    about = About(f"{teacher} with a masked-LM head, on {corpus}")
+    save_with_card(job, settings, network, tokenizer_folder, output, about)
     job.say(f"done  ({job.seconds():.0f} s)")
