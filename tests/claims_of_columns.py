@@ -48,7 +48,8 @@ class Truth:
         facts |= {
             name: np.full(len(keys), text, object) for name, text in (("by_seed", ""), ("unit", "x100"), ("text", ""))
         }
-        cells = Draws(keys, np.arange(len(keys)), facts, scores.mean(axis=1, keepdims=True))
+        facts["value"] = scores.mean(axis=1)
+        cells = Draws(keys, np.arange(len(keys)), facts, facts["value"][:, None])
         drawn = drawn_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw)
         cells = replace(cells, values=np.hstack([cells.values, drawn]))
         own = np.isin(cells.rows, [*self.own])
@@ -102,6 +103,7 @@ TRUTHS = [
     most("all seven above by 3", [3.0] * 7, runs=20),
     ranges("two objectives over 1, 3 apart; the other over 1.5", [[0, 0.5, 1], [3, 3.5, 4]], [0, 0.75, 1.5], runs=20),
     ranges("all three objectives over 9", [[0, 4.5, 9], [0, 4.5, 9]], [0, 4.5, 9], runs=20),
+    ranges("one over 9, twice at its top; the other over 9", [[0, 9, 9]], [0, 4.5, 9], runs=20),
     ranges("two objectives constant, the other over 9", [[0, 0, 0], [1, 1, 1]], [0, 4.5, 9], runs=20),
     ranges("two objectives constant, the other over 9", [[0, 0, 0], [1, 1, 1]], [0, 4.5, 9]),
 ]

@@ -48,30 +48,28 @@ def mean_near(cells: Draws, *, allowed: float, against: Draws) -> Verdict:
     return Verdict(abs(apart) <= allowed + TINY, text)
 
 
-def _gaps(cells: Draws) -> tuple[list[str], Values]:
-    """Return the pairs of two cells, in either order, and [pairs, draws]: how far the first is above the second."""
-    first, other = np.nonzero(~np.eye(len(cells), dtype=bool))
-    names = [f"{cells.places[one]}; {cells.places[another]}" for one, another in zip(first, other, strict=True)]
-    return names, cells.values[first] - cells.values[other]
+def _extremes(cells: Draws) -> Pairs:
+    """Return the pair of the cells with the highest and the lowest mean, in every draw."""
+    means = cells.facts("value")
+    return Pairs(cells[[means.argmax()]], cells[[means.argmin()]])
 
 
 @comparisons.register("varies-less", whole=True)
 def varies_less(cells: Draws, *, against: Draws) -> Verdict:
     """Check that the cells lie closer together than the others; the rows under each label, before ' / ', by themselves.
 
-    A range over noisy numbers is too wide, the more so the more there are. So the evidence is one pair of cells that
-    are farther apart than all pairs of the other side.
+    Draws are of the distance of the two extreme means: a range over draws is too wide, the more so the more cells there
+    are.
     """
     labels = np.array([row.rpartition(" / ")[0] for row in cells.rows])
-    own = [cells[labels == label] for label in dict.fromkeys(labels)]
-    ranges, other = np.array([np.ptp(side.values, axis=0) for side in own]), np.ptp(against.values, axis=0)
-    ends = [(min(side.values[:, 0]), max(side.values[:, 0]), _rows(side)) for side in (*own, against)]
-    *told, last = (f"{formatted(low, 1)} to {formatted(high, 1)} ({rows})" for low, high, rows in ends)
-    names, wider = (list(itertools.chain.from_iterable(each)) for each in zip(*map(_gaps, own), strict=True))
-    rivals, gaps = _gaps(against)
-    wrong = Parts(names, np.reshape(wider, (-1, len(other))) >= other)
-    alone = Parts(rivals, gaps > ranges.max(axis=0))
-    return Verdict((ranges < other).all(axis=0), f"{' and '.join(told)} against {last}", wrong=wrong, alone=alone)
+    own = {label: cells[labels == label] for label in dict.fromkeys(labels)}
+    *ends, last = (_extremes(side) for side in (*own.values(), against))
+    *told, rival = (
+        f"{formatted(pair.other.values[0, 0], 1)} to {formatted(pair.own.values[0, 0], 1)} ({_rows(side)})"
+        for pair, side in zip((*ends, last), (*own.values(), against), strict=True)
+    )
+    wider = np.concatenate([pair.gap >= last.gap for pair in ends])
+    return Verdict(~np.logical_or.reduce(wider), f"{' and '.join(told)} against {rival}", wrong=Parts([*own], wider))
 
 
 # --- one row against each of several others, and orders within columns
