@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from retort.judgement.cells import Draws, Verdict
 from retort.judgement.certainty import LEVEL, AsIf, drawn_means, shares_in
 from retort.judgement.comparisons import comparisons
@@ -44,7 +45,7 @@ class Truth:
         keys = np.array([("table", row, f"{at}") for row, means in rows.items() for at in range(len(means))], object)
         normal = draw.standard_normal((len(keys), self.runs))
         scores = np.concatenate([*rows.values()])[:, None] + np.sqrt(self.runs / 2) * normal
-        facts: dict[str, Any] = {"n": np.full(len(keys), self.runs), "std": scores.std(axis=1, ddof=1)}
+        facts: dict[str, NDArray[Any]] = {"n": np.full(len(keys), self.runs), "std": scores.std(axis=1, ddof=1)}
         facts |= {
             name: np.full(len(keys), text, object) for name, text in (("by_seed", ""), ("unit", "x100"), ("text", ""))
         }
