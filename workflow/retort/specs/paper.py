@@ -101,10 +101,8 @@ MOST_WORDS = 25  # of a quote
 
 
 def _short(text: str) -> str:
-    if len(text.split()) > MOST_WORDS:
-        raise ValueError(
-            f"a quote has at most {MOST_WORDS} words, not {len(text.split())}; … stands for what is left out"
-        )
+    if (words := len(text.split())) > MOST_WORDS:
+        raise ValueError(f"a quote has at most {MOST_WORDS} words, not {words}; … stands for what is left out")
     return text
 
 
