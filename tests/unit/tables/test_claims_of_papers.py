@@ -17,8 +17,7 @@ from retort.tables.claims import counts, judge_all, judge_print
 
 from tests.conftest import ROOT
 
-# paper -> claims that do not hold on its numbers, those that rounding decides, and those whose verdict turns on averages
-# taken anew
+# paper -> claims that do not hold on its numbers, those that rounding decides, and those that averages taken anew turn
 PRINTED_VERDICTS = {
     "minilmv2": (set(), {"more-relations-bert-above-all-wide"}, set()),
     "mlkd2024": ({"half-the-parameters"}, set(), {"order-of-losses"}),

@@ -258,7 +258,8 @@ def within_rounding(statement: Statement, side: Side) -> bool:
         return False
     cells = side.cells_of(statement)
     apart = np.cos(np.random.default_rng(0).uniform(0, math.pi, (len(cells), ROUNDED)))  # often nearly -1 or 1
-    values = cells.values + (1 - TINY) * cells.facts("half")[:, None] * apart
+    half = np.where(cells.facts("half") < 0.5, cells.facts("half"), 0.0)  # a whole number is a count, and exact
+    values = cells.values + (1 - TINY) * half[:, None] * apart
     return bool(compare(statement, side.rule, replace(cells, values=values)).true.any())
 
 
