@@ -69,7 +69,7 @@ MISTAKES = [
          "kd-above-attention: 'many' is not a number as papers print it"),
         ("compare: above\n", "compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
         ("compare: above\n", "", "line 5: not valid YAML (mapping values are not allowed in this context)"),
-        ("  quote: {section: nowhere, text: a sentence}\n", "", "kd-above-attention: 'quote' is missing: {section: ..."),
+        ("  quote: {section: nowhere, text: a sentence}\n", "", "kd-above-attention: 'quote' is missing: {section"),
         ("text: a sentence", f"text: {'word ' * 26}", "quote.text: a quote has at most 25 words, not 26"),
         ("kd-above-attention:", "kd above attention:",
          "kd above attention: 'kd above attention' does not match the pattern"),
