@@ -69,7 +69,7 @@ MISTAKES = [
          "kd-above-attention: 'many' is not a number as papers print it"),
         ("compare: above\n", "compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
         ("compare: above\n", "", "line 5: not valid YAML (mapping values are not allowed in this context)"),
-        ("text: a sentence", f"text: {'word ' * 26}", "kd-above-attention.quote.text: a quote has at most 25 words, not 26"),
+        ("text: a sentence", f"text: {'word ' * 26}", "kd-above-attention.quote.text: a quote has at most 25 words"),
         ("kd-above-attention:", "kd above attention:",
          "kd above attention: 'kd above attention' does not match the pattern"),
     ]),
