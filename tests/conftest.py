@@ -24,6 +24,7 @@ os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else 
 import pytest
 import snakemake as snakemake_package
 from filelock import FileLock
+from retort import own_code
 from retort.job import attempts, fork_client, forkserver, planned_run
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
@@ -46,7 +47,7 @@ def needs_data(name: str) -> pytest.MarkDecorator:
 @pytest.fixture(autouse=True)
 def of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test outside any run of the workflow, and leave none behind: a run names itself in the environment."""
-    for variable in (planned_run.VARIABLE, planned_run.DECIDED, attempts.RUN):
+    for variable in (planned_run.VARIABLE, planned_run.DECIDED, attempts.RUN, own_code.VARIABLE):
         monkeypatch.setenv(variable, "")  # so that it is unset again at the end
         monkeypatch.delenv(variable)
 

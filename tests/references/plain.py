@@ -63,12 +63,12 @@ def mean_of_texts(values: list[list[Tensor]], case: Case) -> Tensor:
 
 
 def softmax(row: Tensor) -> Tensor:
-    powers = [torch.exp(x) for x in row]
-    return torch.stack(powers) / sum(powers)
+    powers = torch.exp(row)
+    return powers / sum(powers)
 
 
 def kl(p: Tensor, q: Tensor, floor: float = 0.0) -> Tensor:
-    return sum(a * torch.log(a / (b if b > floor else torch.full_like(b, floor))) for a, b in zip(p, q, strict=True))
+    return sum(p * torch.log(p / torch.where(q > floor, q, floor)))
 
 
 def squares(a: Tensor, b: Tensor) -> list[Tensor]:

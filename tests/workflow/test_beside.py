@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from retort.job import fork_client
 
-from tests.conftest import SNAKEMAKE, snakemake
+from tests.conftest import SNAKEMAKE, run_snakemake, server_of_jobs, snakemake
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm_faults import lengthen
 
@@ -36,8 +36,7 @@ rule train:
 
 def test_as_many_trainings_run_as_there_are_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "Snakefile").write_text(TOY)
-    command = [sys.executable, "-m", "snakemake", "--cores", "8", "--quiet"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert run_snakemake(tmp_path, "--cores", "8", "--quiet").returncode == 0
     assert max(itertools.accumulate(map(int, (tmp_path / "log").read_text().split()))) == 2
     folder = make_study(tmp_path / "tiny", scale="paper")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "pretend-a,pretend-b")
@@ -62,6 +61,7 @@ def started(folder: Path, *targets: str, user: int = 0) -> subprocess.Popen[str]
     as_user = ["setpriv", f"--reuid={user}", "--clear-groups"] if user else []
     command = [*as_user, *SNAKEMAKE, "--directory", str(folder), "--configfile", str(folder / "config.yaml")]
     mine = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME"), str(folder / f"home-{user}"))
+    mine[fork_client.ADDRESS] = server_of_jobs()
     return subprocess.Popen([*command, "--cores=1", *targets], cwd=folder, env=mine, stderr=subprocess.PIPE, text=True)
 
 

@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from retort import machine
+from retort import machine, own_code
+from retort.own_code import REGISTERS
 
 PACKAGE = Path(__file__).resolve().parent
 SCRIPTS, OBJECTIVES = PACKAGE.parent / "scripts", PACKAGE / "objectives"
 # folders of the package on which no result depends: they check, compare, print and foretell costs
 APART = ("audit", "cli", "cost", "judgement", "report", "results", "run", "tables")
 PRINTING = ("audit", "judgement", "report", "results", "tables")  # those of APART that print tables, figures, pages
-REGISTERS = re.compile(r'^@objectives\.register\(\s*"([^"]+)"', re.MULTILINE)
 IMPORTS = re.compile(r"^from retort\.objectives\.(\w+) import|^from retort\.objectives import (\w+)", re.MULTILINE)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
 
@@ -34,9 +34,10 @@ def commit(objectives: frozenset[str] = frozenset()) -> str:
     'unknown' outside a git repository, and where git refuses the folder of another user, which it then says.
 
     Args:
-        objectives: the objectives that are used; the files of others do not count.
+        objectives: the objectives that are used; the files of others do not count, nor do those of the study.
     """
-    unused = [f"objectives/{path.name}" for path in _registering().keys() - _used_files(objectives)]
+    others = _registering(own_code.folders()).keys() - _used_files(objectives)
+    unused = [f"objectives/{path.name}" for path in others if path.parent == OBJECTIVES]
     paths = [".", str(SCRIPTS), *(f":(exclude){name}" for name in (*APART, *unused))]
     try:
         head = _git("rev-parse", "HEAD")
@@ -58,11 +59,17 @@ def code(objectives: frozenset[str] = frozenset()) -> str:
     """Return the digest of the code on which a result depends, as it was at the first call in this process.
 
     The first word is the digest of the files on which every result depends. A word such as 'hidden:1f2e3d4c' follows
-    for each file of objectives that are used: a new file of objectives leaves the results of all others as they are.
+    for each file of objectives that are used, and one such as 'objectives/absolute:5a6b7c8d' for one of the study: a
+    new file of objectives leaves the results of all others as they are.
     """
     every = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in APART]
-    files = (f"{path.stem}:{_digest([path])[:8]}" for path in sorted(_used_files(objectives)))
-    return " ".join([_digest([*(set(every) - _registering().keys()), *SCRIPTS.glob("*.py")]), *files])
+    files = sorted(f"{_word(path)}:{_digest([path])[:8]}" for path in _used_files(objectives))
+    shared = set(every) - _registering(own_code.folders()).keys()
+    return " ".join([_digest([*shared, *SCRIPTS.glob("*.py")]), *files])
+
+
+def _word(path: Path) -> str:
+    return path.stem if path.parent == OBJECTIVES else own_code.name_of(path)
 
 
 def are_different(codes: Iterable[str]) -> bool:
@@ -76,21 +83,28 @@ def are_different(codes: Iterable[str]) -> bool:
 
 
 def objectives_in(settings: object) -> frozenset[str]:
-    """Return the objectives whose names stand anywhere in the settings of a job, as JSON values."""
+    """Return the objectives, and metrics of the study, whose names stand anywhere in the settings of a job, as JSON."""
     words = set(re.findall(r"[\w-]+", str(settings)))
-    return frozenset(words & {name for text in _registering().values() for name in REGISTERS.findall(text)})
+    return frozenset(
+        words & {name for text in _registering(own_code.folders()).values() for name in REGISTERS.findall(text)}
+    )
 
 
 @functools.cache
-def _registering() -> dict[Path, str]:
-    """Return path -> content of each file that registers objectives, as it was at the first call."""
-    texts = {path: path.read_text(encoding="utf-8") for path in OBJECTIVES.glob("*.py")}
+def _registering(_: tuple[str, ...]) -> dict[Path, str]:
+    """Return path -> content of each file that registers objectives, or metrics of the study, as at the first call.
+
+    Settings name the metric that chooses from a grid; tables compute all metrics anew, from the answers. Mappings do
+    not count, as settings hold the pairs of layers that they return.
+    """
+    paths = (*OBJECTIVES.glob("*.py"), *own_code.files("objectives"), *own_code.files("metrics"))
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return {path: text for path, text in texts.items() if REGISTERS.search(text)}
 
 
 def _used_files(objectives: frozenset[str]) -> set[Path]:
     """Return the files that register some objectives, and those of objectives that these import."""
-    texts, used = _registering(), set[Path]()
+    texts, used = _registering(own_code.folders()), set[Path]()
     ahead = [path for path, text in texts.items() if objectives.intersection(REGISTERS.findall(text))]
     while ahead:
         if (path := ahead.pop()) in texts and path not in used:
@@ -107,14 +121,16 @@ def digest_code() -> str:
 def digest_printing() -> str:
     """Return a digest of the code that prints, with its templates and styles."""
     files = (path for room in PRINTING for path in (PACKAGE / room).rglob("*") if path.is_file())
-    return _digest(path for path in files if path.suffix not in (".md", ".pyc"))
+    own = (path for kind in ("tables", "figures") for path in own_code.files(kind))
+    return _digest(path for path in (*files, *own) if path.suffix not in (".md", ".pyc"))
 
 
 def _digest(files: Iterable[Path]) -> str:
     """Return a digest of the names and the content of some files."""
     digest = hashlib.sha256()
     for path in sorted(files):
-        digest.update(f"{path.relative_to(PACKAGE.parent)}\0{path.stat().st_size}\0".encode())
+        name = path.relative_to(PACKAGE.parent) if path.is_relative_to(PACKAGE.parent) else own_code.name_of(path)
+        digest.update(f"{name}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from retort import own_code
 from retort.errors import RetortError
 
 Entry = TypeVar("Entry")
@@ -65,13 +67,17 @@ class Registry(dict[str, Entry]):
 
         def add(entry: Entry) -> Entry:
             if name in self:
-                raise RetortError(f"two {self.noun}s are called '{name}'")
+                other = sys.modules[self[name].__module__].__file__
+                raise RetortError(f"two {self.noun}s are called '{name}'", f"rename one; the other is in {other}")
             self[name] = entry
             return entry
 
         return add
 
     def __missing__(self, name: str) -> Entry:
+        own_code.load(f"{self.noun}s", name)
+        if name in self:
+            return self[name]
         raise unknown_name(self.noun, name, self)
 
     def __iter__(self) -> Iterator[str]:

@@ -27,7 +27,7 @@ LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 
 @reference(
     Case("relations", {"heads": 4}),
-    Case("relations", {"heads": 48}, student=Shape(96, 4, 8, 3), teacher=Shape(144, 6, 8, 3)),
+    Case("relations", {"heads": 16}, student=Shape(32, 4, 8, 3), teacher=Shape(48, 6, 8, 3)),
     Case("relations", {"heads": 5}, student=Shape(20, 4, 8, 3), teacher=Shape(30, 6, 8, 3)),
     Case("relations", {"heads": 12, "normaliser": "sum-over-heads"}),
     Case("relations", {"heads": 3, "normaliser": "sum"}),

@@ -54,8 +54,8 @@ def tiny(study_folder: Path) -> Config:
 
 def test_each_value_has_its_line(tiny: Config) -> None:
     found = rows(tiny, "deep-two", "mood")
-    students = (tiny.folder / "papers/tiny/students.yaml").read_text().splitlines()
-    protocol = (tiny.folder / "protocols/short.yaml").read_text().splitlines()
+    students = (tiny.study_folders[0] / "papers/tiny/students.yaml").read_text().splitlines()
+    protocol = (tiny.study_folders[0] / "protocols/short.yaml").read_text().splitlines()
 
     def line(key: str) -> str:
         """Return the text of the line that a value comes from."""
@@ -139,7 +139,7 @@ def test_the_verb(
     tiny: Config, arguments: list[str], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(tiny.folder)}))
+    path.write_text(yaml.safe_dump({"papers": ["tiny"], "study": tiny.study}))
     assert main(["show", *arguments, "--config", str(path)]) == status
     said = capsys.readouterr()
     assert "did you mean" in said.err if status else "tiny-kd on mood, scale pocket: Vanilla KD" in said.out

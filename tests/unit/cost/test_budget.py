@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.cost.budget import NONE, Demand, Price, choose_runs, joined_runs, weight_of
+from retort.cost.budget import NONE, Demand, Price, Prices, choose_runs, joined_runs, weight_of
 from retort.cost.jobs import Jobs
+from retort.cost.overview import hours_of
+from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.run.workflow import everything
 from retort.specs.config import read_config
@@ -73,3 +76,17 @@ def test_a_budget_runs_what_it_names_and_nothing_else(config: dict[str, Any]) ->
     made = [job.result for job in Jobs(plan).behind(everything(plan.study)) if "/scores/" in job.result]
     assert [path for path in made if student in path] == [f"results/scores/{student}/{task}/1-2-3.json"]
     assert {path.split("/")[2] for path in made} <= {student, plan.study.teacher_of(student)}
+
+
+def test_a_further_distillation_costs_all_of_its_own_jobs_and_a_budget_counts_it_on_every_task(
+    study_folder: Path, here: Path
+) -> None:
+    plan = Plan(read_config({"papers": ["tiny"], "study": str(study_folder)}))
+    prices = Prices(plan, Speed(1e11, 5e9, 1.0, "a test"))
+    one, two, three = (prices.hours({"tiny-predicting": (frozenset(["mood"]), count)}) for count in (1, 2, 3))
+    assert three - two == pytest.approx(two - one)
+    jobs = [job.name for job in prices.jobs.behind(["results/scores/tiny-predicting/mood/1-2.json"])]
+    own = [name for name in jobs if name.startswith(("distill_students", "run_grid", "finetune_student"))]
+    again = sum(hours_of([job], prices.speed) for job in prices.jobs.by_key.values() if job.name in own)
+    assert again <= two - one <= 1.5 * again  # the price of a seed holds the start of a job, which its two seeds share
+    assert prices.whole("tiny-predicting", ["mood"]) == {"tiny-predicting": (frozenset(["mood"]), 1)}

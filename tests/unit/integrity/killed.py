@@ -117,7 +117,7 @@ def _run(stage: Stage, folder: Path, environment: dict[str, str], moment: int, d
     given = json.loads(Path("config.yaml").read_text())
     config = read_config(given)
     study = open_study(config)
-    begin(given, files_of(config))  # as Snakemake's own process does
+    begin(given, config, files_of(config))  # as Snakemake's own process does
     clock = _Clock(moment, delay)
     sys.addaudithook(clock)
     log = f"results/logs/{stage.name}.log"

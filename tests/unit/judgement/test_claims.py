@@ -194,3 +194,13 @@ def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: 
                "Read as: by &lt;far&gt;.")  # fmt: skip
     # published: 70 against 60; ours: 72 against 70
     assert all(each in page for each in (first, *escaped, "difference 10.0", "difference 2.0"))
+
+
+def test_a_row_with_a_run_far_from_its_others_is_named_with_the_signs_by_seed():
+    rows = {
+        "B": line(72.0, ours=14.0, n=4, by_seed={1: 79.0, 2: 80.0, 3: 78.0, 4: 51.0}),
+        "C": line(75.0, ours=1.0, n=4, by_seed={1: 74.0, 2: 75.0, 3: 75.0, 4: 76.0}),
+    }
+    found = on_ours(claim("above", "B", "C"), **rows)
+    assert "a run of B is far from the others; signs by seed: + + + -" in found.remark
+    assert "far from" not in on_ours(claim("above", "B", "C"), B=line(75.0), C=rows["C"]).remark

@@ -59,7 +59,7 @@ def recorded(study: Study, **runs: Scores) -> Study:
 
 def files_of(study: Study) -> Files:
     """Return the files of a paper of which nothing was run."""
-    files = Files(study.folder / "made")
+    files = Files(study.config.study_folders[0] / "made")
     frames.write(files.csv("tiny", "table1"), frames.frame_of(()))
     return files
 

@@ -36,19 +36,21 @@ def test_jobs_read_what_the_run_was_planned_with(config: dict[str, Any], monkeyp
     cluster = Path("cluster.yaml")
     cluster.write_text("gpu_memory_gb: 40")
     config["cluster"] = str(cluster)
-    files = run.files_of(read_config(config))
+    checked = read_config(config)
+    files = run.files_of(checked)
     cluster.write_text("gpu_memory_gb: [")
     protocol = Path(config["study"], "protocols", "short.yaml")
     before = protocol.read_text()
     protocol.write_text("broken: [")
-    run.begin(config, files)
+    run.begin(config, checked, files)
     planned = read_config(planned_run.configuration())
     assert planned_run.is_job()
-    assert (planned.folder / "protocols" / "short.yaml").read_text() == before
+    (copy,) = planned.study_folders
+    assert (copy.name, (copy / "protocols" / "short.yaml").read_text()) == ("study", before)
     assert read_cluster(planned.cluster).gpu_memory_gb == 40
     here = rule_job(config=dict(config))
     with job(here):
-        assert here.config["study"] == str(planned.folder)
+        assert here.config["study"] == [str(copy)]
     monkeypatch.setenv(planned_run.VARIABLE, "results/runs/gone")
     with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
         planned_run.configuration()

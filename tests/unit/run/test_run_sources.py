@@ -51,7 +51,9 @@ def on_hub(config: Config, name: str, **changes: Any) -> None:
     """Make the hub the place of a source."""
     hub = {**PINNED, "repository": f"someone/{name}", **changes}
     hub = {key: value for key, value in hub.items() if value is not None}
-    write(Path(config.study), f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": hub, "local": "Texts"})
+    write(
+        config.study_folders[0], f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": hub, "local": "Texts"}
+    )
 
 
 def planned(config: Config) -> Plan:
@@ -73,8 +75,8 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def with_far_corpus(config: Config) -> None:
     """Make one student, and the one that starts from it, need a corpus whose source the hub does not have."""
     on_hub(config, "far")
-    write(Path(config.study), "corpora/far.yaml", {**CORPUS, "version": 1})
-    change(Path(config.study), "papers/tiny/students.yaml", "data: sentences", "data: far")
+    write(config.study_folders[0], "corpora/far.yaml", {**CORPUS, "version": 1})
+    change(config.study_folders[0], "papers/tiny/students.yaml", "data: sentences", "data: far")
 
 
 def test_an_unknown_commit_is_asked_for_and_written_down(
@@ -151,7 +153,7 @@ def test_what_was_fetched_is_not_asked_for(config: Config, monkeypatch: pytest.M
     record_of("texts").write_text(json.dumps(Plan(config).settings.sources["texts"].model_dump(mode="json")))
     plan = planned(config)
     assert plan.config.run_sources.missing == {}
-    set_value(Path(config.study), "sources/texts.yaml", "hub", "commit", to=OTHER)
+    set_value(config.study_folders[0], "sources/texts.yaml", "hub", "commit", to=OTHER)
     assert set(planned(config).config.run_sources.missing) == {"sources/texts"}
 
 

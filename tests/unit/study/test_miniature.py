@@ -112,6 +112,12 @@ def test_distinct_trainings_meet_every_objective_mapping_start_family_and_task(m
     assert {task for _, task in scored} == {task for name, task in miniature.pairs if name in study.students}
 
 
+def test_few_distinct_trainings_have_a_large_teacher(miniature: Plan) -> None:
+    study = miniature.study
+    teachers = [study.students[address.split("/")[2]].teacher for address in distinct_trainings(miniature)]
+    assert 0 < [study.model_of(teacher).architecture.layers for teacher in teachers].count(24) < 5
+
+
 LINE = {"paper": "p", "table": "table1", "unit": "x100", "published": 70.0, "mean": 50.0, "n": 1, "verdict": "differs"}
 ONE = frame_of([{**LINE, "p": 0.01, "low": 1.0}])
 

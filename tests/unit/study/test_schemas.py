@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,17 @@ from retort.study.schemas import FILES, FOLDER, MARK, current_files, schema_text
 STUDY = [(name, path) for name, file in FILES.items() for path in sorted(ROOT.glob(file.pattern))]
 
 
-def mistakes(name: str, content: Any) -> list[str]:
-    """Return what a schema says against the content of a file, whose keys become strings as in JSON."""
+@functools.cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Return what validates files by a schema, after a check of the schema itself."""
     schema = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
-    found = jsonschema.Draft202012Validator(schema).iter_errors(json.loads(json.dumps(content)))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def mistakes(name: str, content: Any) -> list[str]:
+    """Return what a schema says against the content of a file, whose keys become strings as in JSON."""
+    found = validator(name).iter_errors(json.loads(json.dumps(content)))
     return [f"{error.json_path}: {error.message}" for error in found]
 
 

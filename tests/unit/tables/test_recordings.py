@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
+from retort.judgement.paired_rows import compare_rows
 from retort.results.collect import read_scores
 from retort.results.frames import Line, read
 from retort.specs.config import read_config
@@ -18,7 +19,7 @@ from retort.tables.kinds.scores import ScoresTable
 from retort.tables.recordings import compared_with_record, record, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths
+from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths, write_results
 from tests.tiny.variant import CLAIMS, TABLE, UNPUBLISHED, write_one_table
 from tests.unit.study.test_scale import study_config
 
@@ -54,7 +55,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
         record(ours(config, runs=5), "tiny")
     study = ours(config)
     assert [path.name for path in keep(record(study, "tiny"))] == ["float32.yaml"]
-    kept = yaml.safe_load((study.folder / "papers/tiny/recorded/float32.yaml").read_text())
+    kept = yaml.safe_load((study.config.study_folders[0] / "papers/tiny/recorded/float32.yaml").read_text())
     assert (kept["run"]["commit"], kept["run"]["precision"], kept["runs"]) == ("abc1234", "float32", 3)
     assert list(kept["tables"]["table1"]) == ["teacher", "kd", "attention"]  # short names
     assert kept["tables"]["table1"]["kd"] == {"Acc. %": [72.0, 2.0], "Pearson": [60.0, 10.0]}
@@ -71,7 +72,7 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
 def test_a_study_is_recorded_with_its_tables_that_hold_no_scores(config: dict[str, Any]) -> None:
     study = ours(config)
     paired = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
-    (study.folder / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
+    (study.config.study_folders[0] / "papers/tiny/table2.yaml").write_text(yaml.safe_dump(paired))
     for name in ("table1", "table2"):
         made(config, name)
     kept = yaml.safe_load(next(iter(record(open_study(read_config(config)), "tiny").values())))
@@ -109,7 +110,7 @@ def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
         record(open_study(read_config(config)), "tiny")
     made(config, "table1")
     study = ours(config, published=TABLE["published"])
-    folder = study.folder / "papers" / "tiny"
+    folder = study.config.study_folders[0] / "papers" / "tiny"
     with pytest.raises(RetortError, match=r"table1\.yaml: it has published numbers of its own; delete its key"):
         record(study, "tiny")
     assert not (folder / "recorded").exists()
@@ -121,8 +122,13 @@ def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
 def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = ours(config)
-    file = study.folder / "papers/tiny/table1.yaml"
-    set_value(study.folder, "papers/tiny/paper.yaml", "tables", to={"table1": yaml.safe_load(file.read_text())})
+    file = study.config.study_folders[0] / "papers/tiny/table1.yaml"
+    set_value(
+        study.config.study_folders[0],
+        "papers/tiny/paper.yaml",
+        "tables",
+        to={"table1": yaml.safe_load(file.read_text())},
+    )
     file.unlink()
     keep(record(open_study(read_config(config)), "tiny"))
     assert set(verdicts_of(made(config, "table1")[0]).values()) == {"repeats"}
@@ -260,3 +266,15 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):
         recorded(study_config(tmp_path, "paper"))
+
+
+def test_a_row_is_compared_with_itself_in_the_recorded_run(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    study = ours(config)
+    keep(record(study, "tiny"))
+    write_results(config, {**SCORES, "tiny-kd": {"mood": [0.70, 0.72, 0.74], "rating": [0.52, 0.63, 0.74]}})
+    lines = compare_rows(open_study(read_config(config)), "tiny/table1", ["A & <b>_1"])
+    assert lines[:2] == [
+        "tiny/table1: A & <b>_1, less A & <b>_1 (as recorded)",
+        "mean difference 1.50, standard deviation 1.76, n = 6 pairs (mood, rating)",
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import yaml
 
@@ -19,6 +18,9 @@ from retort.errors import RetortError
 from retort.judgement.certainty import FIRST_RUNS
 from retort.registry import unknown_name
 from retort.specs.config import SET_BY_RUN, Config
+from retort.study.distillations import has_distillation
+from retort.study.questions import seeds_of
+from retort.study.study import Study
 from retort.tables.figures.style import SERIES, figure, save
 
 FILE = "budget.yaml"
@@ -79,7 +81,7 @@ def budget(arguments: argparse.Namespace) -> int:
         if claim.state == OPEN
     ]
     if arguments.curves:
-        _draw(config.folder / "papers", _curves(prices, claims, demands))
+        _draw(prices.plan.study, _curves(prices, claims, demands))
         return 0
     spent = prices.hours(begun, left=False)
     # a student has the same seeds on all of its tasks, also on those that are begun
@@ -119,11 +121,11 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
     return curves
 
 
-def _draw(folder: Path, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """Draw the curve of each paper into its folder, and all of them together beside these."""
-    draw_curves(curves, {"svg": str(folder / CURVES)})
+def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """Draw the curve of each paper into its folder, and all of them together beside those of the first folder."""
+    draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
     for paper, curve in curves.items():
-        draw_curves({paper: curve}, {"svg": str(folder / paper / CURVES)})
+        draw_curves({paper: curve}, {"svg": str(study.folders[paper] / CURVES)})
 
 
 def draw_curves(curves: Mapping[str, Sequence[Sequence[float]]], renders: dict[str, str]) -> None:
@@ -157,9 +159,16 @@ def _content(config: Config, prices: Prices, hours: float, runs: Runs) -> dict[s
     for name, tasks in sorted(every.items()):
         if tasks - runs.get(name, (frozenset(), 0))[0]:
             left[name] = float(f"{prices.hours(joined_runs(runs, prices.whole(name, tasks))) - spent:.2g}")
-    chosen = {name: {"seeds": seeds, "tasks": sorted(tasks)} for name, (tasks, seeds) in sorted(runs.items())}
+    chosen = {name: _chosen(prices.plan.study, name, *of) for name, of in sorted(runs.items())}
     kept = config.model_dump(mode="json", exclude_defaults=True, exclude={*SET_BY_RUN, "budget"})
     return {**kept, "budget": {"hours": hours, "runs": chosen, "left_out": left}}
+
+
+def _chosen(study: Study, name: str, tasks: Iterable[str], count: int) -> dict[str, object]:
+    """Return what a configuration says of a student or teacher: its tasks, and its seeds or distillations."""
+    if has_distillation(study, name):
+        return {"seeds": len(seeds_of(study, name)), "distillations": count, "tasks": sorted(tasks)}
+    return {"seeds": count, "tasks": sorted(tasks)}
 
 
 def _rows(claims: Iterable[Claim], chosen: set[str]) -> list[list[str]]:

@@ -33,9 +33,9 @@ FAR, UNKNOWN = "out of reach", "not printed"  # by more than 20 seeds; there is 
 CANNOT = "not ours"  # its numbers are of others' models, or it has none
 WITHOUT = "no training"  # sizes, times of passes and quoted numbers are all that it reads
 EXPECTED = (
-    f"Seeds: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim with a power of about 80 %, if differences "
-    "are as printed, or as in the scores that are there, with the deviations that are printed, or assumed by the table "
-    "(0.6 points by default)."
+    f"Seeds, or distillations of students that have one: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim "
+    "with a power of about 80 %, if differences are as printed, or as in the scores that are there, and deviations as "
+    "printed, or as assumed by the table (0.6 points by default)."
 )
 
 
@@ -100,18 +100,20 @@ def _needs(
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
     every: Runs = reduce(joined_runs, (runs for key, runs in trained.items() if key in expected), NONE)
 
-    def decided(seeds: int) -> bool:
-        prior = assumed_by(study, paper)
+    prior = assumed_by(study, paper)
+    distilled = claim.about == "method" and any(prior(key).student for key in trained)
 
+    def decided(seeds: int) -> bool:
         def assumed(key: Key) -> AssumedSpread:
             known, before = printed.numbers[key]["std"] if key in printed.numbers else math.nan, prior(key)
             std = SURER * (known if known > 0 else before.std) * (seeds**0.5 if key in once else 1)
             return replace(before, std=std, distillation_std=SURER * before.distillation_std)
 
-        shares = shares_of(claim, side, assumed, AsIf(seeds), LOOKS[1], draws=FIRST)
+        as_if = AsIf(distillations=seeds) if distilled else AsIf(seeds)
+        shares = shares_of(claim, side, assumed, as_if, LOOKS[1], draws=FIRST)
         return shares.shows_true if verdict.holds else shares.shows_false
 
-    there = max((cell["n"] for cell in own.numbers.values()), default=0)
+    there = max((1 if prior(key).student else cell["n"] for key, cell in own.numbers.items()), default=0)
     further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
     if not further or not decided(further[-1]):
         return FAR, {}

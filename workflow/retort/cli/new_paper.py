@@ -11,10 +11,11 @@ from typing import Any
 import yaml
 
 from retort.atomic import write_text
-from retort.cli.base import argument, config_of, verb
+from retort.cli.base import CONFIG, argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
+from retort.specs.config import Config
 from retort.specs.printed import AS_PRINTED, METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
 from retort.specs.task import Task
 from retort.study.load import read_study
@@ -30,21 +31,43 @@ SUBSETS = {"m": "matched", "mm": "mismatched"}  # as papers write them -> subset
 
 @verb(
     "new",
-    argument("paper", help="the name of its folder: letters and digits, with single dashes between them"),
-    argument("--from", dest="table", required=True, help="a table that it prints: a .csv file, or its LaTeX source"),
+    argument("paper", nargs="?", help="the name of its folder: letters and digits, with single dashes between them"),
+    argument("--from", dest="table", help="a table that it prints: a .csv file, or its LaTeX source"),
+    argument("--study", help="begin a folder for papers, tasks and objectives of your own, outside this clone"),
 )
 def new_paper(arguments: argparse.Namespace) -> int:
     """Write the folder of a further paper from a table that it prints, and list what is left to choose."""
-    config, name = config_of(arguments), arguments.paper
-    folder = config.folder / "papers" / name
+    if bool(arguments.paper) != bool(arguments.table) or not (arguments.paper or arguments.study):
+        raise RetortError("nothing to begin", "give a paper and --from TABLE, or --study FOLDER, or both")
+    config = config_of(arguments)
+    if arguments.study:
+        config = _begin(config, Path(arguments.study).expanduser().absolute())
+    return _write(config, arguments.paper, Path(arguments.table)) if arguments.paper else 0
+
+
+def _begin(config: Config, folder: Path) -> Config:
+    """Begin a further folder of the study, with a configuration that names it; return this configuration."""
+    path = folder / CONFIG
+    if path.exists():
+        raise RetortError(f"{path} exists already", f"use it: --config {path}")
+    longer = config.model_copy(update={"study": [*config.study, str(folder)]})
+    (folder / "papers").mkdir(parents=True, exist_ok=True)
+    write_text(path, schema_line(path, "config") + yaml.safe_dump({"study": longer.study}))
+    print(f"{path}: written; read it with: retort check --config {path}; snakemake --configfile {path}")
+    return longer
+
+
+def _write(config: Config, name: str, source: Path) -> int:
+    """Write the folder of a paper into the last folder of the study."""
+    folder = config.study_folders[-1] / "papers" / name
     if not re.fullmatch(NAME, name):
         hint = "write letters and digits, with single dashes between them, such as lee2025"
         raise RetortError(f"'{name}' is no name of a folder of a paper", hint)
-    if folder.exists():
+    if there := config.files(f"papers/{name}"):
         raise RetortError(
-            f"{relative_to_here(folder)} exists already", "give another name, or write a further table by hand"
+            f"{relative_to_here(there[0])} exists already", "give another name, or write a further table by hand"
         )
-    table = read_table(Path(arguments.table))
+    table = read_table(source)
     study, _ = read_study(config)
     texts = {"paper": _paper(name), "table1": _table(table, study.tasks)}
     folder.mkdir(parents=True)

@@ -55,13 +55,15 @@ def published_numbers(arguments: argparse.Namespace) -> int:
     "compare",
     argument("table", help="paper/table"),
     argument("row", help="the label of a row"),
-    argument("other", help="the label of the row that it is compared with"),
+    argument("other", nargs="?", help="the label of another row (default: the same row of the recorded run)"),
     argument("--recorded", action="store_true", help="compare the recorded scores of the configuration's scale"),
 )
 def compare_two(arguments: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
     study = open_study(with_every_paper(config_of(arguments)))
-    rows = arguments.row, arguments.other
+    if arguments.recorded and not arguments.other:
+        raise RetortError("--recorded compares two rows of the recorded run", "name a second row")
+    rows = [arguments.row, *filter(None, [arguments.other])]
     print("\n".join(map(wrapped_line, compare_rows(study, arguments.table, rows, arguments.recorded))))
     return 0
 

@@ -56,7 +56,8 @@ def _content(plan: Plan) -> dict[str, object]:
     """Return the configuration of the jobs: made students keep their companions, so that jobs stay the same."""
     together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
     companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
-    return {**plan.config.model_dump(mode="json"), "study": str(plan.config.folder), "companions": companions}
+    folders = [str(folder) for folder in plan.config.study_folders]
+    return {**plan.config.model_dump(mode="json"), "study": folders, "companions": companions}
 
 
 @verb(

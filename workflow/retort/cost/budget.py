@@ -18,9 +18,12 @@ from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.questions import seeds_of
+from retort.study.distillations import distillations_of, has_distillation
+from retort.study.questions import seeds_of, start_lineage
 
-Runs = Mapping[str, tuple[frozenset[str], int]]  # student or teacher -> its tasks, and the seeds on each of them
+# student or teacher -> its tasks, and the seeds on each of them; or the distillations, each with all of its seeds
+Runs = Mapping[str, tuple[frozenset[str], int]]
+OF_A_DISTILLATION = ("distill_students", "save_student", "run_grid")  # rules
 Price = Callable[[Runs], float]  # the hours that some runs still take
 NONE: Runs = {}
 FREE = 1e-9  # hours
@@ -139,15 +142,30 @@ class Prices:
             left: leave out what is done.
         """
         shared, of_seeds = dict[str, float](), 0.0
-        for student, (tasks, seeds) in runs.items():
+        for student, (tasks, count) in runs.items():
             before, of_tasks = self._parts_of_tasks(student, tasks, left)
             shared |= before
-            of_seeds += sum(each * max(0, seeds - made) for each, made in of_tasks)
+            made = min(made for _, made in of_tasks)
+            for number in range(max(1, made), count) if has_distillation(self.plan.study, student) else ():
+                shared |= {f"{key}, once more {number}": hours for key, hours in self._of_one(student, tasks).items()}
+            of_seeds += sum(each * max(0, count - made) for each, made in of_tasks)
         return of_seeds + sum(shared.values())
 
+    def _of_one(self, student: str, tasks: frozenset[str]) -> dict[str, float]:
+        """Return the hours of the jobs that each distillation of a student has for itself, before its fine-tunings."""
+        before, _ = self._parts_of_tasks(student, tasks, False)
+        names = start_lineage(self.plan.study, student)
+        jobs = {key: self.jobs.by_key[key] for key in before}
+        return {
+            key: before[key]
+            for key, job in jobs.items()
+            if {*vars(job.wildcards).values()} & {*names} and job.rule.name in OF_A_DISTILLATION
+        }
+
     def whole(self, student: str, tasks: Iterable[str]) -> Runs:
-        """Return the runs of a student or teacher on some tasks under all of its seeds."""
-        return {student: (frozenset(tasks), len(seeds_of(self.plan.study, student)))}
+        """Return the runs of a student or teacher on some tasks under all of its seeds, or with all distillations."""
+        study = self.plan.study
+        return {student: (frozenset(tasks), len(distillations_of(study, student)) or len(seeds_of(study, student)))}
 
     def with_what_is_free(self, runs: Runs) -> Runs:
         """Return some runs with the scores of teachers that are trained for them anyway."""
@@ -163,7 +181,11 @@ class Prices:
         return functools.reduce(joined_runs, [each for each in every if next(iter(each.values()))[1]], {})
 
     def _made(self, student: str, task: str) -> int:
-        """Count the seeds of a student on a task that have a score."""
+        """Count the seeds of a student on a task that have a score; or its distillations of which some have one."""
+        if has_distillation(self.plan.study, student):
+            names = (path.name for path in score_folder(student, task).parent.parent.glob(f"{student}*"))
+            made = (name for name in names if name == student or name.startswith(f"{student}-distillation-"))
+            return sum(score_folder(name, task).is_dir() for name in made)
         folder = score_folder(student, task)
         found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
         return len({seed for name in found if name for seed in seeds_in(name[1])})
@@ -190,4 +212,5 @@ class Prices:
         behind = with_models(self.jobs.behind(paths, stop_at_done=left))
         before = {one.key: hours_of([one], self.speed) for one in behind if one is not job or not of_seeds}
         each = self.speed.hours(self.jobs.estimates.of_seed(student, task).work) if of_seeds else 0.0
+        each *= len(seeds_of(plan.study, student)) if has_distillation(plan.study, student) else 1
         return before, each, self._made(student, task) if left else 0

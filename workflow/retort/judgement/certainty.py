@@ -105,7 +105,7 @@ class AsIf:
 
     Args:
         runs: of each student, or fine-tunings of each distillation; fewer than there are change nothing.
-        distillations: of each student that has one.
+        distillations: of each student that has one; other students then have as many runs.
     """
 
     runs: int = 0
@@ -125,9 +125,11 @@ def drawn_means(cells: Draws, assumed: Assumed, as_if: AsIf, count: int, generat
         generator: what draws.
     """
     spreads = [assumed(tuple(key)) for key in cells.keys]
-    once = any(spread.student for spread in spreads)
-    runs = as_if.distillations * max(as_if.runs, int(cells.facts("n").max(initial=1))) if once else as_if.runs
-    drawn = _drawn_over_runs(cells, spreads, runs if as_if != AsIf() else 0, count, generator)
+    once, each = np.array([bool(spread.student) for spread in spreads], bool), np.maximum(cells.facts("n"), as_if.runs)
+    many = as_if.distillations * each
+    if as_if.distillations > 1:
+        many = np.where(once, many, np.maximum(cells.facts("n"), as_if.distillations))
+    drawn = _drawn_over_runs(cells, spreads, many, count, generator)
     luck = _drawn_distillations(cells, spreads, count, generator)
     drawn += luck / np.sqrt(as_if.distillations)
     return drawn
@@ -157,23 +159,23 @@ def _drawn_distillations(
 
 
 def _drawn_over_runs(
-    cells: Draws, spreads: Sequence[AssumedSpread], runs: int, count: int, generator: np.random.Generator
+    cells: Draws, spreads: Sequence[AssumedSpread], many: Values, count: int, generator: np.random.Generator
 ) -> Values:
-    """Return [cells, count]: draws of the mean over runs, as if each student had at least so many."""
+    """Return [cells, count]: draws of the mean over so many runs of each cell; 0 for those of an assumed deviation."""
     drawn = np.repeat(cells.values[:, :1], count, axis=1)
     n, std, by_seed = cells.facts("n"), cells.facts("std"), cells.facts("by_seed")
     pairs = (std > 0) & np.array([len(scores) > 1 for scores in by_seed], bool)
-    measured, many = (std > 0) & (n > 1), np.maximum(n, max(runs, 1))
+    measured, planned, many = (std > 0) & (n > 1), many > np.maximum(n, 1), np.maximum(many, 1)
     apart = np.flatnonzero(~pairs & (measured | (cells.facts("unit") == "x100")))
     spread = np.array([std[at] if measured[at] else spreads[at].std for at in apart.tolist()])
-    freedom = np.where(measured | (runs > 0), many - 1, ASSUMED_FREEDOM)[apart]
+    freedom = np.where(measured | planned, many - 1, ASSUMED_FREEDOM)[apart]
     error = spread / np.sqrt(many[apart])
     drawn[apart] += error[:, None] * generator.standard_t(freedom[:, None], (len(apart), count))
     together: dict[tuple[int, ...], list[int]] = {}
     for at in np.flatnonzero(pairs).tolist():
         together.setdefault(tuple(seed for seed, _ in by_seed[at]), []).append(at)
     for seeds, group in together.items():
-        k, most = len(seeds), max(len(seeds), runs)
+        k, most = len(seeds), max(len(seeds), int(many[group].max()))
         scores = np.array([[score for _, score in by_seed[at]] for at in group])  # [cells, seeds]
         # x = means + Z (scores - means) / sqrt((k - 1) n) / sqrt(C / (n - 1)), with Z ~ N(0, 1) for each of k seeds and
         # C ~ chi2(n - 1): multivariate t with the sample covariance / n.

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from retort.specs.rows import DISTILLATION_FREEDOM, TASK_CORRELATION
 from retort.study.reasons import Status
 
 Numbers = Any  # a float or an array of floats
@@ -154,12 +155,13 @@ class Comparison:
         return float(self.difference.p()) if self.difference else None
 
 
-def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
+def mean_is_zero(groups: Sequence[list[float]], few: str = "", luck: float = 0.0) -> Comparison:
     """Test whether the mean of some groups' means is zero: of one group, Student's t-test; of several, Welch's.
 
     Args:
         groups: the differences of each group, which has a variance of its own.
         few: the reason for no result if a group has fewer than two.
+        luck: the variance of the mean that all differences share: of the two distillations behind them.
     """
     # With k groups of n_g: t = mean_g(d_g) / sqrt(sum_g s_g^2 / n_g) k, degrees of freedom by Satterthwaite.
     values = [value for group in groups for value in group]
@@ -171,6 +173,7 @@ def mean_is_zero(groups: Sequence[list[float]], few: str = "") -> Comparison:
     if all(max(group) - min(group) < EQUAL for group in groups):
         return replace(tested, status=Status.MISSING, reason=ALL_EQUAL)
     parts = [VariancePart(variance(group) / len(group) / len(groups) ** 2, len(group) - 1) for group in groups]
+    parts += [VariancePart(luck, DISTILLATION_FREEDOM)] if luck else []
     return replace(tested, difference=welch_difference(mean, parts))
 
 
@@ -180,19 +183,26 @@ def variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def paired_test(differences: Differences) -> Comparison:
-    """Return the paired t-test over all pairs of a task and a seed."""
+def paired_test(differences: Differences, luck: float = 0.0) -> Comparison:
+    """Return the paired t-test over all pairs of a task and a seed; as in papers, luck that they share is left out."""
     return mean_is_zero([[value for values in differences.values() for value in values]], "fewer than two pairs")
 
 
-def tasks_fixed(differences: Differences) -> Comparison:
-    """Test whether the mean over these tasks is zero; each task has its own variance over seeds."""
-    return mean_is_zero(list(differences.values()), "fewer than two seeds on a task")
+def tasks_fixed(differences: Differences, luck: float = 0.0) -> Comparison:
+    """Test whether the mean over these tasks is zero; each task has its own variance over seeds.
+
+    Args:
+        differences: the differences on each task.
+        luck: the variance on one task of the two distillations behind them, if there is one of each row.
+    """
+    shared = TASK_CORRELATION + (1 - TASK_CORRELATION) / max(len(differences), 1)
+    return mean_is_zero(list(differences.values()), "fewer than two seeds on a task", luck * shared)
 
 
-def tasks_drawn(differences: Differences) -> Comparison:
-    """Return the t-test over the mean differences of tasks."""
-    return mean_is_zero([[statistics.fmean(values) for values in differences.values()]], "fewer than two tasks")
+def tasks_drawn(differences: Differences, luck: float = 0.0) -> Comparison:
+    """Return the t-test over the mean differences of tasks; they show what of the luck the tasks do not share."""
+    means = [statistics.fmean(values) for values in differences.values()]
+    return mean_is_zero([means], "fewer than two tasks", luck * TASK_CORRELATION)
 
 
 @dataclass(frozen=True)
@@ -202,13 +212,13 @@ class PairedTest:
     Args:
         title: the sample, in a few words.
         explanation: what the test answers, in a sentence.
-        run: the test.
+        run: the test, of the differences and the luck of distillations.
         metric: the `metric` of its p-values in a frame.
     """
 
     title: str
     explanation: str
-    run: Callable[[Differences], Comparison]
+    run: Callable[[Differences, float], Comparison]
     metric: str
 
     @property

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retort.errors import RetortError
 from retort.formatters import number
+from retort.judgement.certainty import assumed_by
 from retort.judgement.difference import TESTS, Comparison, Differences, paired_test
 from retort.registry import quote_commas, unknown_name
 from retort.results.collect import Scores, read_scores, value_of
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import score_files
+from retort.study.distillations import distillations_of, trained_anew
 from retort.study.questions import runs_on, seeds_of
 from retort.study.reasons import Status, sentence
 from retort.study.study import Study
@@ -27,6 +30,10 @@ CHOICES = (
     "scores times 100; two-sided; not corrected for further comparisons"
 )
 ABSENT = "no score"
+ONCE = (
+    "One distillation a row: the first two tests assume that distillations of a student differ by a standard deviation "
+    "of {:.2g} points; further distillations would tell."
+)
 PAIR = ["variant", "task", "seed"]
 
 
@@ -46,11 +53,44 @@ def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> DataFr
             sources.setdefault((cell.spec.variant, task), (cell.student, metric))
     found: dict[tuple[str, str, int], float | str] = {}
     for (variant, task), (student, metric) in sources.items():
-        for seed in seeds_of(study, student) if runs_on(study, student, task) else []:
-            record = scores.get((student, task, seed))
-            value = value_of(record, metric) if record else None
-            found[variant, task, seed] = _why(record) if value is None else value
+        if runs_on(study, student, task):
+            each = {first: _by_seed(study, scores, name, task, metric) for first, name in _runs(study, student).items()}
+            several = {first: _mean(by_seed) for first, by_seed in each.items()}
+            units = several if len(each) > 1 else next(iter(each.values()))
+            found |= {(variant, task, seed): value for seed, value in units.items()}
     return _row_frame(found)
+
+
+def _runs(study: Study, student: str) -> dict[int, str]:
+    """Return the names under which a student is trained, by seed of the distillation; of another model, its own."""
+    return (distillations_of(study, student) if student in study.students else {}) or {0: student}
+
+
+def _by_seed(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[int, float | str]:
+    """Return seed -> score, or why it has none."""
+    found: dict[int, float | str] = {}
+    for seed in seeds_of(study, student):
+        record = scores.get((student, task, seed))
+        value = value_of(record, metric) if record else None
+        found[seed] = _why(record) if value is None else value
+    return found
+
+
+def _mean(by_seed: Mapping[int, float | str]) -> float | str:
+    """Return the mean of the fine-tunings of a distillation, or why one of them has no score."""
+    lacking = next((value for value in by_seed.values() if isinstance(value, str)), "")
+    return lacking or statistics.fmean(float(value) for value in by_seed.values())
+
+
+def distillation_variance(study: Study, paper: str, table: str, rows: Iterable[str]) -> float:
+    """Return the variance of a difference of rows, on one task, by the one distillation of each of their students."""
+    assumed, exhibit = assumed_by(study, paper), study.exhibits[paper, table]
+    of_rows = []
+    for row in rows:
+        cells = [cell for cell in exhibit.cells() if cell.row == row and cell.scored]
+        spreads = [assumed((table, row, cell.column)) for cell in cells]
+        of_rows.append([spread.distillation_std**2 * bool(spread.student) for spread in spreads])
+    return sum(statistics.fmean(variances) for variances in of_rows if variances)
 
 
 def _why(record: Record | None) -> str:
@@ -108,7 +148,8 @@ def left_out(rows: Mapping[str, DataFrame]) -> str:
 
 def _scores(study: Study, address: str, table: Exhibit, row: str) -> DataFrame:
     """Return the scores of a row, from the files that exist."""
-    scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
+    cells = [cell for cell in table.cells() if cell.row == row and cell.student]
+    scored = {(name, task) for cell in cells for name in trained_anew(study, cell.student) for task, _ in cell.scored}
     files = sorted(path for pair in scored for path in score_files(study, *pair) if Path(path).is_file())
     scores = row_scores(study, table, row, read_scores(study, files))
     if scores["score"].isna().all():
@@ -123,7 +164,7 @@ def _result(test: Comparison) -> str:
     return f"t = {t}, p = {test.p:.4g} ({degrees} degrees)"
 
 
-def _lines(address: str, rows: Iterable[str], differences: Differences, without: str) -> list[str]:
+def _lines(address: str, rows: Iterable[str], differences: Differences, without: str, luck: float) -> list[str]:
     first, second = rows
     all_pairs = paired_test(differences)
     spread = "" if all_pairs.std is None else f", standard deviation {number(all_pairs.std, 2)}"
@@ -131,21 +172,23 @@ def _lines(address: str, rows: Iterable[str], differences: Differences, without:
     return [
         f"{address}: {quote_commas(first)}, less {quote_commas(second)}",
         f"mean difference {number(all_pairs.mean, 2)}{spread}, n = {all_pairs.n} pairs ({tasks})",
-        *(f"{test.title}: {_result(test.run(differences))}" for test in TESTS),
+        *(f"{test.title}: {_result(test.run(differences, luck))}" for test in TESTS),
         *(test.explanation for test in TESTS),
+        *([ONCE.format(math.sqrt(luck / 2))] if luck else []),
         *filter(None, [without]),
         f"choices: {CHOICES}",
     ]
 
 
-def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bool = False) -> list[str]:
+def compare_rows(study: Study, address: str, rows: Sequence[str], recorded: bool = False) -> list[str]:
     """Return lines with the mean difference of two rows, the result of each paired test, and the choices behind them.
 
     Args:
         study: the study.
         address: the table: 'paper/table'.
-        both: labels of two rows; the second is subtracted from the first.
-        recorded: compare the recorded run, and not the scores that are here.
+        rows: labels of two rows; the second is subtracted from the first. Of one row: the scores of the recorded run
+            are subtracted from those that are here.
+        recorded: compare two rows of the recorded run, and not of the scores that are here.
 
     Raises:
         RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
@@ -153,14 +196,19 @@ def compare_rows(study: Study, address: str, both: tuple[str, str], recorded: bo
     tables = {"/".join(key): exhibit for key, exhibit in study.exhibits.items() if exhibit.compared_rows()}
     if address not in tables:
         raise unknown_name("table of scores", address, tables)
-    table, (first, second) = tables[address], both
-    for row in both:
+    table = tables[address]
+    for row in rows:
         if row not in table.compared_rows():
             raise unknown_name(f"row of {address}", row, table.compared_rows())
     found = recorded_scores if recorded else _scores
-    scores = {row: found(study, address, table, row) for row in both}
-    differences = paired_differences(scores[first], scores[second])
+    scores = [(row, found(study, address, table, row)) for row in rows]
+    if len(rows) == 1:
+        scores.append((f"{rows[0]} (as recorded)", recorded_scores(study, address, table, rows[0])))
+    (first, one), (second, other) = scores
+    differences = paired_differences(one, other)
     if not differences:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")
-    lines = _lines(address, both, differences, left_out(scores))
+    paper, _, name = address.partition("/")
+    luck = distillation_variance(study, paper, name, rows if rows[1:] else [*rows, *rows])
+    lines = _lines(address, (first, second), differences, left_out(dict(scores)), luck)
     return [*lines, "scores of the recorded run; its means, where it keeps no scores by seed"] if recorded else lines

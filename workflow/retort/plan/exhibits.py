@@ -57,7 +57,7 @@ def file_of(plan: Plan, paper: str, name: str) -> str:
 
 def files_of_table(plan: Plan, paper: str, name: str) -> list[str]:
     """Return the YAML file of a table, and the file of shared columns if the table names a list of them."""
-    shared = [file_of_study(plan.study.folder / COLUMNS)] if (paper, name) in plan.study.with_columns else []
+    shared = list(map(file_of_study, plan.config.files(COLUMNS))) if (paper, name) in plan.study.with_columns else []
     return [file_of(plan, paper, name), *shared]
 
 
@@ -168,9 +168,10 @@ def files_of_page(plan: Plan, paper: str) -> list[str]:
     """Return the files of the study that a paper's page prints: all of the paper's own if it is not run."""
     if paper in plan.study.unrun:
         return _files_of(plan.study, [paper])
-    audited = [] if plan.study.papers[paper].ours else ["audit.yaml", "../../facts.yaml"]
-    own = _own(plan.study, paper, "paper.yaml", "budget.svg", *audited)
-    return [*own, *recorded_files(plan.study, paper)]
+    own = [*_own(plan.study, paper, "paper.yaml", "budget.svg"), *recorded_files(plan.study, paper)]
+    if plan.study.papers[paper].ours:
+        return own
+    return [*own, *_own(plan.study, paper, "audit.yaml"), *map(file_of_study, plan.config.files("facts.yaml"))]
 
 
 def exhibits_on_page(plan: Plan, paper: str) -> list[str]:
@@ -196,7 +197,7 @@ def files_of_index(plan: Plan) -> list[str]:
     """Return the YAML files that the index prints: of each paper, and of what is asked across papers."""
     study = plan.study
     own = [(*_own(study, paper, "paper.yaml"), *recorded_files(study, paper)) for paper in study.papers]
-    return [*map(file_of_study, study.folder.glob(ACROSS)), *itertools.chain.from_iterable(own)]
+    return [*map(file_of_study, study.config.files(ACROSS)), *itertools.chain.from_iterable(own)]
 
 
 def tables_of_index(plan: Plan) -> list[str]:
@@ -281,29 +282,29 @@ def _names(study: Study, paper: str, noun: str) -> list[str]:
 
 def _own(study: Study, paper: str, *names: str) -> list[str]:
     """Return the paths of the named files that exist in a paper's folder."""
-    paths = [study.folder / "papers" / paper / name for name in names]
+    paths = [study.folders[paper] / name for name in names]
     return [file_of_study(path) for path in paths if path.is_file()]
 
 
 def recorded_files(study: Study, paper: str) -> list[str]:
     """Return the recorded runs of a paper, and their scales, which say whether a run still has their settings."""
-    recorded = sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))
-    scales = [study.folder / "scales" / path.name for path in recorded]
-    return list(map(file_of_study, [*recorded, *filter(Path.is_file, scales)]))
+    recorded = sorted(study.folders[paper].glob("recorded/*.yaml"))
+    scales = [scale for path in recorded for scale in study.config.files(f"scales/{path.name}")]
+    return list(map(file_of_study, [*recorded, *scales]))
 
 
 def printed_papers(study: Study) -> list[str]:
     """Return the folders of all printed papers of a study, also of those that a run leaves out."""
-    return [path.parent.name for path in sorted(study.folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
+    return [path.parent.name for path in study.config.files("papers/*/paper.yaml") if not is_ours(path)]
 
 
 def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
     """Return the files that the audit, and the pages of papers that are not run, read; empty without papers."""
-    folders = [study.folder / "papers" / paper for paper in papers]
+    folders = [study.folders[paper] for paper in papers]
     patterns = ("*.yaml", "recorded/*", "budget.svg")  # pages read recorded runs as well
     files = [path for folder in folders for pattern in patterns for path in sorted(folder.glob(pattern))]
-    scales = sorted(study.folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
-    shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.folder.glob(pattern)]
+    scales = study.config.files("scales/*.yaml")  # they say whether a recorded run still has their settings
+    shared = [path for pattern in ("facts.yaml", COLUMNS) for path in study.config.files(pattern)]
     return list(map(file_of_study, [*shared, *scales, *files])) if files else []
 
 

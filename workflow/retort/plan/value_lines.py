@@ -111,7 +111,7 @@ class WrittenFiles:
         self.study = study
         self._content = functools.cache(functools.partial(read_yaml, marked=True))
         self.entry, self.file = functools.cache(self._entry), functools.cache(self._file)
-        self._students = functools.cache(lambda path: student_entries(path, Problems(study.folder), marked=True))
+        self._students = functools.cache(lambda path: student_entries(path, Problems(), marked=True))
 
     def _entry(self, student: str) -> YamlContent:
         """Return a student's entry in its students.yaml, families expanded."""

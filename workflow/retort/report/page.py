@@ -24,6 +24,7 @@ from retort.results.environments import collect_runs, costs_of, environments_of
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
 from retort.results.verification import VERIFIED
+from retort.specs.loading import shown
 from retort.study.cells import expand
 from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
@@ -106,7 +107,7 @@ def _alternative_text(frame: DataFrame) -> str:
 def _recorded_figure(study: Study, paper: str, name: str) -> Path | None:
     """Return a figure of the recorded run of a study of ours; None if there is none."""
     record = study.record_of(paper)
-    path = study.folder / f"papers/{paper}/recorded/{record.run.get('precision')}-{name}.svg" if record else None
+    path = study.folders[paper] / f"recorded/{record.run.get('precision')}-{name}.svg" if record else None
     return path if path and path.is_file() else None
 
 
@@ -184,7 +185,7 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
 def place_of(study: Study, finding: Finding) -> tuple[str, str]:
     """Return the file and the key in it that a finding comes from: of its statement, else of its table's print."""
     paper, said = finding.paper, finding.printed
-    folder = f"workflow/papers/{paper}"
+    folder = shown(study.folders[paper], study.config.study_folders)
     for file, statements in (("claims", study.claims), ("audit", study.statements)):
         for name, one in statements.get(paper, {}).items():
             if said.startswith(one.says.removesuffix(".")):
@@ -196,7 +197,7 @@ def place_of(study: Study, finding: Finding) -> tuple[str, str]:
 def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
     """Write a paper's page to `to`, as one self-contained file: as it was run, or as it would be."""
     study, root = planned_study(config), Path(to).parents[2]
-    spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folder / "papers" / paper
+    spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folders[paper]
     runs = [run for run in collect_runs(study, root=root) if run.paper == paper]
     origin = environments_of(runs)
     prediction = Prediction(study) if scale else predicted(config, paper)

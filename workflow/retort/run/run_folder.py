@@ -22,7 +22,7 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
-from retort import machine
+from retort import machine, own_code
 from retort.atomic import remove_leftovers, write_json, write_text
 from retort.checksums import digest_of
 from retort.errors import RetortError
@@ -31,6 +31,7 @@ from retort.job.attempts import LOCKS, RUN
 from retort.job.locks import hold_claim, holder_of
 from retort.job.planned_run import DECIDED, FOLDER, VARIABLE, PlannedJob
 from retort.specs.config import Config
+from retort.study.yaml_files import FILES
 
 CLAIM = "run."  # prefix of the claims of runs, among those of jobs
 KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
@@ -80,12 +81,20 @@ def decide(**decided: Any) -> None:
 def files_of(checked: Config) -> dict[str, str]:
     """Return path -> content of the files of a study, and of its cluster's: read when the run is planned.
 
-    These are YAML files, and pictures that pages show, such as those of recorded runs.
+    These are YAML files, Python files of the study, and pictures that pages show, such as those of recorded runs.
     """
-    every = (*checked.folder.rglob("*.yaml"), *checked.folder.glob("papers/*/**/*.svg"))
-    paths = sorted(filter(Path.is_file, every))
-    files = {f"study/{path.relative_to(checked.folder)}": path.read_text(encoding="utf-8") for path in paths}
+    patterns = (*FILES, "papers/*/**/*.yaml", "papers/*/**/*.svg", *(f"{name}/*.py" for name in own_code.FOLDERS))
+    files = {
+        str(copy_of(number, folder) / path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for number, folder in enumerate(checked.study_folders)
+        for path in sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    }
     return files | ({"cluster.yaml": Path(checked.cluster).read_text(encoding="utf-8")} if checked.cluster else {})
+
+
+def copy_of(number: int, folder: Path) -> Path:
+    """Return where a run keeps one of the study's folders, by its place among them; messages show its own name."""
+    return Path("study", str(number), folder.name)
 
 
 @dataclass(frozen=True)
@@ -162,19 +171,23 @@ def claim(planned: RunWork) -> None:
 _claims: dict[Path, contextlib.ExitStack] = {}  # of this process, which holds them to its end
 
 
-def begin(config: dict[str, Any], files: dict[str, str]) -> None:
+def begin(config: dict[str, Any], checked: Config, files: dict[str, str]) -> None:
     """Keep what a run was planned with, and tell it to the jobs to come.
 
     Args:
         config: the configuration, with all that the run has decided.
+        checked: the same, checked.
         files: what `files_of` returned when the run was planned.
     """
     folder = FOLDER / digest_of([config, files])[:16]  # equal runs share it
     for name, text in files.items():
         write_text(folder / name, text)
-    places = {"study": folder / "study", "cluster": folder / "cluster.yaml"}
-    kept = {key: str(path.absolute()) for key, path in places.items() if config.get(key)}
-    write_json(folder / "config.json", {**config, **kept})
+    copies = [folder.absolute() / copy_of(*numbered) for numbered in enumerate(checked.study_folders)]
+    for copy in copies:
+        (copy / "papers").mkdir(parents=True, exist_ok=True)  # which may be empty
+    cluster = {"cluster": str(folder.absolute() / "cluster.yaml")} if checked.cluster else {}
+    write_json(folder / "config.json", {**config, "study": [*map(str, copies)], **cluster})
+    own_code.read_from(copies)
     os.utime(folder)
     os.environ[VARIABLE] = str(folder)
     for each in (FOLDER, LOCKS):

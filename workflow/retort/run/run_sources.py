@@ -20,6 +20,7 @@ from retort.errors import NoAnswer, RetortError
 from retort.plan.resolve_data import fetched, split_settings
 from retort.run import pinning
 from retort.specs.config import RunSources
+from retort.specs.loading import shown
 from retort.specs.model import Model, described_in, parts_of_weights
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import of_folder, required
@@ -64,7 +65,7 @@ class Absence:
     def line(self, study: Study) -> str:
         """Return the line that tells it to the user."""
         what = " ".join(filter(None, [self.folder, self.what]))
-        return f"{self.file.relative_to(study.folder.parent)}: {what}; {self.remedy}"
+        return f"{shown(self.file, study.config.study_folders)}: {what}; {self.remedy}"
 
 
 def without_asking(study: Study) -> RunSources:
@@ -98,7 +99,7 @@ def pin(study: Study) -> None:
     for name, commit in study.config.run_sources.commits.items():
         path, spec = study.files["sources", name], study.sources[name]
         assert isinstance(spec, HubSource)
-        place = path.relative_to(study.folder.parent)
+        place = shown(path, study.config.study_folders)
         try:
             pinning.write(path, commit, spec.hub.branch)
             _tell([f"{place}: pinned to {commit}, {spec.hub.branch} of {spec.hub.repository}"])

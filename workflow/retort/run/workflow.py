@@ -92,7 +92,7 @@ class Run:
         self._check_sources(jobs)
         run_sources.pin(self.plan.study)
         link_moved_folders(self.plan.study)
-        run_folder.begin(self.config, self.files)
+        run_folder.begin(self.config, self.plan.config, self.files)
         with contextlib.suppress(ImportError):  # jobs may have environments of their own, and this process less
             from retort.results.verification import verify_at_start
 

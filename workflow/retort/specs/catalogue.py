@@ -25,6 +25,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 
+from retort import own_code
+from retort.errors import RetortError
 from retort.registry import unknown_name
 from retort.specs.base import Relative, Settings, Spec
 from retort.specs.fields import below_keys
@@ -92,6 +94,7 @@ class Registered:
         required: the options that must be given.
         annotations: option -> its annotation.
         aliases: the names that annotations may use for Literal types -> those types.
+        file: where it stands.
     """
 
     name: str
@@ -101,6 +104,7 @@ class Registered:
     required: frozenset[str]
     annotations: dict[str, str]
     aliases: dict[str, object]
+    file: Path
 
     @property
     def version(self) -> int:
@@ -185,7 +189,7 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, object]) -> Registered:
+def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, object], file: Path) -> Registered:
     """Return what a class or function declares that the decorator `call` registers."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
@@ -199,27 +203,50 @@ def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[s
         required=frozenset(each.arg for each, default in options if default is None),
         annotations={each.arg: ast.unparse(each.annotation) for each, _ in options if each.annotation},
         aliases=aliases,
+        file=file,
     )
 
 
-@functools.cache
+def _tree(file: Path) -> ast.Module:
+    """Return the syntax tree of a file.
+
+    Raises:
+        RetortError: it is no Python.
+    """
+    try:
+        return ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise RetortError(f"{file} is no Python: {error}") from None
+
+
 def catalogue(registry: str, *paths: str) -> dict[str, Registered]:
-    """Return every entry of one registry by name.
+    """Return every entry of one registry by name, those of the study's files behind those of the package.
 
     Args:
         registry: the name of the registry's variable, such as 'objectives'.
         *paths: files or folders, relative to the package, whose source is read.
+
+    Raises:
+        RetortError: a file of the study is no Python, or registers a name that another file has.
     """
+    return _catalogue(registry, paths, own_code.folders())
+
+
+@functools.cache
+def _catalogue(registry: str, paths: tuple[str, ...], _: tuple[str, ...]) -> dict[str, Registered]:
+    shipped = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
     entries: dict[str, Registered] = {}
-    files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
-    trees = {file.name: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    trees = {file: _tree(file) for file in (*shipped, *own_code.files(registry))}
     types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
     aliases = {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
-    for tree in trees.values():
+    for file, tree in trees.items():
         for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
             for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
-                if ast.unparse(call.func) == f"{registry}.register":
-                    entry = _entry(node, call, aliases)
+                if ast.unparse(call.func) == f"{registry}.register" and isinstance(call.args[0], ast.Constant):
+                    entry = _entry(node, call, aliases, file)
+                    if entry.name in entries:
+                        both = f"{entries[entry.name].file} and {file}"
+                        raise RetortError(f"two {registry} are called '{entry.name}', in {both}", "rename one")
                     entries[entry.name] = entry
     return dict(sorted(entries.items()))
 

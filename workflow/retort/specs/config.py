@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
 from retort.specs import loading
-from retort.specs.base import Distinct, Flag, Name, Real, Spec, Whole
+from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.specs.yaml_reader import read_yaml
@@ -73,6 +74,11 @@ class Budget(Spec):
     left_out: dict[Name, Real] = {}
 
 
+def _listed(given: Any) -> Any:
+    return [given] if isinstance(given, str) else given
+
+
+Folders = Annotated[Distinct[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text])]
 SET_BY_RUN = ("run_sources", "companions", "seeds_divided")  # keys of the configuration that a run sets for its jobs
 
 
@@ -85,7 +91,7 @@ class Config(Spec):
         device: auto: GPUs at the scales that are for them; cpu: none, whatever the scale.
         precision: auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; tf32: float32, but
             matrix products of a GPU keep 10 bits of each factor.
-        study: the folder with papers/, tasks/, models/, ...
+        study: the folders with papers/, tasks/, models/, ..., which are read together.
         keep_weights: keep the weights of every fine-tuned student.
         checkpoint_seconds: time between two checkpoints of a training.
         dataloader_num_workers: processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most
@@ -111,7 +117,7 @@ class Config(Spec):
     scale: Name = "pocket"
     device: Literal["auto", "cpu"] = "auto"
     precision: Literal["auto", "float32", "tf32", "bfloat16"] = "auto"
-    study: str = Field(default="workflow", min_length=1)
+    study: Folders = Field(default=["workflow"], min_length=1)
     keep_weights: Flag = False
     checkpoint_seconds: Real = Field(default=20, gt=0, le=1_000_000)
     dataloader_num_workers: Whole | None = Field(default=None, ge=0, le=64)
@@ -169,15 +175,18 @@ class Config(Spec):
         return self._origins.get(key, self._file)
 
     @property
-    def folder(self) -> Path:
-        """The study's folder; a relative path starts at the root of the repository."""
-        return ROOT / self.study
+    def study_folders(self) -> list[Path]:
+        """The study's folders; a relative path starts at the root of the repository."""
+        return [ROOT / os.path.expanduser(folder) for folder in self.study]  # noqa: PTH111 - that of Path may raise
+
+    def files(self, pattern: str) -> list[Path]:
+        """Return what matches a pattern in the study's folders, folder by folder."""
+        return [path for folder in self.study_folders for path in sorted(folder.glob(pattern))]
 
     @property
-    def scales(self) -> Path:
-        """The folder of the scales: that of the study or, where it has none, of the repository."""
-        own = self.folder / "scales"
-        return own if own.is_dir() else ROOT / "workflow" / "scales"
+    def scales(self) -> list[Path]:
+        """The folders of the scales: those of the study or, where it has none, of the repository."""
+        return self.files("scales") or [ROOT / "workflow" / "scales"]
 
     def may_be_sample(self, task: str) -> bool:
         """Return whether the data of a task may have fewer rows than the task expects."""
@@ -201,7 +210,8 @@ class Config(Spec):
     @property
     def gpus(self) -> int:
         """The number of GPUs that a training job asks for: as the scale says, unless the device is the CPU."""
-        return 0 if self.device == "cpu" else _gpus_at(self.scales / f"{self.scale}.yaml")
+        paths = [folder / f"{self.scale}.yaml" for folder in self.scales]
+        return 0 if self.device == "cpu" else _gpus_at(next(filter(Path.is_file, paths), paths[0]))
 
     def workers(self, gpu: bool) -> int:
         """Return the number of processes that prepare batches beside a training on a GPU, or on a CPU."""

@@ -5,7 +5,7 @@ YAML file, answers the questions of `Answers`, collects its frame, and prints or
 package depends on the kind of an exhibit.
 
 Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages import
-this one.
+this one, and those of the study's folders `tables` and `figures`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Annotated, Any, Protocol, Self, TypeVar, get_args
 
 from pydantic import Field
 
+from retort import own_code
 from retort.registry import Registry, unknown_name
 from retort.specs.base import Label, Spec, Text
 from retort.specs.model import Model
@@ -252,6 +253,8 @@ def exhibit_type(noun: str) -> Any:
     registry, folder = KINDS[noun]
     for file in pkgutil.iter_modules(importlib.import_module(folder).__path__):
         importlib.import_module(f"{folder}.{file.name}")
+    for path in own_code.files(f"{noun}s"):
+        own_code.load_file(path)
     return _one_of(*(registry[name] for name in registry))
 
 

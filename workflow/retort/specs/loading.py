@@ -169,26 +169,29 @@ def unchanged(path: Path, content: Any) -> Any:
     return content
 
 
+def shown(path: Path | str, folders: Iterable[Path]) -> Path | str:
+    """Return a file of a study as messages name it: relative to the parent of its folder, of these folders."""
+    inside = (folder.parent for folder in folders if isinstance(path, Path) and path.is_relative_to(folder))
+    return next((Path(path).relative_to(parent) for parent in inside), path)
+
+
 class Problems:
     """A list of error messages, each beginning with the name of its file.
 
     Args:
-        folder: the folder of the study; file names are printed relative to its parent.
+        *folders: the folders of the study; file names are printed relative to their parents.
 
     Attributes:
         lines: the messages.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, *folders: Path) -> None:
+        self.folders = folders
         self.lines: list[str] = []
 
     def add(self, path: Path | str, what: object) -> None:
         """Add one message about a file."""
-        name = path
-        if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
-            name = path.relative_to(self.folder.parent)
-        line = escape_controls(f"{name}: {what}")  # keys and names stand in it
+        line = escape_controls(f"{shown(path, self.folders)}: {what}")  # keys and names stand in it
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 

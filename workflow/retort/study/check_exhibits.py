@@ -10,7 +10,6 @@ from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metri
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, Statement
 from retort.study.study import Study
-from retort.study.yaml_files import ACROSS
 
 # parameter of a comparison -> the key of a statement that gives its value
 GIVEN_BY = {
@@ -37,13 +36,13 @@ def check_exhibits(study: Study) -> Iterator[Found]:
             yield path, f"{key}all published numbers are at most 1: scores are per cent, 50 and not 0.5"
     for slug, paper in study.papers.items():
         for line in check_known("show", "table or figure", paper.show, exhibits_of(study, slug)):
-            yield study.folder / "papers" / slug / "paper.yaml", line
+            yield study.folders[slug] / "paper.yaml", line
 
 
 def check_across(study: Study) -> Iterator[Found]:
     """Yield what is wrong with the papers, tables, columns and rows that papers/across.yaml names."""
-    path = study.folder / ACROSS
     for name, spec in study.across.items():
+        path = study.files["across", name]
         for number, one in enumerate(spec.compared, start=1):
             yield from ((path, f"{name}.compared.{number}.{line}") for line in _compared(study, one))
 
@@ -82,7 +81,7 @@ def check_statements(study: Study) -> Iterator[Found]:
             tables = exhibits_of(study, slug)
             for name, statement in statements.items():
                 inside = file == "claims.yaml" and name in study.papers[slug].claims
-                place = study.folder / "papers" / slug / ("paper.yaml" if inside else file)
+                place = study.folders[slug] / ("paper.yaml" if inside else file)
                 unquoted = file == "claims.yaml" and not (statement.quote or study.papers[slug].ours)
                 for line in (*_in_each_reading(tables, file, name, statement), *([f"{name}: {UNQUOTED}"] * unquoted)):
                     yield place, f"claims.{line}" if inside else line

@@ -30,7 +30,7 @@ def read_files(config: Config) -> tuple[Study, Problems]:
 
     Sources that are not available are not checked here.
     """
-    problems = Problems(config.folder)
+    problems = Problems(*config.study_folders)
     study = read_yaml_files(config, problems)
     if not problems.lines:
         check_together(study, problems)
@@ -72,7 +72,7 @@ def open_written(config: Config) -> Study:
 
 
 def open_whole(config: Config) -> Study:
-    """Return the same as `open_written`, with every paper in the study's folder, whatever `papers` names.
+    """Return the same as `open_written`, with every paper in the study's folders, whatever `papers` names.
 
     Raises:
         StudyError: the files have problems; the error lists every problem of every file.
@@ -87,8 +87,8 @@ def whole_of(study: Study) -> Study:
 
 
 def with_every_paper(config: Config) -> Config:
-    """Return the configuration with every paper in the study's folder, whatever `papers` names."""
-    papers = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
+    """Return the configuration with every paper in the study's folders, whatever `papers` names."""
+    papers = sorted(path.parent.name for path in config.files("papers/*/paper.yaml"))
     return config.model_copy(update={"papers": papers or config.papers})
 
 
@@ -118,11 +118,11 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str], Seque
     """Read the whole study; return it, every problem of every file, and what is checked once these are mended.
 
     Args:
-        config: names the study's folder; its papers and its scale do not matter.
+        config: names the study's folders; its papers and its scale do not matter.
         *checks: further checks of the study, of settings.
     """
-    papers = sorted(path.name for path in (config.folder / "papers").glob("*") if path.is_dir())
-    problems = Problems(config.folder)
+    papers = sorted(path.name for path in config.files("papers/*") if path.is_dir())
+    problems = Problems(*config.study_folders)
     study = read_yaml_files(config.model_copy(update={"papers": papers or config.papers}), problems)
     for number, step in enumerate([(check_together,), checks, (check_scales,)]):
         if problems.lines:

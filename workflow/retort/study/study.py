@@ -32,8 +32,8 @@ class Study:
     A student or teacher is called `<paper>-<slug>`. The key of a table or figure is (paper, name of the file).
     """
 
-    folder: Path
     config: Config
+    folders: dict[str, Path] = field(default_factory=dict)  # paper -> its folder, whether it is opened or not
     sources: dict[str, Source | MadeSource] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -112,17 +112,12 @@ class Study:
         """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
 
-    @property
-    def all_papers(self) -> list[str]:
-        """The papers that have a folder, whether they are opened or not."""
-        return sorted(folder.name for folder in (self.folder / "papers").iterdir() if folder.is_dir())
-
     def names(self, paper: str) -> Names:
         """Return the names of students and teachers that the files of a paper can use."""
         own = [
             name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
         ]
-        return Names({"papers": dict.fromkeys(self.all_papers)}, paper, own)
+        return Names({"papers": dict.fromkeys(self.folders)}, paper, own)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from retort.specs.source import FolderSource, Source
 from retort.specs.student import Student
 from retort.specs.task import Task
 from retort.specs.yaml_reader import read_yaml
+from retort.study.check_folders import check_folders
 from retort.study.families import Entries, student_entries
 from retort.study.study import Study
 
@@ -41,9 +43,9 @@ ACROSS = "papers/across.yaml"
 PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
 # all files that are read, but for those of recorded runs
 FILES = (
-    "facts.yaml", COLUMNS, ACROSS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS), "papers/*/paper.yaml",
-    "papers/*/students*.yaml", "papers/*/deviations.yaml", "papers/*/claims.yaml", "papers/*/audit.yaml",
-    "papers/*/table*.yaml", "papers/*/figure*.yaml",
+    "config.yaml", "facts.yaml", COLUMNS, ACROSS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS),
+    "papers/*/paper.yaml", "papers/*/students*.yaml", "papers/*/deviations.yaml", "papers/*/claims.yaml",
+    "papers/*/audit.yaml", "papers/*/table*.yaml", "papers/*/figure*.yaml",
 )  # fmt: skip
 
 
@@ -54,33 +56,43 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
         config: the checked configuration.
         problems: the list to which problems are added.
     """
-    folder, study = config.folder, Study(folder=config.folder, config=config)
-    if not (folder / "papers").is_dir():
-        wrong = "has no folder 'papers'; name the folder of a study"
-        what = f"{config.study} {wrong}" if folder.is_dir() else f"there is no folder {config.study}"
-        problems.add(config.origin("study"), f"study: {what}")
+    study = Study(config=config)
+    check_folders(config, problems)
+    if problems.lines:
         return study
+    papers = sorted(filter(Path.is_dir, config.files("papers/*")), key=attrgetter("name"))
+    study.folders = {path.name: path for path in papers}
     # a name is known if there is a file for it; what is wrong with the file is told once, and not where it is named
-    names = Names({name: {file.stem: None for file in (folder / name).rglob("*.y*ml")} for name in FOLDERS})
-    names.entries["papers"] = dict.fromkeys(study.all_papers)
+    names = Names({name: {file.stem: None for file in config.files(f"{name}/**/*.y*ml")} for name in FOLDERS})
+    names.entries["papers"] = dict.fromkeys(study.folders)
     own, sizes = _enter_own_source(study, names, problems), _enter_sizes(study, problems)
     changes: dict[str, loading.Change] = {"tasks": own, "models": lambda path, content: sizes(path, own(path, content))}
-    for name, model in FOLDERS.items():
+    for (name, model), folder in itertools.product(FOLDERS.items(), config.study_folders):
         specs = loading.folder(folder / name, model, problems, names, changes.get(name, loading.unchanged))
         setattr(study, name, getattr(study, name) | specs)
         names.entries[name] |= getattr(study, name)
         study.files.update({(name, key): folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
-    study.facts = loading.named(folder / "facts.yaml", Facts, problems)
-    study.files.update({("facts", name): folder / "facts.yaml" for name in study.facts})
-    study.columns = names.entries["columns"] = loading.named(folder / COLUMNS, Columns, problems)
-    study.across = loading.named(folder / ACROSS, Across, problems, names)
+    study.facts = _entries(study, "facts.yaml", Facts, None, problems)
+    study.columns = names.entries["columns"] = _entries(study, COLUMNS, Columns, None, problems)
+    study.across = _entries(study, ACROSS, Across, names, problems)
     _read_scales(study, names, problems)
     _read_papers(study, names, problems)
     for task in config.sampled:
         if task not in names.entries["tasks"]:
             problems.add(config.origin("sample"), f"sample: {unknown_name('task', task, study.tasks)}")
     return study
+
+
+def _entries(study: Study, file: str, model: Any, names: Names | None, problems: Problems) -> Any:
+    """Read a file with entries by name from each folder of the study; the entries have names of their own."""
+    entries, kind = dict[str, object](), Path(file).stem
+    for path in (folder / file for folder in study.config.study_folders):
+        for name, entry in loading.named(path, model, problems, names).items():
+            if other := study.files.get((kind, name)):
+                problems.add(path, f"{name}: {loading.shown(other, problems.folders)} has this name, too; rename one")
+            entries[name], study.files[kind, name] = entry, path
+    return entries
 
 
 def _enter_own_source(study: Study, names: Names, problems: Problems) -> loading.Change:
@@ -125,11 +137,12 @@ def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
 
 def _read_scales(study: Study, names: Names, problems: Problems) -> None:
     """Read the scales; those of the repository only as far as the study has the models, corpora and tasks for them."""
-    config, found = study.config, Problems(study.folder)
-    study.scales = loading.folder(config.scales, Scale, found, names)
-    if config.scale not in {file.stem for file in config.scales.glob("*.y*ml")}:
+    config, found = study.config, Problems(*study.config.study_folders)
+    for folder in config.scales:
+        study.scales |= loading.folder(folder, Scale, found, names)
+    if config.scale not in {file.stem for folder in config.scales for file in folder.glob("*.y*ml")}:
         problems.add(config.origin("scale"), f"scale: {unknown_name('scale', config.scale, study.scales)}")
-    is_own = config.scales.parent == study.folder
+    is_own = config.scales == config.files("scales")
     problems.lines += [line for line in found.lines if is_own or f"/{config.scale}.yaml: " in line]
     study.scale = study.scales.get(config.scale, Scale(title=config.scale))
 
@@ -153,9 +166,10 @@ def _check_file_names(study: Study, papers: Collection[str], problems: Problems)
     """
     recorded = [f"papers/*/recorded/{name}.yaml" for name in (*study.scales, *PRECISIONS)]
     patterns = [*FILES, *recorded]
-    within = [folder.rglob("*.y*ml") for folder in map(study.folder.joinpath, (*FOLDERS, "scales", "papers"))]
-    for path in sorted({*study.folder.glob("*.y*ml"), *study.folder.glob("*/*.y*ml"), *itertools.chain(*within)}):
-        inside = path.relative_to(study.folder)
+    within = ("*.y*ml", "*/*.y*ml", *(f"{name}/**/*.y*ml" for name in (*FOLDERS, "scales", "papers")))
+    found = ((folder, path) for folder in study.config.study_folders for place in within for path in folder.glob(place))
+    for folder, path in sorted(set(found)):
+        inside = path.relative_to(folder)
         if inside.parts[0] == "papers" and len(inside.parts) > 2 and inside.parts[1] not in papers:
             continue
         if not any(len(inside.parts) == pattern.count("/") + 1 and inside.match(pattern) for pattern in patterns):
@@ -169,7 +183,7 @@ def _check_file_names(study: Study, papers: Collection[str], problems: Problems)
 
 def _read_papers(study: Study, names: Names, problems: Problems) -> None:
     """Read the papers that are run or shown: the names of their students first."""
-    config, folders = study.config, {slug: study.folder / "papers" / slug for slug in study.all_papers}
+    config, folders = study.config, study.folders
     papers = _shown_papers(study)
     _check_file_names(study, papers, problems)
     before, students = len(problems.lines), dict[str, dict[Path, Entries]]()
@@ -200,7 +214,7 @@ def _shown_papers(study: Study) -> list[str]:
     """
     if study.config.papers:
         return study.config.papers
-    ours = {slug: is_ours(study.folder / "papers" / slug / "paper.yaml") for slug in study.all_papers}
+    ours = {slug: is_ours(folder / "paper.yaml") for slug, folder in study.folders.items()}
     if study.config.papers is None and study.scale.papers != "ours":
         return [slug for slug in ours if not ours[slug]]
     return sorted(ours, key=lambda slug: ours[slug] is False)  # a paper.yaml that cannot be read is to be reported
@@ -309,7 +323,7 @@ def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
             return content
         if isinstance(content.get("columns"), str):
             study.with_columns.add((path.parent.name, name))
-            if not study.columns and loading.is_there(study.folder / COLUMNS):
+            if not study.columns and study.config.files(COLUMNS):
                 return loading.UNREAD
         if record is None or name not in record.tables:
             return content

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -14,7 +15,7 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.formatters import condition_text, number
 from retort.job.context import RunningJob
-from retort.judgement.cells import Pairs, Verdict
+from retort.judgement.cells import Draws, Pairs, Verdict
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
 from retort.judgement.difference import VariancePart, welch_difference
 from retort.judgement.judge import (
@@ -34,6 +35,7 @@ from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
 from retort.results.planned_study import planned_study
 from retort.specs import catalogue
+from retort.specs.loading import shown
 from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
+FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
 LISTED = 6  # up to so many columns are listed by name; more are only counted
 LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
@@ -179,11 +182,37 @@ def judge_runs(
     units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
     removed = round(100 * (found.removed or 0.0))
     paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
-    remarks = [*(_left_open(found) if found.kind is Kind.OPEN else ()), paired, on_dev]
+    remarks = [
+        *(_left_open(found) if found.kind is Kind.OPEN else ()),
+        paired,
+        on_dev,
+        far_runs(numbered, verdict.pair),
+    ]
     said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
     if units and units <= {*COMPUTED} and not on_dev:
         return Judgement(found.kind, *said, computed=True, leans=found.leans)
     return Judgement(found.kind, *said, words, conditions=conditions, leans=found.leans)
+
+
+def far_runs(cells: Draws, pair: Pairs | None) -> str:
+    """Return which rows have a run far from their others, with the signs by seed of a claim on two cells, as text.
+
+    A training that collapses in one run of ten makes its row fall below an equal one in half of all claims.
+    """
+    rows = []
+    for row, by_seed in zip(cells.rows, cells.facts("by_seed"), strict=True):
+        scores = sorted(score for _, score in by_seed)
+        apart = sorted(abs(score - median(scores)) for score in scores)
+        if len(apart) >= FEWEST and apart[-1] > FAR and apart[-1] > FAR_TIMES * median(apart[:-1]):
+            rows.append(row)
+    if not rows:
+        return ""
+    signs = ""
+    if pair is not None:
+        first, other = (dict(side.facts("by_seed")[0]) for side in (pair.own, pair.other))
+        each = ["+" if first[seed] > other[seed] else "-" for seed in sorted(first.keys() & other.keys())]
+        signs = f"; signs by seed: {' '.join(each)}" if each else ""
+    return f"a run of {', '.join(dict.fromkeys(rows))} is far from the others{signs}"
 
 
 def _left_open(one: Outcome) -> tuple[str, str]:
@@ -378,7 +407,7 @@ def print_claims(
     title, told = study.papers[paper].title, (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
     rule = " ".join(filter(None, [mixed_warning(study, paper, tables), *told]))
     values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
-              "file": f"workflow/papers/{paper}/claims.yaml"}  # fmt: skip
+              "file": shown(study.folders[paper] / "claims.yaml", study.config.study_folders)}  # fmt: skip
     for ending, path in renders.items():
         write_text(path, document(f"claims.{ending}", **values))
     return counts(claims)

@@ -12,6 +12,7 @@ from retort.judgement.verdicts import NO_RUNS, SAME_NUMBER, VERDICTS
 from retort.results.frames import INCOMPLETE
 from retort.specs.exhibit import Exhibit
 from retort.study.reasons import AT_SCALE, HAS_VALUE, PLACES, Status, sentence
+from retort.tables.curves import Curve, drawn_curves
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -38,6 +39,7 @@ class CellRun:
         made: when it ended, as a date and a time.
         path: its file.
         log: its log, empty if there is none.
+        curve: its loss, step after step (`curves.py`); empty if its steps are not kept.
     """
 
     label: str
@@ -47,6 +49,7 @@ class CellRun:
     made: str
     path: str
     log: str = ""
+    curve: Curve = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,11 @@ class Entry:
     look: str = ""
     line: Any = None
     origin: tuple[CellRun, ...] = ()
+
+    @property
+    def curves(self) -> list[str]:
+        """The points of the loss of each run behind it, for a drawing."""
+        return drawn_curves(run.curve for run in self.origin)
 
     @property
     def same(self) -> str:

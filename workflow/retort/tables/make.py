@@ -5,6 +5,7 @@ Behind each printed number stand the runs that it comes from: a click on the num
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,10 @@ from retort.results.frames import read, withhold_verdicts, write
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
 from retort.study.addresses import profile_address, score_file_of_seed
+from retort.study.distillations import distillation_seed, trained_anew
 from retort.study.reasons import HAS_VALUE
 from retort.tables.base import Inputs, read_inputs, table_of
+from retort.tables.curves import Curve, loss_curve, losses_of
 from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import rendered
@@ -79,10 +82,10 @@ def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | st
 TRAINED = ("distill_on_task", "finetune_student", "finetune_teacher")  # the rules that write scores
 
 
-def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> CellRun:
+def run_of(record: Record, label: str, value: str, path: str, log: str = "", curve: Curve = ()) -> CellRun:
     """Return the run that wrote a score or profile."""
     took, made = f"{float(record.get('seconds', 0)):.0f} s", str(record.get("at", ""))[:16].replace("T", " ")
-    return CellRun(label, value, took, str(record.get("device", DASH)), made, path, log)
+    return CellRun(label, value, took, str(record.get("device", DASH)), made, path, log, curve)
 
 
 def _scored(exhibit: Exhibit, line: Any) -> list[tuple[str, str]]:
@@ -98,7 +101,7 @@ def _scored(exhibit: Exhibit, line: Any) -> list[tuple[str, str]]:
 def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Any], Iterator[CellRun]]:
     """Return a function that yields the runs behind a line's value."""
     profiled = {(cell.row, cell.column) for cell in exhibit.cells() if cell.profiled}
-    ordered = sorted(inputs.scores.items(), key=lambda score: score[0])
+    ordered, losses = sorted(inputs.scores.items(), key=lambda score: score[0]), functools.cache(losses_of)
 
     def runs(line: Any) -> Iterator[CellRun]:
         profile = inputs.profiles.get(line.student)
@@ -107,13 +110,16 @@ def runs_behind(exhibit: Exhibit, inputs: Inputs) -> Callable[[Any], Iterator[Ce
         for task, metric in _scored(exhibit, line):
             if line.rerun is not None and (best := inputs.trials.get((line.student, task))):
                 yield CellRun(f"{task} {metric}, {best.point}", number(best.score, 2), DASH, DASH, DASH, best.path)
+            names = trained_anew(inputs.study, line.student)
             for (student, of, seed), record in ordered:
-                if (student, of) == (line.student, task):
+                if student in names and of == task:
                     path = score_file_of_seed(inputs.study, student, task, seed)
                     value = value_of(record, metric) if metric in record["metrics"] else None
                     text = str(record["status"]) if value is None else number(value, 2)
                     logs = (Path("results/logs", rule, f"{student}.{task}.{Path(path).stem}.log") for rule in TRAINED)
                     log = next((str(log) for log in logs if log.is_file()), "")
-                    yield run_of(record, f"{task} {metric}, seed {seed}", text, path, log)
+                    curve = loss_curve(losses(log).get(seed, []))
+                    first = f", distillation {distillation_seed(inputs.study, student)}" if names[1:] else ""
+                    yield run_of(record, f"{task} {metric}{first}, seed {seed}", text, path, log, curve)
 
     return runs

@@ -272,7 +272,7 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     runs = max((int(count) for frame in found for count in frame.loc[frame["unit"] == "x100", "n"]), default=1)
     recording = _recording(study, scores, found, runs=runs)
     precision = recording.run["precision"]
-    folder = study.folder / "papers" / paper / "recorded"
+    folder = study.folders[paper] / "recorded"
     file = folder / f"{precision}.yaml"
     drawn = sorted(Path(f"reports/{paper}").glob("figure*.svg"))
     figures = {folder / f"{precision}-{figure.name}": figure.read_text(encoding="utf-8") for figure in drawn}
@@ -351,7 +351,7 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
     replaced = {"replacements": replacements_of(study.scale, paper), "runs": study.scale.replacements.seeds}
     before = study.recordings.get((paper, study.config.scale))
     recording = _recording(study, paths, scored, **replaced, causes=before.causes if before else {})
-    path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
+    path = study.folders[paper] / "recorded" / f"{study.config.scale}.yaml"
     if before and _has_other_rows(before, recording):
         return {path: _text(path, _with_added(before, recording))}
     _check_that_all_is_kept(before, path, recording)

@@ -61,10 +61,21 @@ def score_of(value: Any, least: float, greatest: float) -> float:
     return score
 
 
+class RegisteredMetrics:
+    """The metrics that are registered for a task type, also by a study that is read after this file."""
+
+    def __init__(self, task_type: str) -> None:
+        self.task_type = task_type
+
+    def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
+        """Return their names."""
+        return metrics_of(self.task_type)
+
+
 class _Labelled:
     """What classification and regression have in common: a row is a text or a pair, its answer is one number."""
 
-    metrics: ClassVar[tuple[str, ...]] = ()
+    metrics: ClassVar[Any]
     head: ClassVar[str] = "classification"
     loss: ClassVar[str] = "supervised"
     text_columns: ClassVar[tuple[str, ...]] = ("text", "pair")
@@ -109,7 +120,7 @@ class Classification(_Labelled):
     """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[tuple[str, ...]] = metrics_of("classification")
+    metrics: ClassVar[Any] = RegisteredMetrics("classification")
     binary: ClassVar[tuple[str, ...]] = ("f1", "matthews")
     has_label_names: ClassVar[bool] = True
     has_windows: ClassVar[bool] = False
@@ -137,7 +148,7 @@ class Regression(_Labelled):
     """Regression: one score per row."""
 
     version: ClassVar[int] = 1
-    metrics: ClassVar[tuple[str, ...]] = metrics_of("regression")
+    metrics: ClassVar[Any] = RegisteredMetrics("regression")
     has_label_names: ClassVar[bool] = False
     has_windows: ClassVar[bool] = False
     required_columns: ClassVar[tuple[str, ...]] = ("text", "label")

@@ -38,14 +38,18 @@ def distinct_trainings(plan: Plan) -> list[str]:
     - In distillation, on tasks and on corpora: an objective with its options and mapping, a number of stages, an
       initialisation with a family of models.
     - On tasks, distilled or fine-tuned: a task, a type of task with a family of models.
+
+    Of trainings that meet as much, it is the one with the smallest teacher.
     """
-    study, pairs = plan.study, [pair for pair in plan.pairs if pair[0] in plan.study.students]
+    study = plan.study
+    sizes = {student: _size(study, student) for student in study.students}
+    pairs = sorted((pair for pair in plan.pairs if pair[0] in sizes), key=lambda pair: sizes[pair[0]])
     on_tasks = {pair: _met_on_task(plan, *pair) for pair in pairs}
     chosen = _few_that_meet_all(on_tasks, set())
     met, finetuned = set().union(*map(on_tasks.__getitem__, chosen)), {student for student, _ in chosen}
     in_stages = {  # first those that are trained anyway
         student: _met_in_stages(study, student)
-        for student in sorted(plan.task_agnostic, key=lambda student: student not in finetuned)
+        for student in sorted(plan.task_agnostic, key=lambda student: (student not in finetuned, sizes[student]))
     }
     scores = [score_files(study, student, task)[0] for student, task in chosen]
     return scores + [f"results/students/{student}/model" for student in _few_that_meet_all(in_stages, met)]
@@ -58,6 +62,12 @@ def _few_that_meet_all(meets: Mapping[Key, set[Hashable]], met: set[Hashable]) -
         chosen.append(max(meets, key=lambda training: len(meets[training] & left)))
         left -= meets[chosen[-1]]
     return chosen
+
+
+def _size(study: Study, student: str) -> int:
+    """Return the layers times the width of a student's teacher."""
+    architecture = study.model_of(study.students[student].teacher).architecture
+    return architecture.layers * architecture.hidden
 
 
 def _met_on_task(plan: Plan, name: str, task: str) -> set[Hashable]:

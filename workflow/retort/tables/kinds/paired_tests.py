@@ -11,7 +11,7 @@ from pydantic import Field
 from retort.formatters import p_value
 from retort.judgement.difference import ALL_EQUAL, LEVEL, PAIRS, TESTS, PairedTest, holm_corrected
 from retort.judgement.judge import DECIMALS
-from retort.judgement.paired_rows import left_out, paired_differences, row_scores
+from retort.judgement.paired_rows import distillation_variance, left_out, paired_differences, row_scores
 from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.results.frames import NUMBER, frame_of, lines_of
 from retort.specs.base import Distinct, Name, Real, Spec, Text
@@ -84,7 +84,8 @@ class PairedTestsTable(Table):
         pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
         scores = {row: row_scores(inputs.study, table, row, inputs.scores) for row in rows}
         differences = [paired_differences(scores[a], scores[b]) for a, b in pairs]
-        results = {test: [test.run(each) for each in differences] for test in TESTS}
+        luck = [distillation_variance(inputs.study, inputs.paper, name, pair) for pair in pairs]
+        results = {test: [*map(test.run, differences, luck)] for test in TESTS}
         # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
         every_p = {test: [NUMBER if one.p is None else one.p for one in of_pairs] for test, of_pairs in results.items()}
         corrected = {test: holm_corrected(of_pairs) for test, of_pairs in every_p.items()}
