@@ -78,7 +78,7 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def looked_twice(apart: float, looks: tuple[float, float]) -> list[float]:
+def looked_twice(apart: float, looks: tuple[float, float], wider: float = SURER) -> list[float]:
     """Return how often the two looks of a budget show a difference, in a direction each, and the mean of the runs.
 
     After two seeds, a claim that is open gets as many as decide it if its mean and its deviation stay as they are, with
@@ -87,6 +87,7 @@ def looked_twice(apart: float, looks: tuple[float, float]) -> list[float]:
     Args:
         apart: the true difference, in deviations of the difference under one seed.
         looks: the levels.
+        wider: that margin, times the deviation.
     """
     scores = apart + np.random.default_rng(SEED).standard_normal((LOOKED, BUDGET_SEEDS[-1]))
 
@@ -101,7 +102,7 @@ def looked_twice(apart: float, looks: tuple[float, float]) -> list[float]:
     first, spread = decided(FIRST_RUNS, looks[0]), scores[:, :FIRST_RUNS].std(axis=1, ddof=1)
     found, runs = first.copy(), np.full(LOOKED, FIRST_RUNS)
     for seeds in BUDGET_SEEDS[:0:-1]:  # the fewest win
-        needs = (first == 0) & (abs(scores[:, :FIRST_RUNS].mean(axis=1)) > SURER * limit(seeds, looks[1], spread))
+        needs = (first == 0) & (abs(scores[:, :FIRST_RUNS].mean(axis=1)) > wider * limit(seeds, looks[1], spread))
         found, runs = np.where(needs, decided(seeds, looks[1]), found), np.where(needs, seeds, runs)
     return [100 * float((found > 0).mean()), 100 * float((found < 0).mean()), float(runs.mean())]
 

@@ -15,6 +15,7 @@ INSIDE = """tables:
     rows: [{student: kd, label: A}, {student: attention, label: B}]
 claims:
   two:
+    quote: {section: nowhere, text: a sentence}
     says: A is above B.
     where: here
     compare: above
@@ -67,7 +68,8 @@ MISTAKES = [
         ("compare: above", "compare: above\n  number: many",
          "kd-above-attention: 'many' is not a number as papers print it"),
         ("compare: above\n", "compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
-        ("compare: above\n", "", "line 4: not valid YAML (mapping values are not allowed in this context)"),
+        ("compare: above\n", "", "line 5: not valid YAML (mapping values are not allowed in this context)"),
+        ("text: a sentence", f"text: {'word ' * 26}", "kd-above-attention.quote.text: a quote has at most 25 words"),
         ("kd-above-attention:", "kd above attention:",
          "kd above attention: 'kd above attention' does not match the pattern"),
     ]),

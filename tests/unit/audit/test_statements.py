@@ -70,7 +70,7 @@ STATEMENTS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], str]] = [
     ("mean-near", (A, B, 10), (B, A, 9), "means: 50.00 (b) against 60.00 (a)"),
     ("varies-less", (A, COIN), (COIN, A), "50.0 to 60.0 (a, b) against 60.0 to 60.0 (a)"),
     ("gains-more", (B_TO_A, COIN), (COIN, B_TO_A), "Coin: −10.0 (a, then b) against 10.0 (b, then a)"),
-    ("gains-considerably", (A, B, 5), (A, B, 10), "Coin: 10.0 (b, then a)"),
+    ("gains-considerably", (A, B, 5), (A, B, 11), "Coin: 10.0 (b, then a)"),
     ("gains-little", (A, B, 10), (A, B, 5), "Coin: 10.0 (b, then a)"),
     ("largest-gain", (AA, BB, "10.0"), (AA, BB, "8.0"), "10.0"),
     ("first-column-gains-most", (AA, BB), (BB, AA), "QA: 2.0 (a, then b) against −10.0"),

@@ -12,14 +12,14 @@ from retort.specs.paper import Statement
 from retort.specs.printed import Number
 
 
-def claim(compare: str, rows: str, than: str = "", columns: str = "c", **more: Any) -> Statement:
+def claim(compare: str, rows: Iterable[str], than: Iterable[str] = "", columns: str = "c", **more: Any) -> Statement:
     """Return a claim about some rows and columns of table 1."""
     sides = {"cells": rows, "than": than} if than else {"cells": rows}
     groups = {key: [{"table": "table1", "rows": [*named], "columns": [*columns]}] for key, named in sides.items()}
     return Statement.model_validate({"says": "x", "where": "y", "compare": compare, **groups, **more})
 
 
-def side_of(means: Mapping[str, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
+def side_of(means: Mapping[Any, float], std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
     """Return means of ours: row and column, such as 'ac' -> mean."""
     cells = {("table1", *at): facts_of(Number(f"{mean}", mean), n, std, unit=unit) for at, mean in means.items()}
     return Side(claim_frame(cells), Reached)  # type: ignore[arg-type]

@@ -18,7 +18,8 @@ from retort.specs.rows import AssumedSpread
 from retort.study.load import open_study
 from scipy.stats import t
 
-from tests import claim_coverage
+from tests import claim_coverage, claims_of_columns
+from tests.claims_of_columns import TRUTHS, Truth, as_before, decided, pooled
 from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import frame, made
@@ -233,7 +234,42 @@ def test_few_seeds_do_not_show_what_is_not_so(runs: int) -> None:
 def test_two_looks_of_a_budget_keep_the_level() -> None:
     above, below, _ = claim_coverage.looked_twice(0.0, LOOKS)
     assert above + below < 100 * LEVEL < sum(claim_coverage.looked_twice(0.0, (LEVEL, LEVEL))[:2])
+    assert sum(claim_coverage.looked_twice(0.0, LOOKS, wider=1.0)[:2]) > 100 * LEVEL  # the margin is needed
     assert f"\n{claim_coverage.table_of_looks()}\n" in (ROOT / "workflow/retort/judgement/README.md").read_text()
+
+
+@pytest.mark.parametrize("truth", [TRUTHS[0], TRUTHS[1], TRUTHS[2], TRUTHS[6]], ids=lambda truth: truth.told)
+def test_luck_in_equal_columns_or_in_a_range_decides_nothing(truth: Truth) -> None:
+    """At most 2.5 % are decided wrongly; by the whole claim on draws, many."""
+    assert max(decided(truth, tables=60)) <= 5  # 3 of 60; more happen in 6 % of such tests
+    assert max(decided(pooled(truth), as_before, tables=60)) > 20
+
+
+@pytest.mark.parametrize("truth", [TRUTHS[3], TRUTHS[-1]], ids=lambda truth: truth.told)
+def test_most_columns_and_ranges_far_apart_are_shown(truth: Truth) -> None:
+    assert decided(truth, tables=60)[0] > 75
+
+
+def test_as_many_columns_as_refute_most_must_be_shown_to_be_otherwise() -> None:
+    statement = claim("mostly-above", "a", "b", "cdefgh")
+    means = {f"{row}{column}": 70.0 for row in "ab" for column in "cdefgh"}
+    lower = {f"a{column}": 50.0 for column in "cde"}  # three of six: no more than half is left
+    assert outcome(statement, side_of({**means, **lower, **{f"a{column}": 90.0 for column in "fgh"}})).kind is FAILS
+    lower.popitem()
+    assert outcome(statement, side_of({**means, **lower})).kind is OPEN
+
+
+def test_each_objective_varies_by_itself() -> None:
+    statement = claim("varies-less", ("x / 1", "x / 2", "y / 1", "y / 2"), ("z / 1", "z / 2"))
+    means = dict(zip(("x / 1", "x / 2", "y / 1", "y / 2", "z / 1", "z / 2"), (50, 51, 90, 91, 60, 80), strict=True))
+    numbers = {(row, "c"): float(mean) for row, mean in means.items()}
+    assert outcome(statement, side_of(numbers)).kind is HOLDS
+    assert outcome(statement, side_of({**numbers, ("y / 2", "c"): 130.0})).kind is FAILS
+
+
+@pytest.mark.slow
+def test_claims_of_columns_in_the_readme_are_those_of_the_simulation() -> None:
+    assert f"\n{claims_of_columns.table()}\n" in (ROOT / "workflow/retort/judgement/README.md").read_text()
 
 
 @pytest.mark.slow

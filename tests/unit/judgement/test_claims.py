@@ -165,8 +165,15 @@ def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
     exhibits = {"table1": printed({"A": "70.0 | 80.0 | 75.0", "B": "70.0 | 78.0 | 76.0"}, columns)}
     side = printed_numbers(exhibits)
     found = judge_published(claim("above", "A", "B"), side, recomputed_averages(side, exhibits))
-    assert (found.verdict, found.remark) == ("does not hold", "borne out on averages of the printed columns")
+    remark = "on averages of the printed columns, contradicted as printed"
+    assert (found.word, found.remark) == ("borne out", remark)
     assert found.numbers.endswith("Averages of the printed columns: c: 75.00 (A) against 74.00 (B): difference 1.0")
+
+
+@pytest.mark.parametrize(("a", "b", "word"), [("70.1", "70.1", "tied"), ("70.1", "70.2", "contradicted")])
+def test_what_rounding_alone_contradicts_is_tied(a: str, b: str, word: str):
+    exhibits = {"table1": printed({"A": a, "B": b}, [{**COLUMN[0], "label": "c"}])}
+    assert judge_printed(claim("above", "A", "B"), printed_numbers(exhibits)).word == word
 
 
 def test_the_claims_are_printed_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -41,7 +41,8 @@ def test_a_table_is_made_again_after_a_change_of_the_file_that_holds_it_or_its_c
     row = {"student": "kd", "label": "A"}
     table = {"kind": "scores", "title": "T", "question": "Q?", "columns": "mood-and-ratings", "rows": [row]}
     cells = {"table": "table7", "rows": ["A"], "columns": ["Mood"]}
-    claim = {"says": "S", "where": "W", "compare": "value", "number": "1", "cells": [cells]}
+    quote = {"section": "S", "text": "T"}
+    claim = {"quote": quote, "says": "S", "where": "W", "compare": "value", "number": "1", "cells": [cells]}
     set_value(study_folder, "papers/tiny/paper.yaml", "tables", to={"table7": table})
     set_value(study_folder, "papers/tiny/paper.yaml", "claims", to={"value-of-one": claim})
     every = rules({"papers": ["tiny"], "study": str(study_folder)})

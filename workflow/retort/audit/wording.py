@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retort.audit.base import Finding, Looked, Printed, PrintedNumber, by_column, checks
 from retort.judgement.cells import Draws, Objects, Pairs, Verdict
 from retort.judgement.comparisons import by_column as places_by_column
 from retort.judgement.comparisons import pairs_of
 from retort.judgement.groups import gains_of
-from retort.judgement.judge import Side, decide_statement, printed_numbers, recomputed_averages, sides_of
+from retort.judgement.judge import (
+    Side,
+    decide_statement,
+    printed_numbers,
+    recomputed_averages,
+    sides_of,
+    within_rounding,
+)
 from retort.specs.paper import Statement
 from retort.tables.layout import label_of
 
@@ -56,11 +65,15 @@ def both_sides(printed: Printed, paper: str) -> tuple[Side, Side]:
 
 
 def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
-    """Return the verdict on printed numbers, or on recomputed averages if it holds on these alone; None without one."""
+    """Return the verdict on printed numbers, or on recomputed averages if it holds on these alone; None without one.
+
+    What rounding alone may have turned holds.
+    """
     verdicts = [verdict for side in sides if not isinstance(verdict := decide_statement(statement, side), str)]
     if not verdicts or verdicts[0].holds is None:  # a figure prints no numbers
         return None
-    return next((verdict for verdict in verdicts if verdict.holds), verdicts[0])
+    tied = (replace(verdicts[0], true=~verdicts[0].true) for side in sides if within_rounding(statement, side))
+    return next((verdict for verdict in (*verdicts, *tied) if verdict.holds), verdicts[0])
 
 
 def _finding(paper: str, statement: Statement, other: str) -> Finding:

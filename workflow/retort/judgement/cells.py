@@ -128,6 +128,22 @@ class Parts(NamedTuple):
     flags: Flags = np.zeros((0, 1), bool)
 
 
+class Ballot(NamedTuple):
+    """Columns of which more than half must be as stated.
+
+    Each has candidates, [candidates, draws], of which one that is so suffices; a column without a number may have none.
+
+    Args:
+        good: of each column, what makes it as stated by itself: all of its pairs together, or one row.
+        bad: of each column, what contradicts it by itself: one pair, or one of the other rows.
+        name: what it is about, such as one of the other rows.
+    """
+
+    good: Sequence[Flags]
+    bad: Sequence[Flags]
+    name: str = "most"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The result of a comparison, for each draw.
@@ -142,6 +158,7 @@ class Verdict:
         wrong: the parts that contradict the statement, such as pairs or columns; none for a statement without parts.
         alone: for a statement about the best of several rows, gains or pairs of columns: those that fulfil it by
             themselves.
+        ballots: for a statement about most columns: the columns; of several ballots, each must be won.
         diverged: for a statement that trainings diverge: the number of cells whose training did.
     """
 
@@ -153,6 +170,7 @@ class Verdict:
     missing: str = ""
     wrong: Parts = field(default_factory=Parts)
     alone: Parts = field(default_factory=Parts)
+    ballots: Sequence[Ballot] = ()
     diverged: int = 0
 
     @property

@@ -9,6 +9,10 @@ Its own comparison judges the claim on all draws at once.
 - The claim holds if it is true of our means and of at least 97.5 % of the draws. A claim about the best of several
   rows, gains or pairs of columns must also be true of one of them by itself: of k candidates that fulfil it in any
   draw, one must do so in at least 1 - 2.5 % / k of the draws. For luck alone lifts the best of many rows above another.
+- A claim about most of m columns holds if at least u = m // 2 + 1 of them are shown to be so: p_(u), the u-th smallest
+  p-value of a column, times m - u + 1 is at most 2.5 % (partial conjunction in Bonferroni's form; Benjamini and Heller,
+  2008). It does not hold if as many columns as refute it are shown to be otherwise. For over columns that are equal, a
+  few of many draws win most of them, whatever some far apart are.
 - The claim does not hold if it is false of our means and one of its parts is contradicted in at least 97.5 % of the
   draws. A part is a pair, a step or a column of the comparison. If draws contradict m parts, the share must be at least
   1 - 2.5 % / m (Bonferroni). It must be the same part each time: if many rows are equally good, hardly any draw has
@@ -53,8 +57,9 @@ from retort.study.study import Study
 
 SEED = 2023  # of the draws
 DRAWS = 4000
-# Draws stop after the first FIRST if no share in them reaches OPEN: 0.95 is three standard errors below 97.5 %.
-FIRST, OPEN = 400, 0.95
+# Draws stop after the first FIRST if no share in them reaches OPEN, well below 97.5 %: of a claim about most columns, a
+# single draw counts several times.
+FIRST, OPEN = 400, 0.9
 LEVEL = 0.05  # two-sided
 FIRST_RUNS = 2  # of each student, at which a budget looks first
 LOOKS = (0.01, 0.03)  # levels of the first look and of the last; README.md simulates both together
@@ -238,8 +243,25 @@ class Shares:
         return max(shares.values(), default=0.0) >= 1 - self.level / 2 / max(len(shares), 1)
 
 
-def _shares(verdict: Verdict, level: float) -> Shares:
+def in_at_least(columns: Sequence[Flags], least: int) -> float:
+    """Return 1 - p, where p is the p-value of "fewer than `least` of the columns are so" (Benjamini and Heller, 2008).
+
+    The p-value of a column is the share of draws in which its best candidate is not so, times the candidates.
+
+    Args:
+        columns: [candidates, draws] of each: whether the candidate is so; no candidate in a column without a number.
+        least: the number of columns.
+    """
+    chances = sorted(len(flags) * (1 - flags.mean(axis=1).max()) if len(flags) else 1.0 for flags in columns)
+    return max(0.0, 1 - (len(columns) - least + 1) * float(chances[least - 1]))
+
+
+def shares_in(verdict: Verdict, level: float = LEVEL) -> Shares:
     """Return the shares of the draws of a verdict."""
+    if verdict.ballots:
+        holds = min(in_at_least(one.good, len(one.good) // 2 + 1) for one in verdict.ballots)
+        lost = {one.name: in_at_least(one.bad, (len(one.bad) + 1) // 2) for one in verdict.ballots}
+        return Shares(holds, {name: share for name, share in lost.items() if share}, {}, level)
     fails = ~verdict.true & ~verdict.open
     whole = Parts(["the claim"], (fails & ~verdict.wrong.flags.any(axis=0))[None])
     wrong = {**_by_name(verdict.wrong), **_by_name(whole)}
@@ -268,7 +290,7 @@ def shares_of(
     start, shares = 0, Shares(0.0, {}, {})
     for end in sorted({FIRST, draws}):
         drawn[known, start:end] = drawn_means(cells.numbered, assumed, as_if, end - start, generator)
-        start, shares = end, _shares(compare(statement, side.rule, replace(cells, values=drawn[:, :end])), level)
+        start, shares = end, shares_in(compare(statement, side.rule, replace(cells, values=drawn[:, :end])), level)
         if shares.largest < OPEN:
             break
     return shares

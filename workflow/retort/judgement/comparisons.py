@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retort.judgement.cells import Draws, Flags, Pairs, Parts, Places, Values, Verdict
+from retort.judgement.cells import Ballot, Draws, Flags, Pairs, Parts, Places, Values, Verdict
 from retort.registry import Registry
 from retort.specs.printed import Number
 from retort.study.reasons import Status
@@ -211,7 +211,8 @@ def most(pairs: Pairs, good: Good, columns: Iterable[Places] = (), counted: str 
     text = counted.format(won=wins[0], all=many, open=f", {left} open" if left else "")
     text += f"; not {few(pairs[worst].texts)}" if worst else ""
     undecided = (2 * wins <= many) & (many < 2 * (many - losses))  # columns without a number may turn it
-    return Verdict(wins > losses, text if left < many else "", undecided)
+    ballot = Ballot([*won[:, None]], [bad[at] for at in columns])
+    return Verdict(wins > losses, text if left < many else "", undecided, ballots=[ballot])
 
 
 @comparisons.register("mostly-above")

@@ -11,7 +11,7 @@ import numpy as np
 
 from retort.formatters import number as formatted
 from retort.judgement import comparisons as tools
-from retort.judgement.cells import Draws, Pairs, Parts, Values, Verdict
+from retort.judgement.cells import Ballot, Draws, Pairs, Parts, Values, Verdict
 from retort.judgement.comparisons import OPEN, SHOWN, TINY, Good, Stated, comparisons
 
 
@@ -48,13 +48,28 @@ def mean_near(cells: Draws, *, allowed: float, against: Draws) -> Verdict:
     return Verdict(abs(apart) <= allowed + TINY, text)
 
 
+def _extremes(cells: Draws) -> Pairs:
+    """Return the pair of the cells with the highest and the lowest mean, in every draw."""
+    means = cells.facts("value")
+    return Pairs(cells[[means.argmax()]], cells[[means.argmin()]])
+
+
 @comparisons.register("varies-less", whole=True)
 def varies_less(cells: Draws, *, against: Draws) -> Verdict:
-    """Check that the cells lie closer together, from the lowest to the highest, than the others."""
-    own, other = (np.ptp(side.values, axis=0) for side in (cells, against))
-    ends = [(min(side.values[:, 0]), max(side.values[:, 0]), _rows(side)) for side in (cells, against)]
-    text = " against ".join(f"{formatted(low, 1)} to {formatted(high, 1)} ({rows})" for low, high, rows in ends)
-    return Verdict(own < other, text)
+    """Check that the cells lie closer together than the others; the rows under each label, before ' / ', by themselves.
+
+    Draws are of the distance of the two extreme means: a range over draws is too wide, the more so the more cells there
+    are.
+    """
+    labels = np.array([row.rpartition(" / ")[0] for row in cells.rows])
+    own = {label: cells[labels == label] for label in dict.fromkeys(labels)}
+    *ends, last = (_extremes(side) for side in (*own.values(), against))
+    *told, rival = (
+        f"{formatted(pair.other.values[0, 0], 1)} to {formatted(pair.own.values[0, 0], 1)} ({_rows(side)})"
+        for pair, side in zip((*ends, last), (*own.values(), against), strict=True)
+    )
+    wider = np.concatenate([pair.gap >= last.gap for pair in ends])
+    return Verdict(~np.logical_or.reduce(wider), f"{' and '.join(told)} against {rival}", wrong=Parts([*own], wider))
 
 
 # --- one row against each of several others, and orders within columns
@@ -73,7 +88,8 @@ def mostly_above_each(cells: Draws, *, against: Draws) -> Verdict:
     text = fails or "; ".join(f"{row}: {one.numbers.partition(';')[0]}" for row, one in known.items())
     true = np.all([one.true for one in known.values()], axis=0) & ~wrong.any(axis=0)
     undecided = np.any([one.open for one in found], axis=0) & ~wrong.any(axis=0)
-    return Verdict(true, text, undecided, wrong=Parts(rows, wrong))
+    ballots = [one.ballots[0]._replace(name=row) for row, one in zip(rows, found, strict=True)]
+    return Verdict(true, text, undecided, ballots=ballots)
 
 
 @comparisons.register("none-dominates")
@@ -137,14 +153,10 @@ def _best(cells: Draws, against: Draws, good: Good) -> Verdict:
     own, others = best(cells), best(against)
     verdict, rivals = tools.every(tools.pairs_of(own, others), good), tools.pairs_of(own, against).numbered
     names = [f"{column}: {row}" for _, row, column in rivals.other.keys]
-    return replace(verdict, wrong=Parts(names, ~good(rivals.gap, 0)), alone=_alone(cells, others, good, len(own)))
-
-
-def _alone(cells: Draws, others: Draws, good: Good, columns: int) -> Parts:
-    """Return the rows whose difference to the best of the others is good in at least `columns` columns."""
     pairs, rows = tools.pairs_of(cells, others), list(dict.fromkeys(cells.rows))
     fine = good(pairs.gap, 0)
-    return Parts(rows, np.array([fine[pairs.own.rows == row].sum(axis=0) >= columns for row in rows]))
+    everywhere = np.array([fine[pairs.own.rows == row].sum(axis=0) == len(own) for row in rows])
+    return replace(verdict, wrong=Parts(names, ~good(rivals.gap, 0)), alone=Parts(rows, everywhere))
 
 
 @comparisons.register("best-above")
@@ -162,8 +174,13 @@ def best_not_below(cells: Draws, *, against: Draws) -> Verdict:
 def _best_mostly(cells: Draws, against: Draws, good: Good) -> Verdict:
     """Return whether, in most columns, `good` accepts the best of the cells less the best of the others."""
     own, others = best(cells), best(against)
-    verdict = tools.most(tools.pairs_of(own, others), good)
-    return replace(verdict, alone=_alone(cells, others, good, len(own) // 2 + 1))
+    pairs, rivals = tools.pairs_of(cells, others), tools.pairs_of(own, against)
+    fine, bad = good(pairs.gap, 0), ~good(rivals.gap, 0) & rivals.known[:, None]
+    ballot = Ballot(
+        [fine[pairs.own.columns == column] for column in own.columns],
+        [bad[rivals.own.columns == column] for column in own.columns],
+    )
+    return replace(tools.most(tools.pairs_of(own, others), good), ballots=[ballot])
 
 
 @comparisons.register("best-mostly-above")

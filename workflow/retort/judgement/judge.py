@@ -31,7 +31,7 @@ import numpy as np
 from retort.formatters import number as formatted
 from retort.judgement import groups
 from retort.judgement.cells import Draws, SeedScores, Verdict
-from retort.judgement.comparisons import OPEN, Reached, Stated, comparisons
+from retort.judgement.comparisons import OPEN, TINY, Reached, Stated, comparisons
 from retort.results.frames import lines_of, scores_by_seed
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
@@ -50,6 +50,7 @@ Facts = Mapping[str, Any]  # what is known of a cell: some of `FACTS`
 ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
 SHOWN = 3  # name at most so many rows without a number
+ROUNDED = 2000  # draws of what was rounded to the printed numbers
 UNPRINTED = "nothing is printed"
 NOT_AS_PRINTED = "ours is not what the row prints: {}"
 DEV = "dev"
@@ -74,6 +75,7 @@ class Kind(StrEnum):
     """What numbers say of a claim. The words for it depend on whose numbers they are (`tables/claims.py`)."""
 
     HOLDS = "holds"
+    TIED = "tied"  # contradicted as printed, and not by more than rounding
     FAILS = "does not hold"
     OPEN = "open"  # other runs, or cells without a number, may turn it
     TURNS = "depends on length"
@@ -245,6 +247,20 @@ def compare(statement: Statement, rule: type[Stated], cells: Draws) -> Verdict:
     given = {**texts, "allowed": statement.within, **dict.fromkeys(GROUPS, others)}
     needs = catalogue.comparisons()[statement.compare].options
     return comparisons[statement.compare](own, **{name: given[name] for name in needs})
+
+
+def within_rounding(statement: Statement, side: Side) -> bool:
+    """Return whether a statement may be true of the numbers that were rounded to the printed ones.
+
+    A number in the text has its tolerance, which counts the rounding of cells.
+    """
+    if statement.number:
+        return False
+    cells = side.cells_of(statement)
+    apart = np.cos(np.random.default_rng(0).uniform(0, math.pi, (len(cells), ROUNDED)))  # often nearly -1 or 1
+    half = np.where(cells.facts("half") < 0.5, cells.facts("half"), 0.0)  # a whole number is a count, and exact
+    values = cells.values + (1 - TINY) * half[:, None] * apart
+    return bool(compare(statement, side.rule, replace(cells, values=values)).true.any())
 
 
 def allows_missing(statement: Statement) -> bool:

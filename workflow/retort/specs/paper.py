@@ -98,10 +98,32 @@ class Reading(Spec):
     than: list[Cells] = []
 
 
+MOST_WORDS = 25  # of a quote
+
+
+def _short(text: str) -> str:
+    if (words := len(text.split())) > MOST_WORDS:
+        raise ValueError(f"a quote has at most {MOST_WORDS} words, not {words}; … stands for what is left out")
+    return text
+
+
+class Quote(Spec):
+    """The sentence of a paper's text that makes a claim, verbatim.
+
+    Args:
+        text: the words of the paper; … stands for words, formulas or a page break that are left out.
+        section: where they stand.
+    """
+
+    text: Annotated[Text, AfterValidator(_short)]
+    section: Text
+
+
 class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it.
 
     Args:
+        quote: claims.yaml of a printed paper: the sentence in the paper's words.
         says: the statement, in our words.
         where: where in the paper it stands, such as a section.
         contrary: a study of ours: what was learnt if the numbers show that the statement is false.
@@ -123,6 +145,7 @@ class Statement(Spec):
         because: audit.yaml: in what they are built differently.
     """
 
+    quote: Quote | None = None
     says: Text
     where: Text
     contrary: str = ""

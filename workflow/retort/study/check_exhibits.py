@@ -22,8 +22,9 @@ GIVEN_BY = {
     "both": "other",
     "allowed": "within",
 }
+UNQUOTED = "'quote' is missing: {section: ..., text: ...}, the sentence of the paper that makes the claim"
 # file -> keys that only statements of the other file have
-MISPLACED = {"claims.yaml": ("other", "but", "built"), "audit.yaml": ("undecided", "other_readings")}
+MISPLACED = {"claims.yaml": ("other", "but", "built"), "audit.yaml": ("undecided", "other_readings", "quote")}
 
 
 def check_exhibits(study: Study) -> Iterator[Found]:
@@ -107,7 +108,8 @@ def check_statements(study: Study) -> Iterator[Found]:
             for name, statement in statements.items():
                 inside = file == "claims.yaml" and name in study.papers[slug].claims
                 place = study.folders[slug] / ("paper.yaml" if inside else file)
-                for line in _in_each_reading(tables, file, name, statement):
+                unquoted = file == "claims.yaml" and not (statement.quote or study.papers[slug].ours)
+                for line in (*_in_each_reading(tables, file, name, statement), *([f"{name}: {UNQUOTED}"] * unquoted)):
                     yield place, f"claims.{line}" if inside else line
 
 

@@ -27,6 +27,7 @@ from retort.judgement.judge import (
     our_numbers,
     printed_numbers,
     recomputed_averages,
+    within_rounding,
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.judgement.verdicts import NEEDS_DISTILLATIONS
@@ -50,7 +51,11 @@ LISTED = 6  # up to so many columns are listed by name; more are only counted
 LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
 Words = dict[Kind, str]  # the words for each outcome
-PRINT: Words = {Kind.HOLDS: "borne out", Kind.FAILS: "contradicted", Kind.OPEN: "open", Kind.WITHOUT: "not printed"}
+PRINT: Words = {
+    Kind.HOLDS: "borne out", Kind.TIED: "tied", Kind.FAILS: "contradicted", Kind.OPEN: "open",
+    Kind.WITHOUT: "not printed",
+}  # fmt: skip
+CHARITABLE = (Kind.HOLDS, Kind.TIED)  # of two verdicts on print, the first of these counts
 OURS: Words = {Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run"}
 SMALLER: Words = {
     Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
@@ -151,7 +156,9 @@ def judge_printed(statement: Statement, side: Side) -> Judgement:
         kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
         remarks = [LEANS[verdict.leans], str(coverage_of(statement, side, verdict.diverged))]
     else:
-        kind, remarks = Kind.HOLDS if verdict.holds else Kind.FAILS, [_spread(verdict.pair)]
+        tied = not verdict.holds and within_rounding(statement, side)
+        kind = Kind.TIED if tied else Kind.HOLDS if verdict.holds else Kind.FAILS
+        remarks = [_spread(verdict.pair)]
     return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
 
 
@@ -233,7 +240,7 @@ def _numbers(statement: Statement, verdict: Verdict) -> str:
 
 
 def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
-    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both verdicts.
+    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both, the charitable first.
 
     Args:
         statement: the claim.
@@ -243,9 +250,11 @@ def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> 
     printed, again = judge_printed(statement, side), judge_printed(statement, with_recomputed)
     if again.verdict == printed.verdict:
         return printed
-    remark = f"{again.word} on averages of the printed columns"
+    found, remark = printed, f"{again.word} on averages of the printed columns"
+    if next((kind for kind in CHARITABLE if kind in (printed.verdict, again.verdict)), None) is again.verdict:
+        found, remark = again, f"on averages of the printed columns, {printed.word} as printed"
     return replace(
-        printed,
+        found,
         remark=", ".join(filter(None, [printed.remark, remark])),
         numbers=f"{printed.numbers}. Averages of the printed columns: {again.numbers}",
     )
