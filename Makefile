@@ -99,7 +99,7 @@ docs: $(VENV)-docs/.done ## all guides as a site that can be searched, in build/
 	rm -rf build/guides
 	mkdir -p build/guides
 	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --no-dereference --parents -t build/guides
-	"$(VENV)-docs/bin/python" -m mkdocs build --quiet --strict
+	"$(VENV)-docs/bin/python" -m mkdocs build --strict
 	@echo "to read and search it on http://localhost:8000: $(PYTHON) -m http.server -d build/site"
 
 report: run ## the study, every file of it verified, and Snakemake's own report (reports/snakemake.zip)

@@ -115,7 +115,7 @@ def test_the_guides_become_a_site_by_an_environment_of_its_own(clone: Path) -> N
     assert (clone / ".venv-docs/pip.log").exists()
     assert not (clone / ".venv").exists()
     assert (clone / "build/guides/pyproject.toml").exists()
-    assert "-m mkdocs build --quiet --strict" in done.stdout
+    assert "-m mkdocs build --strict" in done.stdout
 
 
 def test_the_environment_stands_where_snakemake_can_call_its_python(clone: Path) -> None:
