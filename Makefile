@@ -17,7 +17,7 @@ ifeq ($(shell mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}" 2>/dev/null && test -
 export XDG_CACHE_HOME = $(CURDIR)/.snakemake/cache
 endif
 
-.PHONY: help install pages run check test report clean relock
+.PHONY: help install pages run check test docs report clean relock
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,20 @@ check: install ## linters, types and the fast tests: no workflow, no guide, noth
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest -n 2 --durations=25
+
+# an environment of its own, since nothing else needs mkdocs
+$(VENV)-docs/.done: override VENV := $(VENV)-docs
+$(VENV)-docs/.done:
+	@"$(PYTHON)" -m venv "$(VENV)"
+	@$(call installs,'mkdocs>=1.6$(comma)<2',mkdocs)
+	@touch "$@"
+
+docs: $(VENV)-docs/.done ## all guides as a site that can be searched, in build/site; a dead link is an error
+	rm -rf build/guides
+	mkdir -p build/guides
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --no-dereference --parents -t build/guides
+	"$(VENV)-docs/bin/python" -m mkdocs build --strict
+	@echo "to read and search it on http://localhost:8000: $(PYTHON) -m http.server -d build/site"
 
 report: run ## the study, every file of it verified, and Snakemake's own report (reports/snakemake.zip)
 	"$(BIN)/retort" verify

@@ -1,6 +1,6 @@
 """Simulations of how often a claim about two rows is wrongly shown, where their runs share seeds and where not.
 
-Run it as a module to print the table of `workflow/retort/judgement/README.md`, which a test compares with it.
+Run it as a module to print the table of `workflow/retort/judgement/statistics.md`, which a test compares with it.
 """
 
 from __future__ import annotations

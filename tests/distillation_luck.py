@@ -1,6 +1,6 @@
 """Simulations of what one distillation a side does to verdicts, claims and paired tests.
 
-Run it as a module to print the table of `workflow/retort/judgement/README.md`, which a test compares with it.
+Run it as a module to print the table of `workflow/retort/judgement/statistics.md`, which a test compares with it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulations of how often verdicts and paired tests are wrong, with the deviations that wang2023 prints.
 
-Run it as a module to print the tables of `workflow/retort/judgement/README.md`, which a test compares with it.
+Run it as a module to print the tables of `workflow/retort/judgement/statistics.md`, which a test compares with it.
 """
 
 from __future__ import annotations

@@ -17,14 +17,17 @@ from tests.conftest import ROOT
 from tests.contracts.guides import Followed, copy_project, follow, run, run_python, run_tests, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
+EXHIBITS, OWN = "workflow/papers/tables-and-claims.md", "workflow/papers/your-own.md"
 TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/tables/figures/README.md"
-MODELS = "workflow/models/README.md"
+MODELS, SWITCHES = "workflow/models/README.md", "workflow/retort/objectives/switches.md"
 
 
 # what is added, in this order: the rows, table and figure of a paper show the student
 ADDED = {
     OBJECTIVES: ["an objective", "a mapping"],
-    PAPERS: ["a student", "a row", "a table", "a claim", "a figure", "what others measured", "a paper"],
+    PAPERS: ["a student", "a row"],
+    EXHIBITS: ["a table", "a claim", "a figure", "what others measured"],
+    OWN: ["a paper"],
     TASKS: ["a task", "a task of the hub", "a metric"],
     FIGURES: ["a kind of figure"],
     MODELS: ["a teacher"],
@@ -155,7 +158,7 @@ def test_a_guide_that_was_followed_already_changes_nothing(tmp_path: Path) -> No
 
 def switches() -> list[tuple[str, str]]:
     """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
-    table = (ROOT / OBJECTIVES).read_text().partition("| switch | on |")[2]
+    table = (ROOT / SWITCHES).read_text().partition("| switch | on |")[2]
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", table, flags=re.MULTILINE)
     return [(setting, owner) for setting, owners in rows for owner in re.findall(r"`([\w-]+)`", owners) or [owners]]
 

@@ -1,7 +1,7 @@
 """Translate the kernels of relations for a GPU that need not be there, and print what they take of its chip.
 
     python kernels_for_gpus.py 80                   # JSON, for the test
-    python kernels_for_gpus.py 80 90 100 --table    # Markdown, for the README of the objectives
+    python kernels_for_gpus.py 80 90 100 --table    # Markdown, for `relations.md` of the objectives
 
 To be run as a program: where the tests run Triton's interpreter, nothing can be translated in the same process.
 """

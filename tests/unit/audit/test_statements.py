@@ -132,7 +132,7 @@ def test_comparisons_are_read_without_importing_them() -> None:
 
 
 def test_the_guide_lists_the_comparisons_of_claims() -> None:
-    guide = (ROOT / "workflow/papers/README.md").read_text()
+    guide = (ROOT / "workflow/papers/comparisons.md").read_text()
     listed = re.findall(r"^\| `([a-z-]+)` \| (.*) \| (.*) \|$", guide.partition("| `compare` |")[2], re.MULTILINE)
     assert [name for name, *_ in listed] == [name for name in comparisons if name != "two-texts"]
     for name, needs, holds in listed:

@@ -235,7 +235,7 @@ def test_two_looks_of_a_budget_keep_the_level() -> None:
     above, below, _ = claim_coverage.looked_twice(0.0, LOOKS)
     assert above + below < 100 * LEVEL < sum(claim_coverage.looked_twice(0.0, (LEVEL, LEVEL))[:2])
     assert sum(claim_coverage.looked_twice(0.0, LOOKS, wider=1.0)[:2]) > 100 * LEVEL  # the margin is needed
-    assert f"\n{claim_coverage.table_of_looks()}\n" in (ROOT / "workflow/retort/judgement/README.md").read_text()
+    assert f"\n{claim_coverage.table_of_looks()}\n" in (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 @pytest.mark.parametrize("truth", [TRUTHS[0], TRUTHS[1], TRUTHS[2], TRUTHS[6]], ids=lambda truth: truth.told)
@@ -269,12 +269,12 @@ def test_each_objective_varies_by_itself() -> None:
 
 @pytest.mark.slow
 def test_claims_of_columns_in_the_readme_are_those_of_the_simulation() -> None:
-    assert f"\n{claims_of_columns.table()}\n" in (ROOT / "workflow/retort/judgement/README.md").read_text()
+    assert f"\n{claims_of_columns.table()}\n" in (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 @pytest.mark.slow
 def test_the_coverage_in_the_readme_is_that_of_the_simulation() -> None:
-    simulated, readme = claim_coverage.table(), (ROOT / "workflow/retort/judgement/README.md").read_text()
+    simulated, readme = claim_coverage.table(), (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     head = simulated.splitlines()[0]
     printed = readme[readme.index(head) :].split("\n\n")[0]
     cells = [[int(cell) for cell in re.findall(r"\d+", text.partition("\n| ---")[2])] for text in (printed, simulated)]

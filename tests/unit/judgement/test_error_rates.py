@@ -1,4 +1,4 @@
-"""Tests of how often verdicts and paired tests are wrong: the tables of the README are simulated anew."""
+"""Tests of how often verdicts and paired tests are wrong: the tables of the guide to statistics are simulated anew."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.error_rates import (
 )
 from tests.tiny.results import frame, line
 
-README = (ROOT / "workflow/retort/judgement/README.md").read_text()
+GUIDE = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 def default(_: str) -> AssumedSpread:
@@ -42,7 +42,7 @@ def default(_: str) -> AssumedSpread:
 @pytest.mark.parametrize("tables", [tables_of_verdicts, tables_of_spreads, tables_of_pairs])
 def test_the_tables_of_the_readme_are_those_of_the_simulation(tables: Callable[[], list[str]]) -> None:
     for simulated in "\n".join(tables()).split("\n\n"):
-        assert f"\n{simulated}\n" in README
+        assert f"\n{simulated}\n" in GUIDE
 
 
 @pytest.mark.parametrize("runs", RUNS)

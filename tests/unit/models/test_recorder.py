@@ -111,7 +111,7 @@ def test_activations_of_every_layer(folders: dict[str, Path], kind: str, length:
 
 
 def test_the_guide_to_objectives_lists_every_activation_with_its_shape(folders: dict[str, Path]) -> None:
-    text = (ROOT / "workflow/retort/objectives/README.md").read_text()
+    text = (ROOT / "workflow/retort/objectives/activations.md").read_text()
     lines = text.partition("| activation | shape |")[2].partition("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
     listed = {name: (shape, level) for names, shape, _, level in rows for name in re.findall(r"`([\w-]+)`", names)}

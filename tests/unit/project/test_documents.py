@@ -27,17 +27,20 @@ from tests.conftest import ROOT
 from tests.contracts.mistakes.models import MISTAKES
 
 PACKAGE = ROOT / "workflow" / "retort"
-GUIDE = (PACKAGE / "README.md").read_text()
+MAP, GLOSSARY = ((PACKAGE / name).read_text() for name in ("README.md", "glossary.md"))
 README = (ROOT / "README.md").read_text()
 POCKET = ROOT / "workflow/papers/pocket"
-DOCUMENTS = ["README.md", "CONTRIBUTING.md",
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "RELEASING.md",
              *(f"{room}/README.md" for room in ("config", "reports", "results", "slurm", "workstation")),
-             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
+             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("*.md"))
+               if path.parent.name != "templates")]  # fmt: skip
+LONGEST = 1500  # words of a guide: what is read in one sitting
+LONGER = ("preregistration.md", "statistics.md")  # stands as it was registered; the reference of all verdicts
 
 
 def names_in(section: str) -> list[str]:
     """Return the names in the first column of the first table after a line of the package's README."""
-    table = GUIDE.split(f"\n{section}\n\n", 1)[1].split("\n\n", 1)[0]
+    table = MAP.split(f"\n{section}\n\n", 1)[1].split("\n\n", 1)[0]
     return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
 
 
@@ -51,7 +54,7 @@ def test_the_map_lists_every_root_module() -> None:
 
 
 def test_the_glossary_explains_a_word_once() -> None:
-    words = re.findall(r"^\| \*\*([\w -]+)\*\* \|", GUIDE, re.MULTILINE)
+    words = re.findall(r"^\| \*\*([\w -]+)\*\* \|", GLOSSARY, re.MULTILINE)
     assert len(words) > 20
     assert len(set(words)) == len(words)
 
@@ -65,11 +68,24 @@ def test_the_readme_names_every_folder_of_the_top_level() -> None:
     assert folders == {folder for folder in folders if re.search(rf"^{re.escape(folder)}/", names, re.MULTILINE)}
 
 
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document: its headings, as hosts of repositories and mkdocs write them in addresses."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):
-        link = target[0] or target[1]
-        assert (ROOT / name).parent.joinpath(link).exists(), link
+def test_every_link_of_a_document_leads_to_a_file_and_to_a_heading_of_it(name: str) -> None:
+    for target in re.findall(r"\]\(([^):]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):
+        path, _, anchor = (target[0] or target[1]).partition("#")
+        there = (ROOT / name).parent / path if path else ROOT / name
+        assert there.exists(), path
+        assert not anchor or anchor in anchors(there), f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if not name.endswith(LONGER)])
+def test_a_guide_is_short_enough_to_be_read(name: str) -> None:
+    assert len((ROOT / name).read_text().split()) <= LONGEST
 
 
 def snakemake_commands(name: str) -> list[str]:

@@ -107,6 +107,17 @@ def test_it_installs_the_lock_and_then_the_project_into_a_path_with_a_space(clon
     assert make(clone, "--question", "install").returncode == 0
 
 
+def test_the_guides_become_a_site_by_an_environment_of_its_own(clone: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=clone, check=True)
+    done = make(clone, "docs")
+    assert done.returncode == 0, done.stderr
+    assert [line.rpartition("install ")[2] for line in (clone / "asked").read_text().splitlines()] == ["mkdocs>=1.6,<2"]
+    assert (clone / ".venv-docs/pip.log").exists()
+    assert not (clone / ".venv").exists()
+    assert (clone / "build/guides/pyproject.toml").exists()
+    assert "-m mkdocs build --strict" in done.stdout
+
+
 def test_the_environment_stands_where_snakemake_can_call_its_python(clone: Path) -> None:
     assert make(clone, "install").returncode == 0
     environment = (clone / ".venv").resolve()

@@ -82,7 +82,7 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
 
     counted = [list(verdicts.values()).count(verdict) for verdict in (Kind.HOLDS, Kind.TIED, Kind.FAILS, Kind.WITHOUT)]
     assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} borne out")
-    guide = (ROOT / "workflow/retort/judgement/README.md").read_text()
+    guide = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 
 

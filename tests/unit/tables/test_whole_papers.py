@@ -21,7 +21,7 @@ from tests.paper_results import all_lines, lines_of, made_up
 pytestmark = pytest.mark.slow
 
 Tables = dict[tuple[str, str], DataFrame]
-README = (ROOT / "workflow/retort/judgement/README.md").read_text()
+GUIDE = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_the_readme_shows_the_verdicts_of_each_paper(tables: Tables, shifted: Ta
         shown = [single, same["agrees"], same["inconclusive"], hopeless, same["differs"], apart["differs"]]
         rows.append([paper, *map(str, [len(lines), *shown])])
     total = [str(sum(int(row[at]) for row in rows)) for at in range(1, len(rows[0]))]
-    assert "\n".join(f"| {' | '.join(row)} |" for row in [*rows, ["all", *total]]) in README
+    assert "\n".join(f"| {' | '.join(row)} |" for row in [*rows, ["all", *total]]) in GUIDE
 
 
 def test_no_cell_has_a_wrong_verdict(tables: Tables, shifted: Tables) -> None:

@@ -193,7 +193,7 @@ def test_models_that_cannot_be_compared(encoder: Path) -> None:
 def test_the_guide_runs(save: Save) -> None:
     save("classification")
     guide = (
-        (ROOT / "workflow/retort/objectives/README.md").read_text().partition("## In a training loop of your own")[2]
+        (ROOT / "workflow/retort/objectives/own-loop.md").read_text()
     )
     inputs = {"input_ids": INPUT_IDS, "attention_mask": MASK.long(), **FIELDS["classification"]}
     names: dict[str, Any] = {"batches": [inputs] * 3}

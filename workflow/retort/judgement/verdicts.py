@@ -1,7 +1,7 @@
 """Verdicts on the cells of a table: our mean agrees with the published one, differs from it, or neither is shown.
 
 Each cell is judged by its own difference. How much a deviation over few runs is worth, the others of its column tell.
-`README.md` beside this file gives the reasons, and how often the verdicts are wrong.
+`statistics.md` beside this file gives the reasons, and how often the verdicts are wrong.
 
 - The variance of the difference d, ours minus published, is the sum of v / n of both sides, each with its own n, and
   h^2 / 3 for the rounding of the printed number, where h is half a unit of its last digit.

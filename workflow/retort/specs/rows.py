@@ -14,7 +14,7 @@ from retort.specs.fields import Names, StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
-# the paper's over the default, which `retort/judgement/README.md` explains.
+# the paper's over the default, which `retort/judgement/statistics.md` explains.
 
 
 class Points(Spec):
