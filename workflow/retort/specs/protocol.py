@@ -49,8 +49,8 @@ class Schedule(Spec):
         dropout: instead of the model's own, while training.
         group_by_length: batches of rows of like length, which need less padding; false: of random rows, for losses that
             compare the examples of a batch with each other; for tasks.
-        max_train_samples: train on the first rows of the training split, so many at most; where the split is drawn, these
-            are random rows, and fewer of them are a part of more; for tasks.
+        max_train_samples: train on the first rows of the training split, so many at most; where it is drawn, they are
+            random, and fewer of them are a part of more; for tasks.
         max_length: tokens of a training row, instead of the task's where it is shorter; for single texts.
         pad_to_max_length: pad every row to the maximum length, and not to the longest row of its batch; for tasks.
         micro_batch: rows of a batch that go through a device at once, for GPUs that are too small for all. The gradient
