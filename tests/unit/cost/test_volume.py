@@ -35,6 +35,8 @@ def test_rows_and_blocks_are_those_that_were_made(study_folder: Path, monkeypatc
     assert after.batches("mood", "encoder", schedule()) == Rows(9, 50 / 9)
     assert after.batches("mood", "encoder", schedule(max_length=5)) == Rows(9, 5)
     assert after.batches("mood", "encoder", schedule(group_by_length=False, max_length=8)) == Rows(9, 8)
+    assert after.batches("mood", "encoder", schedule(max_train_samples=4)) == Rows(4, 50 / 9)
+    assert after.batches("mood", "encoder", schedule(max_train_samples=40)) == Rows(9, 50 / 9)
     assert after.split("mood", "test", "encoder") == Rows(3, 20 / 3)
     assert after.assumed == {}
     assert after.split("mood", "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded

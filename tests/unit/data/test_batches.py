@@ -109,6 +109,17 @@ def test_batches_are_padded_to_one_length_where_it_is_asked_for() -> None:
     assert not full.input_ids[:, longest:].any()
 
 
+@pytest.mark.parametrize(("count", "kept"), [(None, 100), (7, 7), (30, 30), (200, 100)])
+def test_the_first_rows_alone_are_in_batches_where_it_is_asked_for(count: int | None, kept: int) -> None:
+    whole = encoded(LENGTHS)
+    first = whole.first(count)
+    batches = [TaskBatches(first.cut(20), 8, 1)[number] for number in range(2 * -(-kept // 8))]  # two epochs
+    rows = torch.cat([batch.rows for batch in batches if batch.rows is not None]).tolist()
+    assert sorted(rows) == sorted([*range(kept)] * 2)
+    assert len(first.labels) == len(first) == kept
+    assert all(torch.equal(batch.input_ids, collate(whole.cut(20), batch.rows.numpy()).input_ids) for batch in batches)
+
+
 def test_batches_are_not_in_the_order_of_their_lengths() -> None:
     lengths = np.random.default_rng(3).permutation(1600)
     means = [lengths[batch].mean() for batch in epoch_batches(1600, 8, seed=1, epoch=0, lengths=lengths)]

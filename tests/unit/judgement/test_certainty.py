@@ -214,6 +214,18 @@ def test_pairs_decide_as_the_paired_test_of_the_same_difference(
     assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).holds == pytest.approx(expected, abs=0.01)
 
 
+def test_a_cell_that_stands_three_times_counts_three_times() -> None:
+    """So a trend over four places is judged, with the weights -3, -1, 1 and 3, as its paired t-test has it."""
+    scores = np.random.default_rng(3).normal(70.0, 2.0, (4, 5)) + np.array([[0.0], [0.5], [1.0], [1.5]])
+    single = {row: claim("mean-above", row, "b").cells[0] for row in "abcd"}
+    sides = {"cells": [single[row] for row in "dddc"], "than": [single[row] for row in "aaab"]}
+    trend = Statement.model_validate({"says": "x", "where": "y", "compare": "mean-above", **sides})
+    rises = np.array([-3, -1, 1, 3]) @ scores
+    expected = t.cdf(rises.mean() / (rises.std(ddof=1) / 5**0.5), 4)
+    found = shares_of(trend, by_seed(dict(zip("abcd", scores, strict=True))), lambda _: AssumedSpread(0.6)).holds
+    assert found == pytest.approx(expected, abs=0.01)
+
+
 def test_more_runs_narrow_pairs_as_they_narrow_single_means() -> None:
     numbers = by_seed({"a": [70.0, 72.0, 71.0], "b": [69.9, 71.0, 71.2]})
     runs = outcome(ABOVE, numbers).runs

@@ -51,7 +51,7 @@ def opened(study_folder: Path) -> Study:
     return open_study(config(study_folder))
 
 
-BLOCKS = "the blocks of a corpus have one length; leave it out"
+BLOCKS = "it is for the rows of tasks, not for the blocks of a corpus; leave it out"
 # the keys of students.yaml, their value, how the line begins
 MISTAKES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("kd", "initialisation"), {"checkpoint": "narrow"},
@@ -66,6 +66,8 @@ MISTAKES: list[tuple[tuple[str | int, ...], Any, str]] = [
      "attention.stages.2: not_on: no term is left on 'mood'"),
     (("narrow", "stages", 0, "schedule"), {"pad_to_max_length": True},
      f"narrow.stages.1: schedule.pad_to_max_length: {BLOCKS}"),
+    (("narrow", "stages", 0, "schedule"), {"max_train_samples": 9},
+     f"narrow.stages.1: schedule.max_train_samples: {BLOCKS}"),
 ]  # fmt: skip
 
 

@@ -192,9 +192,7 @@ def test_models_that_cannot_be_compared(encoder: Path) -> None:
 
 def test_the_guide_runs(save: Save) -> None:
     save("classification")
-    guide = (
-        (ROOT / "workflow/retort/objectives/own-loop.md").read_text()
-    )
+    guide = (ROOT / "workflow/retort/objectives/own-loop.md").read_text()
     inputs = {"input_ids": INPUT_IDS, "attention_mask": MASK.long(), **FIELDS["classification"]}
     names: dict[str, Any] = {"batches": [inputs] * 3}
     exec(guide.partition("```python\n")[2].partition("```")[0], names)

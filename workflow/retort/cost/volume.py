@@ -56,7 +56,8 @@ class Volume:
         spec = self.study.tasks[task]
         rows, most = self.split(task, spec.train_split, model), schedule.max_length or spec.max_length
         similar = schedule.group_by_length and not schedule.pad_to_max_length
-        return Rows(rows.count, min(rows.length, most) if similar else min(spec.max_length, most))
+        count = min(rows.count, schedule.max_train_samples or rows.count)
+        return Rows(count, min(rows.length, most) if similar else min(spec.max_length, most))
 
     def _file(self, address: str) -> Path | None:
         """Return the path of a file of results; None if it is not there, or if results are not read."""

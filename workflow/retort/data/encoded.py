@@ -124,6 +124,10 @@ class Encoded:
         mask = steps < lengths[:, None]  # (batch, length), True at real tokens
         return np.where(mask, starts[:, None] + steps, 0), mask  # index = offset of the row + step
 
+    def first(self, count: int | None) -> Encoded:
+        """Keep the first rows, `count` at most; None keeps all. Their tokens stay where they are."""
+        return self if count is None else replace(self, offsets=self.offsets[: count + 1], labels=self.labels[:count])
+
     def cut(self, length: int | None) -> Encoded:
         """Cut rows of single texts to `length` tokens: the first ones, and the separator that ends the row."""
         if length is None or self.lengths.max(initial=0) <= length:

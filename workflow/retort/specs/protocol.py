@@ -49,6 +49,8 @@ class Schedule(Spec):
         dropout: instead of the model's own, while training.
         group_by_length: batches of rows of like length, which need less padding; false: of random rows, for losses that
             compare the examples of a batch with each other; for tasks.
+        max_train_samples: train on the first rows of the training split, so many at most; where it is drawn, they are
+            random, and fewer of them are a part of more; for tasks.
         max_length: tokens of a training row, instead of the task's where it is shorter; for single texts.
         pad_to_max_length: pad every row to the maximum length, and not to the longest row of its batch; for tasks.
         micro_batch: rows of a batch that go through a device at once, for GPUs that are too small for all. The gradient
@@ -70,6 +72,7 @@ class Schedule(Spec):
     freeze: Distinct[Literal["embeddings", "encoder"]] = []
     dropout: Real | None = Field(default=None, ge=0, lt=1)
     group_by_length: Flag = True
+    max_train_samples: Whole | None = left_out(ge=1)
     max_length: Whole | None = left_out(gt=2, le=512)
     pad_to_max_length: Flag = left_out(False)
     micro_batch: Whole | None = left_out(ge=1)
@@ -115,7 +118,7 @@ class Schedule(Spec):
         return self.model_copy(update={"steps": max(1, round(self.steps * factor)), **decay})
 
 
-OF_ROWS = ("group_by_length", "pad_to_max_length")  # for the rows of tasks alone, whose lengths differ
+OF_ROWS = ("group_by_length", "pad_to_max_length", "max_train_samples")  # for the rows of tasks alone
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 
 

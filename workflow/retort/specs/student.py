@@ -117,7 +117,7 @@ class Stage(Spec):
         if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
             yield "'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"
         for field in (field for field in OF_ROWS if self.data != "task" and field in self.schedule):
-            yield f"schedule.{field}: the blocks of a corpus have one length; leave it out"
+            yield f"schedule.{field}: it is for the rows of tasks, not for the blocks of a corpus; leave it out"
         if self.data != "task" and "load_best_model_at_end" in self.schedule:
             yield "schedule.load_best_model_at_end: a corpus has no validation split; leave it out"
         for number, term in enumerate(self.terms, start=1):

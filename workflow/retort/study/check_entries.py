@@ -111,7 +111,7 @@ def wrong_schedule(where: str, protocol: Protocol, task: str, *changes: Mapping[
 
 
 def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each field on the lengths of rows that is not allowed.
+    """Yield a line for each field on the rows of tasks, or on their lengths, that is not allowed.
 
     Only a task whose rows are single texts may have a `max_length`: a row of two texts cannot be cut without a decision
     about which of the two to cut. The blocks of a corpus have one length: there is nothing to cut, to group or to pad.
@@ -125,7 +125,7 @@ def wrong_lengths(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str
         yield "schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"
     for name, changed in tasks.items():
         for field in (field for field in OF_ROWS if name in study.corpora and field in changed):
-            yield f"tasks.{name}.{field}: the blocks of a corpus have one length; leave it out"
+            yield f"tasks.{name}.{field}: it is for the rows of tasks, not for the blocks of a corpus; leave it out"
         if changed.get("max_length") is None:
             continue
         if name in study.corpora:

@@ -222,9 +222,12 @@ def task_specific(
     """Return a teacher that was fine-tuned on a task, with batches of its training rows."""
     _, outputs = head_of(settings.task)
 
+    def rows_of(stage: StageSettings) -> Encoded:
+        return rows.first(stage.schedule.max_train_samples)
+
     def batches_of(number: int, stage: StageSettings) -> TaskBatches:
         schedule = stage.schedule
-        cut, length = rows.cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
+        cut, length = rows_of(stage).cut(schedule.max_length), schedule.padded_to(settings.task.max_length)
         return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length, length)
 
     def score(model: nn.Module, metric: str) -> float:
@@ -233,9 +236,9 @@ def task_specific(
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
-        rows=lambda _: len(rows),
+        rows=lambda stage: len(rows_of(stage)),
         batches=batches_of,
-        labels=lambda _: rows.labels if rows.labelled else None,
+        labels=lambda stage: rows_of(stage).labels if rows.labelled else None,
         score=score,
     )
 

@@ -91,7 +91,7 @@ def keep_best(run: TrainingRun, model: nn.Module, score: Callable[[], float], ro
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
     """Return a training run that fine-tunes a model on the labels of a task."""
-    task_type, rows = task_type_of(task), encoded.cut(schedule.max_length)
+    task_type, rows = task_type_of(task), encoded.first(schedule.max_train_samples).cut(schedule.max_length)
     length = schedule.padded_to(task.max_length)
     batches = TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length, length)
     return _on_logits(model, task_type.loss, task_type.outputs(task), schedule, batches, len(rows))

@@ -1,0 +1,59 @@
+"""Tests of trainings on the first rows of a training split alone."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from retort.data.batches import TaskBatches
+from retort.data.encoded import Encoded
+from retort.job.context import RunningJob
+from retort.models import build
+from retort.plan import resolve
+from retort.specs.config import Config
+from retort.study.load import open_study
+from retort.training.distillation import task_specific
+from retort.training.finetuning import supervised
+from retort.training.setup import head_of
+
+from tests.job_settings import schedule, task_settings
+from tests.tiny.edit import set_value
+
+ROWS = Encoded(np.arange(5, 45), np.zeros(40, np.uint8), np.arange(0, 41, 4), labels=np.arange(10) % 2)
+
+
+def rows_of(batches: TaskBatches) -> list[int]:
+    """Return the numbers of the rows in the first ten batches, sorted, each once."""
+    found = [batches[number].rows for number in range(10)]
+    return sorted({int(row) for rows in found if rows is not None for row in rows})
+
+
+def test_a_stage_has_the_rows_that_its_schedule_asks_for(study_folder: Path) -> None:
+    changes = {"max_train_samples": 3, "batch_size": 2, "epochs": 4}
+    set_value(study_folder, "papers/tiny/students.yaml", "attention", "stages", 0, "schedule", to=changes)
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
+    settings = resolve.task_distillation(study, "tiny-attention", "mood")
+    first, second = settings.stages
+    found = task_specific(RunningJob("job", io.StringIO()), settings, "", ROWS, 1, Mock())
+    assert [found.rows(stage) for stage in (first, second)] == [3, 10]
+    assert [rows_of(found.batches(number, stage)) for number, stage in ((1, first), (2, second))] == [
+        [0, 1, 2],
+        [*range(10)],
+    ]
+    labels = found.labels(first)
+    assert labels is not None
+    assert labels.tolist() == [0, 1, 0]
+    assert first.schedule.steps_on(found.rows(first)) == 8  # an epoch has two batches
+
+
+@pytest.mark.parametrize(("most", "rows"), [(3, 3), (99, 10)])
+def test_a_fine_tuning_has_the_rows_that_its_schedule_asks_for(most: int, rows: int, encoder: Path) -> None:
+    task = task_settings()
+    model = build.load(encoder, *head_of(task))
+    run = supervised(model, ROWS, schedule(max_train_samples=most, epochs=1), task, 1)
+    run.close()
+    assert rows_of(run.batches) == [*range(rows)]
+    assert run.steps == -(-rows // 2)
