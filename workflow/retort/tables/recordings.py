@@ -295,7 +295,7 @@ def _recording(study: Study, scores: Iterable[Path], found: Iterable[DataFrame],
             samples.setdefault(one["task"], {})[split] = list(rows)
     tables: dict[str, Any] = {}
     by_seed: dict[str, Any] = {}
-    by_run: dict[str, Any] = {}
+    by_run: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
     for line in (line for frame in found for line in lines_of(frame)):
         cells = tables.setdefault(line.table, {})
         if line.status in HAS_VALUE and line.mean is not None:
