@@ -1,6 +1,6 @@
 """Rebuild the tables and figures of papers on distilling BERT-like encoders.
 
-From Python, the package offers the names of `__all__`, see results/README.md. Each is imported when it is first asked
+From Python, the package offers the names of `__all__`, see python.md. Each is imported when it is first asked
 for, so that the command line starts without pandas and torch.
 """
 

@@ -8,9 +8,9 @@ import pytest
 from retort.cli import main
 
 CALLS = [
-    (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: minilmv2,"),
+    (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: lengths,"),
     (["cost", "--scale", "foo"], "  --scale: scale: no scale is called 'foo'; there are: paper,"),
-    (["record", "foo"], "retort record: no paper is called 'foo'; there are: minilmv2,"),
+    (["record", "foo"], "retort record: no paper is called 'foo'; there are: lengths,"),
     (
         ["record", "wang2023"],
         "retort record: mine.yaml runs pocket at scale pocket, and not 'wang2023'; name the configuration of the run",

@@ -128,7 +128,7 @@ def test_short_and_full_names_and_suggestions() -> None:
     study = open_whole(Config())
     assert student_called(study, "hs-last-6l-mono") == "udagawa2023-hs-last-6l-mono"
     assert student_called(study, "udagawa2023-hs-last-6l-mono") == "udagawa2023-hs-last-6l-mono"
-    with pytest.raises(RetortError, match="2 papers have a student 'kd'; write pocket-kd or wang2023-kd"):
+    with pytest.raises(RetortError, match="3 papers have a student 'kd'; write luck-kd or pocket-kd or wang2023-kd"):
         student_called(study, "kd")
     with pytest.raises(RetortError, match="no student is called 'hs-lst-6l-mono'; did you mean 'hs-last-6l-mono'"):
         student_called(study, "hs-lst-6l-mono")

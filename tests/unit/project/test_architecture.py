@@ -170,6 +170,6 @@ assert not hasattr(retort, "losses")
     environment = {"PYTHONPATH": str(PACKAGE.parent)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-    told = re.findall(r"^\| `(\w+)\(", (ROOT / "results/README.md").read_text(), re.MULTILINE)
+    told = re.findall(r"^\| `(\w+)\(", (ROOT / "workflow/retort/python.md").read_text(), re.MULTILINE)
     assert sorted(done.stdout.split()) == sorted(told)
     assert len(told) <= 10

@@ -55,7 +55,7 @@ def test_a_table_that_was_not_run_says_so_once(here: Path) -> None:
         assert "75.2" in text
     # what its own numbers contradict
     assert '<a href="#some-finding-1">Table 1, a, Avg</a></th><td>75.2</td><td>75.00</td>' in page
-    assert "what to change: <code>workflow/papers/some/table1.yaml</code>, key <code>printed</code>." in page
+    assert "papers/some/table1.yaml</code>, key <code>printed</code>." in page
     assert "<summary>1 finding</summary>" in page
     assert lost("some/index.html") == ["../index.html"]  # which is made later
 

@@ -78,7 +78,8 @@ def test_the_best_of_our_grid_is_judged_and_its_point_trained_again_stands_besid
     assert best.low is not None
     assert best.low < 0 < (best.high or 0)
     both = "the best of a grid compared with the best of a grid"
-    assert best.assumes == f"{both}; both deviations taken to be 0.6"
+    luck = "one distillation a side, whose deviation is taken to be 0.26"
+    assert best.assumes == f"{both}; both deviations taken to be 0.6; {luck}"
     assert best.best_point == (
         "point 2 of 4 (learning_rate 0.001, batch_size 8, seed 1), results/trials/tiny-narrow/mood/2-of-2.jsonl"
     )

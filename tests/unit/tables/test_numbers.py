@@ -30,7 +30,7 @@ def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / f"{job}.steps.jsonl").write_text(json.dumps({"terms": {"supervised": 0.5}, **line}) + "\n")
     tiny = open_study(read_config(config))
     monkeypatch.setattr("retort.study.load.open_study", lambda _: tiny)
-    guide, names = (ROOT / "results/README.md").read_text().partition("## From Python")[2], dict[str, Any]()
+    guide, names = (ROOT / "workflow/retort/python.md").read_text(), dict[str, Any]()
     for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
         exec(block, names)
     means = names["means"].dropna(how="all")

@@ -95,5 +95,5 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
                 reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
     assert counts.total() == 135
-    assert sum(counts[verdict] for verdict in left_open) == 16
+    assert sum(counts[verdict] for verdict in left_open) == 15
     assert counts[Kind.HOLDS] == pytest.approx(40, abs=8)  # as drawn, from one run of each; close claims are open

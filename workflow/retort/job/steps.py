@@ -1,6 +1,6 @@
 """The steps of the trainings of a job, as lines of JSON beside its log: for curves, and to see how far a job is.
 
-results/README.md says what a line holds. The file is no output of the job: Snakemake neither knows nor deletes it.
+`python.md` says what a line holds. The file is no output of the job: Snakemake neither knows nor deletes it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from retort.checksums import REMEDY, Maker, is_sealed
 from retort.errors import RetortError, check_file
 from retort.settings.inputs import TaskSettings
+from retort.specs import catalogue
 from retort.specs.printed import metric_limits
 from retort.study.addresses import answers_address
 from retort.study.reasons import Status
@@ -138,7 +139,10 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
         return
     again = _compute_metrics(name, task, record["split"], answers)
     for metric, value in record["metrics"].items():
-        other = again.get(metric, value)  # a study that is not read now may have registered it
+        registered = metric.partition("/")[0] in catalogue.metrics_of(task.task_type)
+        other = again.get(
+            metric, math.nan if registered else value
+        )  # a study that is not read now may have registered it
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
             raise RetortError(f"{name}: {metric} is {value:g}, and the answers beside it give {other:g}", REMEDY)
     if again and not record["metrics"]:

@@ -39,7 +39,7 @@ class JobStatus:
         who: the process that runs it, with its machine; empty if none does.
         gpus: the GPUs that it has claimed on this machine.
         reason: why it failed.
-        training: the last line of its file of steps, see results/README.md; empty without one of this attempt.
+        training: the last line of its file of steps, see python.md; empty without one of this attempt.
         seconds_left: of this training, at the speed of its last steps; None if that is not known.
         seconds_silent: since the last line of its log or file of steps; None if it does not run.
         share: how much of it is done, from 0 to 1; 0 for one that runs and does not tell.
