@@ -139,10 +139,9 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
         return
     again = _compute_metrics(name, task, record["split"], answers)
     for metric, value in record["metrics"].items():
+        # a metric that is not registered here is of a study that is not read now
         registered = metric.partition("/")[0] in catalogue.metrics_of(task.task_type)
-        other = again.get(
-            metric, math.nan if registered else value
-        )  # a study that is not read now may have registered it
+        other = again.get(metric, math.nan if registered else value)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
             raise RetortError(f"{name}: {metric} is {value:g}, and the answers beside it give {other:g}", REMEDY)
     if again and not record["metrics"]:
