@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,14 @@ Values = dict[str, dict[tuple[float, str], None]]  # aspect -> its values in ord
 
 
 @dataclass(frozen=True)
-class Run:
+class RanColumn:
     """One column: a run, and its settings."""
 
     title: str
     settings: Settings
 
 
-def what_was_run(shown: Shown, config: dict[str, Any], as_printed: Study) -> list[Run]:
+def what_was_run(shown: Shown, config: Mapping[str, Any], as_printed: Study) -> list[RanColumn]:
     """Return the runs of a printed paper with their settings, first that of the paper.
 
     Args:
@@ -38,16 +38,16 @@ def what_was_run(shown: Shown, config: dict[str, Any], as_printed: Study) -> lis
     """
     study, paper = shown.study, shown.paper
     asked = {key: value for key, value in config.items() if key not in SET_BY_RUN}
-    runs = [Run("As printed", _settings(as_printed, paper))]
+    runs = [RanColumn("As printed", _settings(as_printed, paper))]
     for (slug, scale), one in sorted(study.recordings.items(), key=lambda item: item[0]):
         if slug == paper:
             known = {} if is_outdated(study, paper, scale) else _settings(
                 open_study(read_config({**asked, "papers": [paper], "scale": scale})), paper
             )  # fmt: skip
             told = {"Tasks": ", ".join(recorded_tasks(study, paper, one)), "Runs of each": str(one.runs)}
-            runs.append(Run(f"Recorded, scale {scale}", {**known, **told, "Where, when": source_of(one)}))
+            runs.append(RanColumn(f"Recorded, scale {scale}", {**known, **told, "Where, when": source_of(one)}))
     if shown.tally.measured:
-        runs.append(Run(f"This run, scale {study.scale_of(paper)}", _settings(study, paper)))
+        runs.append(RanColumn(f"This run, scale {study.scale_of(paper)}", _settings(study, paper)))
     return runs
 
 
@@ -70,7 +70,7 @@ def _settings(study: Study, paper: str) -> Settings:
             "Runs of each": str(max(several.values()))}  # fmt: skip
 
 
-def _values(stamped: dict[str, Any]) -> Iterator[tuple[str, float, str]]:
+def _values(stamped: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
     """Yield the aspect, number and unit of each setting of one score."""
     student = stamped.get("student", stamped)  # of a student that is fine-tuned after its distillation
     for whose, own in (("Students", student), ("Teacher", student["teacher"]["model"])):
