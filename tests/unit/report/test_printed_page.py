@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_a_table_of_a_printed_paper_at_our_scale(here: Path) -> None:
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
     assert page.count("quoted (Nobody), never run") == 1
-    assert "Not run at its own scale." in page
+    assert "Nothing of it was run: its tables show what is printed." in page
     assert NOT_RUN.strip() not in page  # said once for all tables
     assert NOT_RUN.strip() in Path("reports/tiny/table1.html").read_text()
 
@@ -110,8 +111,8 @@ def page_again(config: dict[str, Any]) -> str:
 
 def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     top = top_of(page)
-    assert "What came out at scale pocket" in top
-    assert "Claims: 1 open.</strong>" in top
+    assert "<h2>This run, at scale pocket</h2>" in top
+    assert "Claims: 1 open.</p>" in top
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
     by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
@@ -122,13 +123,22 @@ def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
 def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Path) -> None:
     record(tmp_path / "study")
     top = top_of(page_again(config))
-    assert "Beside the paper: our recorded run, with other settings</h2>" in top
+    assert "<h2>Smaller models, with other settings</h2>" in top
     assert "<summary>Showed (1)</summary>" in top
-    assert "a laptop, 2026-01-02; 3 runs of each student" in top
-    assert "tasks: mood; how many rows of them were read is not recorded. An average is over this one alone." in top
-    samples = {"mood": {"train": [8000, 104743]}}
-    record(tmp_path / "study", replacements={"tasks": ["rating", "mood"]}, samples=samples)
-    assert "; tasks: mood (a sample: 8,000 of 104,743 rows of train). An average" in top_of(page_again(config))
+
+
+def test_a_printed_page_opens_with_counts_that_lead_to_their_lists_and_says_what_was_run(study: Path) -> None:
+    write(study, "papers/tiny/claims.yaml", CLAIM)
+    page = printed_page(study)
+    top = top_of(page)
+    found, _, rest = top.partition("<h2>")
+    assert '<a href="#tiny-reduced-open">1 open</a>' in found
+    assert '<a href="#tiny-print-fails">1 contradicted</a>' in found
+    assert '<ul id="tiny-reduced-open"> <li><a href="#tiny-claim-a-beats-b">' in rest
+    assert '<th scope="col">As printed</th><th scope="col">Recorded, scale reduced</th>' in rest
+    assert re.search("Distillation: length</th><td>[^<]+steps</td><td>[^<]+steps</td>", rest)
+    assert "<td>cpu: &lt;any&gt;, 2026-01-02, commit abc1234</td>" in rest
+    assert lost("tiny/index.html") == ["../index.html"]  # which is made later
 
 
 def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> None:
@@ -206,23 +216,21 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     assert "Nothing was run here." in index
     assert "Recorded 2026-01-02, not run here." in index
     assert '<span class="ours">72.0' in page
-    assert "There is no result yet: nothing here was run." in page
+    assert "There is no result yet: all numbers are printed or recorded." in page
     assert picture(tmp_path / "study/papers/tiny/recorded/float32-figure2.svg") in page
     assert lost("index.html") == lost("tiny/index.html") == []
 
 
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
-    below = "The tables show what is printed, and beside it the numbers of the recorded run."
-    opening, others = "Beside the paper: our recorded run", ", with other settings than the scale has now"
+    others = ", with other settings than the scale has now"
     page = printed_page(study)
-    assert all(text in page for text in (below, f"{opening}, at ", "<dt>beside it, recorded (reduced)</dt>"))
+    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>beside it, recorded (reduced)</dt>"))
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = printed_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
-    assert "The tables show what is printed.</p>" in page
-    assert f"{opening}{others}, at " in page
+    assert f"{others}</h2>" in page
     assert f"<dt>beside it, recorded (reduced{others})</dt>" in page
     assert f"(scale reduced{others}): 1 open." in page
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from retort.report.ranking import RankedMean, panel_of, ranking
-from retort.results.frames import read
+from retort.results.frames import frame_of, read
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
@@ -27,12 +27,12 @@ def test_a_mean_over_columns_has_an_interval_if_all_spreads_are_known() -> None:
 
 def test_all_points_and_intervals_lie_inside_a_panel() -> None:
     points = {"a": [("ours", "", RankedMean.of([(70.0, 1.0, 4)]))], "b": [("ours", "", RankedMean(72.0))]}
-    panel = panel_of("ours", "this run", points)
+    panel = panel_of("this run", {}, points)
     scores = [score for of_row in points.values() for _, _, score in of_row]
     places = [panel.place(end) for score in scores for end in (score.value, *(score.interval or ()))]
     assert 0 < min(places) < max(places) < 100
     assert [label for _, label in panel.ticks] == ["69", "70", "71", "72"]
-    assert panel_of("ours", "", points, zero=True).ticks[0][1] == "0"
+    assert panel_of("", {}, points, zero=True).ticks[0][1] == "0"
 
 
 def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, Any]) -> None:
@@ -41,7 +41,23 @@ def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, 
     plot = ranking(table, lines, TITLES)
     assert plot
     assert plot.rows == list(lines.groupby("row")["mean"].mean().sort_values(ascending=False).index)
-    assert [panel.look for panel in plot.panels] == ["ours"]  # too few rows have a printed number
+    assert [list(panel.legend) for panel in plot.panels] == [["ours"]]  # too few rows have a printed number
+
+
+def test_a_mean_over_more_columns_never_stands_beside_one_over_fewer(config: dict[str, Any]) -> None:
+    table = open_study(read_config({"papers": []})).exhibits["wang2023", "table1"]
+    tasks = ("QNLI", "SST-2", "MNLI", "MRPC", "QQP", "RTE", "CoLA")
+    frame = frame_of(
+        {"row": row, "column": column, "unit": "x100", "published": 60.0 + place + 10 * (column in tasks[:2]),
+         "recorded": 50.0 + place if column in (*tasks[:2], "Avg") else None}
+        for place, row in enumerate(["Vanilla KD", "Att-KL", "Hid-Seq"]) for column in (*tasks, "Avg")
+    )  # fmt: skip
+    plot = ranking(table, frame, TITLES)
+    assert plot
+    (panel,) = plot.panels
+    assert panel.title == "score × 100, mean of QNLI, SST-2"
+    assert panel.legend == {"print": "as printed", "recorded": "recorded"}
+    assert [score.value for _, _, score in panel.points["Vanilla KD"]] == [70.0, 50.0]
 
 
 def test_two_rows_and_rows_that_measure_different_things_are_not_ranked(config: dict[str, Any]) -> None:

@@ -157,14 +157,14 @@ class Order:
     def __str__(self) -> str:
         """Return the correlation with its interval and what it is of, as text."""
         over = f"{', '.join(self.tasks)}: {len(self.tasks)} of {self.printed} tasks"
-        return f"rho {self.rho:.2f} [{self.low:.2f}, {self.high:.2f}] over {self.rows} rows; {over}"
+        return f"rank correlation {self.rho:.2f} [{self.low:.2f}, {self.high:.2f}] over {self.rows} rows; {over}"
 
     @property
     def words(self) -> str:
-        """Whether the rows stand in the printed order, as far as the interval tells."""
+        """What the table says of the order of its rows, as far as the interval tells."""
         if self.low > 0:
-            return "rows nearly in the printed order" if self.rho >= 0.7 else "rows lean to the printed order"
-        return "rows not in the printed order" if self.high < 0 else "order of rows not decided"
+            return f"has its rows {'nearly' if self.rho >= 0.7 else 'partly'} in the printed order"
+        return "has its rows in another order" if self.high < 0 else "leaves the order of its rows open"
 
 
 def order_of(study: Study, paper: str, table: str, recording: Recording) -> Order | None:

@@ -131,5 +131,5 @@ def _question(study: Study, name: str, spec: Across, shown: list[str], files: Fi
         for row in rows
     }
     return Question(
-        name, spec.title, rows, list(columns.values()), Plot(rows, [panel_of("", "points, × 100", points, zero=True)])
+        name, spec.title, rows, list(columns.values()), Plot(rows, [panel_of("points, × 100", {}, points, zero=True)])
     )

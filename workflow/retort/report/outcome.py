@@ -13,7 +13,6 @@ from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.frames import concatenated, for_claims, read
 from retort.specs.exhibit import scored_metrics
-from retort.specs.paper import Recording
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
@@ -31,7 +30,7 @@ from retort.tables.claims import (
     smaller_runs,
 )
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
-from retort.tables.recordings import compared_with_record, has_scores, is_outdated, recorded_tasks, source_of
+from retort.tables.recordings import compared_with_record, has_scores, source_of
 from retort.tables.replications import in_a_word
 
 if TYPE_CHECKING:
@@ -69,26 +68,55 @@ RUN = Files()  # the files of the run in the current folder
 ClaimCounts = Counter[Kind]  # outcome -> how many claims have it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opening:
-    """The outcomes of a paper's claims on one run, as its page opens with them.
+@dataclass(frozen=True)
+class Listed:
+    """The claims of one outcome.
 
     Args:
+        anchor: the anchor of their list.
+        outcome: the outcome in words.
+        claims: the claims.
+        how: how they have it, if by no run.
+    """
+
+    anchor: str
+    outcome: str
+    claims: Sequence[tuple[Judged, Judgement]]
+    how: str = ""
+
+    @property
+    def word(self) -> str:
+        """The outcome of so many claims, in words."""
+        return of_claims(len(self.claims), self.outcome) + self.how
+
+    @property
+    def count(self) -> tuple[str, str]:
+        """How many they are, in words, and where they are listed."""
+        return f"{len(self.claims)} {self.word}", self.anchor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The outcomes of a paper's claims on one side: by its own numbers, in this run, or in a recorded one.
+
+    Args:
+        anchor: with which the anchors of its lists begin.
+        title: the side in words.
         found: each claim with its judgement.
-        scale: the scale of the numbers; empty for the recorded run of a study of ours.
-        outdated: whether the numbers come from a recorded run with other settings than the scale has now.
+        words: the words of the side for outcomes.
         conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
         orders: table -> how the order of its rows agrees with print.
         moved: the row whose place differs most from that in print, as a sentence.
         stuck: which tasks decide nothing, each as a sentence.
-        scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
-        source: of a recorded run, in words: where, when, how often and on what it was run; empty for this page's own.
+        scored: whether there is a score; if not, only claims about sizes and costs have numbers.
+        source: of the recorded run of a study of ours: where, when, how often and on what it was run.
         date: the date of a recorded run.
     """
 
+    anchor: str
+    title: str
     found: list[tuple[Judged, Judgement]]
-    scale: str
-    outdated: bool = False
+    words: Words
     conditions: str = ""
     orders: Mapping[str, str] = field(default_factory=dict)
     moved: str = ""
@@ -98,33 +126,29 @@ class Opening:
     date: str = ""
 
     @property
-    def words(self) -> Words:
-        """The words for outcomes: a run of smaller models has its own."""
-        return SMALLER if self.conditions else OURS
-
-    @property
     def counts(self) -> ClaimCounts:
         """How many claims have each outcome, without those that need no run."""
         return ClaimCounts(one.verdict for _, one in self.found if not one.computed)
 
     @property
-    def computed(self) -> ClaimCounts:
-        """How many of the claims that need no run have each outcome."""
-        return ClaimCounts(one.verdict for _, one in self.found if one.computed)
-
-    @property
     def shown(self) -> bool:
-        """Whether the page opens with it: there are scores, and a claim has an outcome."""
+        """Whether the page shows its lists: there are scores, and a claim has an outcome."""
         return self.scored and self.counts.total() > self.counts[Kind.WITHOUT]
 
     @property
-    def groups(self) -> dict[str, list[tuple[Judged, Judgement]]]:
-        """Heading -> the claims below it; claims without numbers, and those that need no run, are only counted."""
-        by_kind = {
-            kind: [pair for pair in self.found if pair[1].verdict is kind and not pair[1].computed] for kind in Kind
-        }
-        shown = {kind: word for kind, word in self.words.items() if by_kind[kind] and kind is not Kind.WITHOUT}
-        return {of_claims(len(by_kind[kind]), word).capitalize(): by_kind[kind] for kind, word in shown.items()}
+    def lists(self) -> list[Listed]:
+        """The claims by outcome, each in one list; those that need no run have the last ones."""
+        every = [
+            Listed(
+                f"{self.anchor}-{kind.name.lower()}{'-computed' * computed}",
+                word,
+                [pair for pair in self.found if pair[1].verdict is kind and pair[1].computed is computed],
+                " by settings alone" * computed,
+            )
+            for computed, words in ((False, self.words), (True, OURS))
+            for kind, word in words.items()
+        ]
+        return [one for one in every if one.claims]
 
     @property
     def surprise(self) -> str:
@@ -154,8 +178,6 @@ class Tally:
         verdicts: verdict -> how many measured cells have it.
         counted: values that need no run and are compared with printed ones: settings, sizes, counts.
         as_printed: how many of `counted` agree.
-        published: how many claims the published numbers themselves bear out, contradict, ...
-        computed: how many of those that need no run have each outcome.
     """
 
     cells: int = 0
@@ -164,8 +186,6 @@ class Tally:
     verdicts: Counter[str] = field(default_factory=Counter)
     counted: int = 0
     as_printed: int = 0
-    published: ClaimCounts = field(default_factory=ClaimCounts)
-    computed: ClaimCounts = field(default_factory=ClaimCounts)
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sums of the counts of both."""
@@ -201,16 +221,36 @@ def cells_of(table: Table, frame: DataFrame) -> Tally:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What was run of a paper, and what came out.
+class Sentence:
+    """A sentence of what was found, with counts that lead to their lists.
 
     Args:
-        verdict: the outcome in a sentence or two.
-        details: the sentences behind it.
+        before: its beginning.
+        counts: each count in words, with the anchor of its list.
+        after: its end.
+    """
+
+    before: str
+    counts: Sequence[tuple[str, str]] = ()
+    after: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence without links."""
+        return f"{self.before}{', '.join(text for text, _ in self.counts)}{self.after}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was found of a paper.
+
+    Args:
+        found: the first sentences.
+        details: the sentences behind them.
         learnt: what a study of ours learnt, in sentences.
     """
 
-    verdict: str
+    found: list[Sentence]
     details: list[str] = field(default_factory=list)
     learnt: list[str] = field(default_factory=list)
 
@@ -259,67 +299,95 @@ class Shown:
         own = [(item, item.ours) for item in self.judged]
         conditions = next((one.conditions for _, one in own if one.conditions), "")
         scored = any(map(has_scores, self.of_claims.values()))
-        found = [Opening(found=own, scale=self.study.scale_of(self.paper), scored=scored, conditions=conditions)]
+        title = ", ".join(filter(None, (f"This run, at scale {self.study.scale_of(self.paper)}", conditions)))
+        found = [
+            Opening(
+                anchor=f"{self.paper}-ours", title=title, found=own, words=SMALLER if conditions else OURS,
+                scored=scored, conditions=conditions,
+            )
+        ]  # fmt: skip
         found += [self._on_smaller(run) for run in smaller_runs(self.study, self.paper)]
         record = self.study.record_of(self.paper)
         if record and not scored:  # it stands in the place of a run of the study of ours
             exhibits = [self.study.exhibits[self.paper, name] for name in record.tables]
             tasks = sorted({task for exhibit in exhibits for task, _ in scored_metrics(exhibit)})
-            source, date = _source(record, tasks, whole=True), record.run.get("date", "")
-            printed = [(item, item.published) for item in self.judged]
-            found.append(Opening(found=printed, scale="", source=source, date=date))
+            source = f"{source_of(record)}; {record.runs} runs of each student; tasks: {', '.join(tasks)}."
+            date, printed = record.run.get("date", ""), [(item, item.published) for item in self.judged]
+            found.append(
+                Opening(
+                    anchor=f"{self.paper}-record", title="The recorded run", found=printed, words=OURS,
+                    source=source, date=date,
+                )
+            )  # fmt: skip
         return found
+
+    @cached_property
+    def by_print(self) -> Opening:
+        """The outcomes of the claims of a printed paper by its own numbers."""
+        printed = [(item, item.published) for item in self.judged]
+        return Opening(anchor=f"{self.paper}-print", title="By its own numbers", found=printed, words=PRINT)
 
     def _on_smaller(self, run: Smaller) -> Opening:
         """Return the outcomes on a recorded run of smaller models."""
         study, paper, recording = self.study, self.paper, run.recording
-        scale = run.scale.partition(",")[0]
         orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
-        source = _source(recording, recorded_tasks(study, paper, recording), recording.samples is not None)
-        if run.longer:
-            source += f" {run.longer.conditions.capitalize()}: {source_of(run.longer.recording)}."
+        scale, _, outdated = run.scale.partition(", ")
+        without = Judgement(Kind.WITHOUT)
         return Opening(
-            found=[(item, item.recorded.get(run.scale, Judgement(Kind.WITHOUT))) for item in self.judged],
-            scale=scale,
-            outdated=is_outdated(study, paper, scale),
+            anchor=f"{paper}-{scale}",
+            title=f"Smaller models, {run.conditions}{', ' * bool(outdated)}{outdated}",
+            found=[(item, item.ours if item.ours.computed else item.recorded.get(run.scale, without))
+                   for item in self.judged],
+            words=SMALLER,
             conditions=run.conditions,
             orders=_orders(study, paper, run, orders),
             moved=_moved(orders),
             stuck=list(dict.fromkeys(stuck)),
-            source=source,
             date=recording.run.get("date", ""),
-        )
+        )  # fmt: skip
 
     @cached_property
     def tally(self) -> Tally:
-        """The counts of its cells and claims."""
+        """The counts of its cells."""
         tables = {name: table_of(self.study, self.paper, name) for name in self.tables}
-        computed = sum((one.computed for one in self.openings if not one.source), ClaimCounts())
-        claims = Tally(published=ClaimCounts(item.published.verdict for item in self.judged), computed=computed)
-        return sum((cells_of(table, self.frames[name]) for name, table in tables.items()), claims)
+        return sum((cells_of(table, self.frames[name]) for name, table in tables.items()), Tally())
 
     @cached_property
     def summary(self) -> Summary:
-        """What was run, and what came out."""
+        """What was found."""
         (own, *recorded), counted = self.openings, self.tally
         if self.study.papers[self.paper].ours:
             learnt = next((one.learnt for one in self.openings if one.learnt), [])
             if counted.measured or not recorded:
                 compared = compared_with_record(self.study, self.paper, concatenated(self.tables), self.devices)
-                return Summary(f"{compared} {_claims(own)}".strip() or "Not run yet.", learnt=learnt)
-            return Summary(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}", learnt=learnt)
-        verdict = self._run(own) if counted.measured else "Not run at its own scale."
-        others = [_claims(one, "On smaller models, claims") for one in recorded]
-        details = [*_details(own, recorded, counted), *in_a_word(self.study, self.paper)]
-        return Summary(" ".join(filter(None, [verdict, *others])), details)
+                return Summary([Sentence(f"{compared} {_claims(own)}".strip() or "Not run yet.")], learnt=learnt)
+            told = Sentence(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}")
+            return Summary([told], learnt=learnt)
+        others = [Sentence(text) for text in in_a_word(self.study, self.paper)]
+        found = [*self._of_run(own), *(told for one in recorded for told in _of_recorded(one))]
+        if self.judged:
+            found.append(Sentence("By its own numbers: ", [one.count for one in self.by_print.lists], "."))
+        unrun = "Nothing of it was run: its tables show what is printed."
+        return Summary([*([] if counted.measured or recorded else [Sentence(unrun)]), *found, *others],
+                       [text for one in [own, *recorded] for text in _details(one)])  # fmt: skip
 
-    def _run(self, own: Opening) -> str:
-        """Return what this run made of a printed paper."""
-        smaller, counted = f", {own.conditions}" if own.conditions else "", self.tally
-        cells = f"{counted.measured:,} of {counted.cells:,} cells measured"
-        judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
-        return f"Run at scale {own.scale}{smaller}: {cells}{judged}. {_claims(own)}".strip()
+    def _of_run(self, own: Opening) -> Iterator[Sentence]:
+        """Yield what this run made of a printed paper."""
+        counted = self.tally
+        if counted.measured:
+            judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
+            yield Sentence(f"{own.title}: {counted.measured:,} of {counted.cells:,} cells measured{judged}.")
+            if own.shown:
+                yield Sentence(f"Of {len(own.found)} claims: ", [one.count for one in own.lists], ".")
+
+
+def _of_recorded(one: Opening) -> Iterator[Sentence]:
+    """Yield what a recorded run of smaller models found: the order of the rows of its first table, and the claims."""
+    order = next((f": {label_of(name).lower()} {text}" for name, text in one.orders.items()), " were trained")
+    yield Sentence(f"{one.title}{order}.")
+    if one.found:
+        yield Sentence(f"Of {len(one.found)} claims, on these models: ", [each.count for each in one.lists], ".")
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
@@ -341,36 +409,14 @@ def _moved(orders: Mapping[str, Order | None]) -> str:
     return f"{row} of {label_of(name)} is in place {here} here and {there} in print"
 
 
-def _source(recording: Recording, tasks: list[str], whole: bool) -> str:
-    """Return where, when, how often and on what a recorded run was made, as text.
-
-    Args:
-        recording: the recorded run.
-        tasks: its tasks, each with the splits that were read in part.
-        whole: whether all other splits are known to have been read in full.
-    """
-    parts = [source_of(recording), f"{recording.runs} runs of each student"]
-    parts += [f"teacher: {recording.replacements['model']}"] if recording.replacements.get("model") else []
-    parts += [f"tasks: {', '.join(tasks)}", *(["how many rows of them were read is not recorded"] if not whole else [])]
-    return f"{'; '.join(parts)}. An average is over {'this one' if len(tasks) == 1 else 'these'} alone."
-
-
 def _claims(one: Opening, before: str = "Claims") -> str:
     """Return a sentence with how many claims have each outcome; empty without claims."""
     return f"{before}: {counts_in_words(one.counts, one.words)}." if one.counts.total() else ""
 
 
-def _details(own: Opening, recorded: list[Opening], counted: Tally) -> Iterator[str]:
-    """Yield the sentences behind the verdict on a printed paper."""
-    if counted.published:
-        yield f"Claims by its own numbers: {counts_in_words(counted.published, PRINT)}."
-    if counted.computed:
-        yield f"Claims computed, without a run: {counts_in_words(counted.computed, OURS)}."
-    for one in [own, *recorded]:
-        if one.source:
-            outdated = ", with other settings than now" if one.outdated else ""
-            yield f"The smaller models: {one.conditions} (recorded {one.date or 'earlier'}{outdated})."
-        yield from (f"{label_of(name)} against print: {text}." for name, text in one.orders.items())
-        yield from (f"{text}." for text in one.stuck)
-        if one.surprise:
-            yield f"Largest surprise: {one.surprise}."
+def _details(one: Opening) -> Iterator[str]:
+    """Yield the sentences behind what a run of a printed paper found."""
+    yield from (f"{label_of(name)} {text}." for name, text in list(one.orders.items())[1:])
+    yield from (f"{text}." for text in one.stuck)
+    if one.surprise:
+        yield f"Largest surprise: {one.surprise}."

@@ -19,7 +19,8 @@ from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
-from retort.report.ranking import ranking
+from retort.report.ranking import Plot, ranking
+from retort.report.what_was_run import what_was_run
 from retort.results.environments import collect_runs, costs_of, environments_of
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
@@ -116,7 +117,7 @@ def heading(study: Study, paper: str, name: str) -> PageExhibit:
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
-def exhibit(shown: Shown, name: str) -> PageExhibit:
+def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
     study, paper = shown.study, shown.paper
     spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
@@ -124,7 +125,7 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
     if not path.is_file() or (path == drawn and name not in shown.frames):
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
-        return replace(top, body=_with_plot(shown, name))
+        return replace(top, body=Markup(str(article(path)).replace("<!--plot-->", _drawn(plot), 1)))
     frame, caption = shown.frames[name], spec.caption
     text, recorded = _alternative_text(frame), _recorded_figure(study, paper, name)
     if recorded and frame["mean"].isna().all():
@@ -133,14 +134,25 @@ def exhibit(shown: Shown, name: str) -> PageExhibit:
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
+def _drawn(plot: Plot | None) -> Markup:
+    """Return a plot as markup; nothing for none."""
+    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
+    return Markup(macros.rank(plot)) if plot else Markup("")
+
+
 def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
     """Return what a page shows in place of what a run failed to make."""
     return NOT_MADE.format(anchor, label, study.config.run_sources.failed.get(str(path), "its job did not run"))
 
 
-def _with_plot(shown: Shown, name: str) -> Markup:
-    """Return a printed table with the plot that ranks its rows, which shows nothing if there is nothing to rank."""
-    study, paper, frame = shown.study, shown.paper, shown.frames.get(name, frame_of(()))
+def _sides(plot: Plot | None) -> int:
+    """Return how many sides a plot shows."""
+    return sum(len(panel.legend) for panel in plot.panels) if plot else 0
+
+
+def plot_of(shown: Shown, name: str) -> Plot | None:
+    """Return the plot that ranks the rows of a table; None if there is nothing to rank."""
+    study, paper, frame = shown.study, shown.paper, shown.tables.get(name, frame_of(()))
     recorded = as_recorded(study, paper, name) if frame["recorded"].notna().any() else study
     recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
@@ -148,10 +160,7 @@ def _with_plot(shown: Shown, name: str) -> Markup:
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
-    plot = ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
-    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
-    drawn = str(macros.rank(plot)) if plot else ""
-    return Markup(str(article(shown.files.printed(paper, name))).replace("<!--plot-->", drawn, 1))
+    return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
 
 
 def write_page(to: str, template: str, **values: object) -> int:
@@ -202,11 +211,18 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     origin = environments_of(runs)
     prediction = Prediction(study) if scale else predicted(config, paper)
     shown = Shown(study, paper, Files(root), origin.devices)
+    names = study.exhibits_of(paper)
+    plots = {name: plot_of(shown, name) for name in shown.tables}
+    ranked = [] if spec.ours else [name for name in names if plots.get(name)]
+    first = max(ranked, key=lambda name: _sides(plots[name]), default="")  # its plot opens the page
+    as_printed = prediction.study if not scale or spec.ours else predicted(config, paper).study
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
-        openings=[one for one in shown.openings if one.shown],
-        exhibits=[exhibit(shown, name) for name in study.exhibits_of(paper)],
+        openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_print]),
+        exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
+        first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
+        runs=[] if spec.ours else what_was_run(shown, config, as_printed),
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
@@ -214,7 +230,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
         settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,
         budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "", origin=origin,
     )  # fmt: skip
-    job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
+    job.say(f"{to}: {len(names)} tables and figures, {size} KB")
 
 
 def _claims(shown: Shown) -> Markup:

@@ -1,6 +1,7 @@
-"""Dot plots that rank the rows of a table of scores: print, a recorded run and this run, each in a panel of its own.
+"""Dot plots that rank the rows of a table of scores: print, a recorded run and this run, over the same columns.
 
-The pages draw them as inline SVG (`rank` in macros.html): places are in percent of a panel, so text keeps its size.
+Sides that share no column have a panel each. The pages draw them as inline SVG (`rank` in ranking.html): places are in
+percent of a panel, so text keeps its size.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 LEAST_ROWS = 3  # of a plot: two rows are ranked by reading their table
 PLACES = 0.04  # free part of a panel at either end
 NEARLY = 0.9  # of the rows
+LISTED = 4  # up to so many columns are named on an axis; more are only counted
 
 
 Cell = tuple[float, float | None, int]  # mean, standard deviation, number of runs
@@ -69,10 +71,15 @@ Points = Mapping[str, list[tuple[str, str, RankedMean]]]  # row -> class in page
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: its title, the points of its rows, the ends of its axis, and the (place, label) of each tick."""
+    """One panel: what its axis shows, the sides that it shows, the points of its rows, and the ends of its axis.
 
-    look: str
+    Args:
+        title: the name of the axis.
+        legend: class in page.css -> side in words.
+    """
+
     title: str
+    legend: Mapping[str, str]
     points: Points
     low: float
     high: float
@@ -105,7 +112,7 @@ class Plot:
     def alternative(self) -> str:
         """The plot as text: the rows of each panel in the order of the plot."""
         return ". ".join(
-            f"{panel.title}: "
+            f"{' and '.join(panel.legend.values())}{': ' * bool(panel.legend)}{panel.title}: "
             + "; ".join(
                 f"{row} {words}{score.text}" for row in self.rows for _, words, score in panel.points.get(row, [])
             )
@@ -113,11 +120,11 @@ class Plot:
         )
 
 
-def panel_of(look: str, title: str, points: Points, zero: bool = False) -> Panel:
+def panel_of(title: str, legend: Mapping[str, str], points: Points, zero: bool = False) -> Panel:
     """Return a panel on an axis that holds all of its points and intervals, and zero if asked."""
     scores = [score for row in points.values() for _, _, score in row]
     reached = [end for score in scores for end in (score.value, *(score.interval or ()))] + [0.0] * zero
-    return Panel(look, title, points, min(reached), max(reached))
+    return Panel(title, legend, points, min(reached), max(reached))
 
 
 # --- the ranking of a table
@@ -149,24 +156,23 @@ def _averaged(exhibit: Exhibit) -> tuple[str, list[str]]:
     return (means[0][0], list(means[0][1:])) if len(means) == 1 else ("", [])
 
 
-def _ranked(cells: Cells, mean: str, behind: list[str]) -> tuple[list[str], dict[str, RankedMean]]:
-    """Return the columns behind the score of each row, and row -> score: the mean that is printed, or that of columns.
-
-    Without a column of means, the columns are those that nearly all rows have.
-    """
+def _columns(cells: Cells, mean: str, behind: list[str]) -> list[str]:
+    """Return the columns behind the score of each row; without a column of means, those that nearly all rows have."""
     counts = Counter(column for of_row in cells.values() for column in of_row)
     if counts[mean]:
-        kept = [column for column in behind if counts[column]]
-        rows = {row: of_row for row, of_row in cells.items() if mean in of_row}
-    else:
-        kept = [column for column, count in counts.items() if count >= NEARLY * max(counts.values())]
-        rows = {row: of_row for row, of_row in cells.items() if all(column in of_row for column in kept)}
+        return [column for column in behind if counts[column]]
+    return [column for column, count in counts.items() if count >= NEARLY * max(counts.values())]
+
+
+def _ranked(cells: Cells, mean: str, kept: list[str]) -> dict[str, RankedMean]:
+    """Return row -> score: the mean that is printed, if one is named, or that of columns."""
     scores = {}
-    for row, of_row in rows.items():
-        over = RankedMean.of([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
-        own = RankedMean.of([of_row[mean]]) if mean in of_row else over
-        scores[row] = own if own.parts else RankedMean(own.value, over.parts)
-    return kept, scores
+    for row, of_row in cells.items():
+        if mean in of_row or (all(column in of_row for column in kept) and not mean):
+            over = RankedMean.of([of_row[column] for column in kept if column in of_row] or [of_row[mean]])
+            own = RankedMean.of([of_row[mean]]) if mean in of_row else over
+            scores[row] = own if own.parts else RankedMean(own.value, over.parts)
+    return scores
 
 
 def _comparable(frame: DataFrame, specs: Mapping[tuple[str, str], CellSpec]) -> bool:
@@ -191,13 +197,47 @@ def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs:
     scored = frame[frame["unit"] == "x100"]
     if not _comparable(scored, specs):
         return None
-    averaged = _averaged(exhibit)
-    panels, order = [], dict[str, float]()
-    for side, cells in _sides(scored, runs).items():
-        kept, scores = _ranked(cells, *averaged) if cells else ([], {})
-        if len(scores) >= LEAST_ROWS and len({score.value for score in scores.values()}) > 1:
-            over = f"mean of {len(kept)} columns" if len(kept) > 3 else ", ".join(kept)
-            points = {row: [(side, "", score)] for row, score in scores.items()}
-            panels.append(panel_of(side, f"{titles[side]}: {over}", points))
-            order |= {row: score.value for row, score in scores.items() if row not in order}
+    mean, behind = _averaged(exhibit)
+    sides = {side: cells for side, cells in _sides(scored, runs).items() if cells}
+    over = {side: _columns(cells, mean, behind) for side, cells in sides.items()}
+    ranked = {
+        side: _ranked(cells, mean if any(mean in of_row for of_row in cells.values()) else "", over[side])
+        for side, cells in sides.items()
+    }
+    shown = [side for side, scores in ranked.items() if _has_order(scores)]
+    shared = [column for column in over[shown[0]] if all(column in over[side] for side in shown)] if shown else []
+    if shared and any(over[side] != shared for side in shown):  # a mean over more columns is another mean
+        again = {side: _ranked(sides[side], "", shared) for side in shown}
+        if all(map(_has_order, again.values())):
+            ranked, over = again, dict.fromkeys(shown, shared)
+    together = [shown] if shared and all(over[side] == shared for side in shown) else [[side] for side in shown]
+    panels = [
+        panel_of(
+            f"score × 100, {_named(over[group[0]])}",
+            {side: titles[side] for side in group},
+            _points({side: ranked[side] for side in group}, titles),
+        )
+        for group in together
+    ]
+    order = {row: score.value for side in reversed(shown) for row, score in ranked[side].items()}
     return Plot(sorted(order, key=lambda row: -order[row]), panels) if panels else None
+
+
+def _has_order(scores: Mapping[str, RankedMean]) -> bool:
+    """Return whether there are enough rows to rank, not all of one score."""
+    return len(scores) >= LEAST_ROWS and len({score.value for score in scores.values()}) > 1
+
+
+def _named(columns: list[str]) -> str:
+    """Return the columns over which a score is, in words."""
+    names = ", ".join(columns)
+    return f"mean of {names if len(columns) <= LISTED else f'{len(columns)} columns'}" if columns[1:] else names
+
+
+def _points(ranked: Mapping[str, Mapping[str, RankedMean]], titles: Mapping[str, str]) -> Points:
+    """Return the points of each row; where several sides stand in a panel, each says which it is."""
+    points: dict[str, list[tuple[str, str, RankedMean]]] = {}
+    for side, scores in ranked.items():
+        for row, score in scores.items():
+            points.setdefault(row, []).append((side, f"{titles[side]} " if len(ranked) > 1 else "", score))
+    return points
