@@ -41,7 +41,7 @@ def test_the_label_of_a_pair_is_told_by_one_word() -> None:
     [("tsv", {}), ("csv", {"delimiter": ";"}), ("csv", {"column_names": ["other", "report", "sort"]}),
      ("json", {}), ("json", {"field": "rows"}), ("jsonl", {}), ("parquet", {})],
 )  # fmt: skip
-def test_each_format_of_rows_is_written_as_it_is_read(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_each_format_of_rows_is_written_as_it_is_read(name: str, options: dict[str, object], tmp_path: Path) -> None:
     columns = {"text": "report", "label": "sort"}
     made = rows("classification", labels=["0", "1"], format=name, options=options, columns=columns)
     synthetic_files.write_rows(tmp_path, made, seed=1)
