@@ -15,6 +15,7 @@ from retort.specs.student import Initialisation, Stage, Student
 
 from tests.conftest import ROOT
 from tests.contracts.guides import Followed, copy_project, follow, run, run_python, run_tests, section
+from tests.tiny.make import make_encoder, sentences
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
 EXHIBITS, OWN = "workflow/papers/tables-and-claims.md", "workflow/papers/your-own.md"
@@ -146,6 +147,25 @@ def test_adding_a_paper(copy: Path, added: dict[str, Followed]) -> None:
     cells = [[cell.strip() for cell in line.split("|")] for line in ours["printed"].splitlines()[2:]]
     assert cells == [[cell.strip() for cell in line.split("|")] for line in theirs["printed"].splitlines()[1:]]
     assert ours["numbers"] == theirs["numbers"]
+
+
+def test_first_steps(copy: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    make_encoder(mine / "teacher")
+    rows = [line.split("\t")[1:] for line in sentences()]
+    (mine / "data").mkdir()
+    (mine / "data/reviews.csv").write_text(
+        "\n".join(["text,label", *(f"{text},{'good' if int(rating) > 0 else 'bad'}" for rating, text in rows)])
+    )
+    guide = (ROOT / "workflow/papers/first-steps.md").read_text()
+    assert len(guide.split()) <= 700
+    for part in ("tasks", "models", "objectives"):
+        (mine / part).mkdir()
+    done = follow(guide.replace("~/mine", str(mine)), copy)
+    assert "no problem" in run(done.later[0], copy)
+    table = (copy / "reports/first/table1.html").read_text()
+    assert "My objective" in table
+    assert len(list(copy.glob("results/scores/first-absolute/opinions/*[0-9].json"))) >= 1
 
 
 def test_a_guide_that_was_followed_already_changes_nothing(tmp_path: Path) -> None:

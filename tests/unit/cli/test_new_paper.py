@@ -153,3 +153,8 @@ def test_what_cannot_be_gets_one_line(
     assert line in written
     assert written.count("\n") == 1
     assert [each.name for each in (config.parent / "study/papers").iterdir()] == ["taken"]
+
+
+def test_a_home_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "--study", "~nobody-at-all/x"]) == 2
+    assert capsys.readouterr().err == "retort new: there is no folder ~nobody-at-all; write ~ for your own home\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from retort.data.corpus_tokenizer import CorpusTokenizer
+from retort.data.formats import formats
 from retort.data.sources import synthetic_files
 from retort.data.sources.synthetic_files import SCRIPTS, lexicon
 from retort.data.tokenizers import check_same_tokenizer
@@ -33,6 +34,20 @@ def test_the_label_of_a_pair_is_told_by_one_word() -> None:
     signs = {label: set.intersection(*sets) for label, sets in words.items()}
     assert all(len(found) == 1 for found in signs.values())
     assert len(set.union(*signs.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("tsv", {}), ("csv", {"delimiter": ";"}), ("csv", {"column_names": ["other", "report", "sort"]}),
+     ("json", {}), ("json", {"field": "rows"}), ("jsonl", {}), ("parquet", {})],
+)  # fmt: skip
+def test_each_format_of_rows_is_written_as_it_is_read(name: str, options: dict[str, object], tmp_path: Path) -> None:
+    columns = {"text": "report", "label": "sort"}
+    made = rows("classification", labels=["0", "1"], format=name, options=options, columns=columns)
+    synthetic_files.write_rows(tmp_path, made, seed=1)
+    read = [row for _, row in formats[name](tmp_path / "a.tsv", pytest.fail, **options)]
+    records = [(record["text"], record["label"]) for record in synthetic_files.records(made, seed=1)]
+    assert [(row["report"], row["sort"]) for row in read] == records
 
 
 @pytest.mark.parametrize("language", ["en", *SCRIPTS])

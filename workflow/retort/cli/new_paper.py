@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,12 +42,15 @@ def new_paper(arguments: argparse.Namespace) -> int:
         raise RetortError("nothing to begin", "give a paper and --from TABLE, or --study FOLDER, or both")
     config = config_of(arguments)
     if arguments.study:
-        config = _begin(config, Path(arguments.study).expanduser().absolute())
+        config = _begin(config, Path(os.path.expanduser(arguments.study)))  # noqa: PTH111 - that of Path may raise
     return _write(config, arguments.paper, Path(arguments.table)) if arguments.paper else 0
 
 
 def _begin(config: Config, folder: Path) -> Config:
     """Begin a further folder of the study, with a configuration that names it; return this configuration."""
+    if folder.parts[:1] and folder.parts[0].startswith("~"):
+        raise RetortError(f"there is no folder {folder.parts[0]}", "write ~ for your own home")
+    folder = folder.absolute()
     path = folder / CONFIG
     if path.exists():
         raise RetortError(f"{path} exists already", f"use it: --config {path}")

@@ -6,6 +6,7 @@ models can learn them.
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
 import random
@@ -175,6 +176,44 @@ def _write_tsv(path: Path, rows: MadeRows, made: list[Record]) -> None:
     path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
+def _named(rows: MadeRows, made: list[Record]) -> list[Record]:
+    """Return the records with the names of the file's columns."""
+    columns = {key: str(column) for key, column in rows.columns.items() if key != "label" or rows.labelled}
+    return [{column: record[key] for key, column in columns.items()} for record in made]
+
+
+def _write_csv(path: Path, rows: MadeRows, made: list[Record]) -> None:
+    """Write separated values, with a header unless the task names the columns."""
+    names: Any = rows.options.get("column_names")
+    marks: Any = {key: rows.options[key] for key in ("delimiter", "quotechar") if key in rows.options}
+    records = _named(rows, made)
+    with path.open("w", encoding=str(rows.options.get("encoding", "utf-8")), newline="") as file:
+        writer = csv.DictWriter(file, names or list(records[0]), restval="-", **marks)
+        if not names:
+            writer.writeheader()
+        writer.writerows(records)
+
+
+def _write_json(path: Path, rows: MadeRows, made: list[Record]) -> None:
+    """Write a JSON file: a list of objects, under the key `field` if the task names one."""
+    records, field = _named(rows, made), rows.options.get("field")
+    text = json.dumps({field: records} if field else records)
+    path.write_text(text, encoding=str(rows.options.get("encoding", "utf-8")))
+
+
+def _write_jsonl(path: Path, rows: MadeRows, made: list[Record]) -> None:
+    """Write a JSON object a line."""
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in _named(rows, made)), encoding="utf-8")
+
+
+def _write_parquet_rows(path: Path, rows: MadeRows, made: list[Record]) -> None:
+    """Write a Parquet file."""
+    import pyarrow  # late: few jobs write it
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.Table.from_pylist(_named(rows, made)), path)
+
+
 def _write_squad(path: Path, rows: MadeRows, made: list[Record]) -> None:
     """Write the JSON format of SQuAD, with a paragraph for each question."""
     paragraphs: list[Any] = []
@@ -214,5 +253,12 @@ MAKERS: dict[str, Callable[[MadeRows, Lexicon, random.Random], Iterator[Record]]
     "span": _questions,
     "span-or-none": _questions,
 }
-ROW_FORMATS = {"tsv": _write_tsv, "squad": _write_squad}
+ROW_FORMATS = {
+    "tsv": _write_tsv,
+    "csv": _write_csv,
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet_rows,
+    "squad": _write_squad,
+}
 TEXT_FORMATS = {"text": _write_plain, "parquet": _write_parquet, "rated-lines": _write_rated_lines}
