@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.judgement.claims import Judgement, judge_printed, judge_published, judge_runs
 from retort.judgement.judge import our_numbers, printed_numbers, recomputed_averages
 from retort.results.frames import Line
 from retort.specs.paper import Statement
 from retort.specs.rows import AssumedSpread
 from retort.study.reasons import Status
-from retort.tables.claims import Judgement, check_claims, judge_printed, judge_published, judge_runs
+from retort.tables.claims import check_claims
 from retort.tables.kinds.scores import ScoresTable
 
 from tests.tiny.printed import table

@@ -73,8 +73,8 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (24796, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (20356, lambda: code_lines(TESTS)),
+    "code lines": (25995, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (21481, lambda: code_lines(TESTS)),
 }
 
 

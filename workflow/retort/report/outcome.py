@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.results.frames import concatenated, for_claims, read
@@ -16,19 +17,7 @@ from retort.specs.exhibit import scored_metrics
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import (
-    OURS,
-    PRINT,
-    SMALLER,
-    Judged,
-    Judgement,
-    Smaller,
-    Words,
-    counts_in_words,
-    of_claims,
-    read_judged,
-    smaller_runs,
-)
+from retort.tables.claims import Judged, Smaller, counts_in_words, of_claims, read_judged, smaller_runs
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import compared_with_record, has_scores, source_of
 from retort.tables.replications import in_a_word

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from retort.atomic import write_text
 from retort.errors import RetortError
-from retort.formatters import condition_text, number
+from retort.formatters import condition_text
 from retort.job.context import RunningJob
-from retort.judgement.cells import Draws, Pairs, Verdict
-from retort.judgement.certainty import LEVEL, Assumed, Outcome, assumed_by, claim_outcome, level_of
-from retort.judgement.difference import VariancePart, welch_difference
+from retort.judgement.certainty import Assumed, assumed_by, level_of
+from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words, judge_published, judge_runs
 from retort.judgement.judge import (
-    DEV,
     Kind,
     Side,
     coverage_of,
-    decide_statement,
     our_numbers,
     printed_numbers,
     recomputed_averages,
-    within_rounding,
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
-from retort.judgement.verdicts import NEEDS_DISTILLATIONS
 from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
 from retort.results.planned_study import planned_study
@@ -44,54 +38,8 @@ from retort.tables.render import TEMPLATES, document
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-WITHIN = "within the spread"
-ON_DEV = "on dev"
-FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
 LISTED = 6  # up to so many columns are listed by name; more are only counted
-LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
-COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
-Words = dict[Kind, str]  # the words for each outcome
-PRINT: Words = {
-    Kind.HOLDS: "borne out", Kind.TIED: "tied", Kind.FAILS: "contradicted", Kind.OPEN: "open",
-    Kind.WITHOUT: "not printed",
-}  # fmt: skip
-CHARITABLE = (Kind.HOLDS, Kind.TIED)  # of two verdicts on print, the first of these counts
-OURS: Words = {Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run"}
-SMALLER: Words = {
-    Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
-    Kind.WITHOUT: "not run",
-}  # fmt: skip
 MANY = {"holds": "hold", "does not hold": "do not hold", "depends on length": "depend on length"}  # of claims
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The judgement of a claim on one side: print, our run, or a recorded run.
-
-    Args:
-        verdict: the outcome.
-        remark: how sure it is.
-        numbers: the deciding numbers as text.
-        words: the words of this side for outcomes.
-        computed: whether it needs no run: all its numbers follow from settings.
-        conditions: for smaller models: at which length and on which teacher.
-        further: for a recorded run: sentences on another length, and the known cause.
-        leans: whether the means of our runs, by themselves, say that the claim is true; None if they do not tell.
-    """
-
-    verdict: Kind
-    remark: str = ""
-    numbers: str = ""
-    words: Words = field(default_factory=lambda: OURS)
-    computed: bool = False
-    conditions: str = ""
-    further: tuple[str, ...] = ()
-    leans: bool | None = None
-
-    @property
-    def word(self) -> str:
-        """The outcome in the words of its side."""
-        return self.words[self.verdict]
 
 
 @dataclass(frozen=True)
@@ -129,135 +77,6 @@ class Judged(Judgements):
         summary = condition_text(catalogue.comparisons()[self.claim.compare].summary).removesuffix(".")
         columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
         return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
-
-
-def _spread(pair: Pairs | None) -> str:
-    """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
-
-    Only the deviations of these two cells count, so that a remark on published numbers never rests on our runs. The
-    remark is also empty if the cells are in different columns, or if one has no deviation over two runs or more.
-    """
-    if pair is None or pair.own.columns[0] != pair.other.columns[0]:
-        return ""
-    spreads = [(cell.facts("std")[0], cell.facts("n")[0]) for cell in (pair.own, pair.other)]
-    parts = [VariancePart(std**2 / n, n - 1) for std, n in spreads if n > 1 and std >= 0]
-    if len(parts) < len(spreads) or not any(part.variance for part in parts):
-        return ""
-    low, high = welch_difference(pair.gap[0, 0], parts).interval()
-    return WITHIN if low <= 0 <= high else ""
-
-
-def judge_printed(statement: Statement, side: Side) -> Judgement:
-    """Judge a claim on printed means; if these cannot decide it, the judgement gives the reason in place of numbers."""
-    verdict = decide_statement(statement, side)
-    if isinstance(verdict, str):
-        return Judgement(Kind.WITHOUT, "", verdict, PRINT)
-    if verdict.holds is None:
-        kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
-        remarks = [LEANS[verdict.leans], str(coverage_of(statement, side, verdict.diverged))]
-    else:
-        tied = not verdict.holds and within_rounding(statement, side)
-        kind = Kind.TIED if tied else Kind.HOLDS if verdict.holds else Kind.FAILS
-        remarks = [_spread(verdict.pair)]
-    return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
-
-
-def judge_runs(
-    statement: Statement, side: Side, assumed: Assumed, conditions: str = "", level: float = LEVEL
-) -> Judgement:
-    """Judge a claim on numbers of ours, with certainty; which way the means lean is a remark.
-
-    Args:
-        statement: the claim.
-        side: the numbers.
-        assumed: what is assumed of the spread of a score's runs.
-        conditions: for smaller models: at which length and on which teacher.
-        level: the level at which the claim is decided.
-    """
-    verdict, found = decide_statement(statement, side), claim_outcome(statement, side, assumed, level)
-    words = SMALLER if conditions else OURS
-    if isinstance(verdict, str):
-        return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
-    numbered = side.cells_of(statement).numbered
-    units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
-    removed = round(100 * (found.removed or 0.0))
-    paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
-    remarks = [
-        *(_left_open(found) if found.kind is Kind.OPEN else ()),
-        paired,
-        on_dev,
-        far_runs(numbered, verdict.pair),
-    ]
-    said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
-    if units and units <= {*COMPUTED} and not on_dev:
-        return Judgement(found.kind, *said, computed=True, leans=found.leans)
-    return Judgement(found.kind, *said, words, conditions=conditions, leans=found.leans)
-
-
-def far_runs(cells: Draws, pair: Pairs | None) -> str:
-    """Return which rows have a run far from their others, with the signs by seed of a claim on two cells, as text.
-
-    A training that collapses in one run of ten makes its row fall below an equal one in half of all claims.
-    """
-    rows = []
-    for row, by_seed in zip(cells.rows, cells.facts("by_seed"), strict=True):
-        scores = sorted(score for _, score in by_seed)
-        apart = sorted(abs(score - median(scores)) for score in scores)
-        if len(apart) >= FEWEST and apart[-1] > FAR and apart[-1] > FAR_TIMES * median(apart[:-1]):
-            rows.append(row)
-    if not rows:
-        return ""
-    signs = ""
-    if pair is not None:
-        first, other = (dict(side.facts("by_seed")[0]) for side in (pair.own, pair.other))
-        each = ["+" if first[seed] > other[seed] else "-" for seed in sorted(first.keys() & other.keys())]
-        signs = f"; signs by seed: {' '.join(each)}" if each else ""
-    return f"a run of {', '.join(dict.fromkeys(rows))} is far from the others{signs}"
-
-
-def _left_open(one: Outcome) -> tuple[str, str]:
-    """Return which way an open claim leans, and on how many cells, or how many runs would decide it."""
-    if one.known:
-        return LEANS[one.leans], f"on {one.known}"
-    if one.runs is None:
-        return LEANS[one.leans], "the deviation of one of its numbers is not known"
-    if one.distillations is not None:
-        enough = f": {one.distillations} of each student would decide it" if one.distillations else ""
-        return LEANS[one.leans], f"{NEEDS_DISTILLATIONS}{enough}"
-    return LEANS[one.leans], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
-
-
-def _numbers(statement: Statement, verdict: Verdict) -> str:
-    """Return the deciding cells as text, with the computed result, the number in the text, and the missing cells."""
-    result = f": {verdict.result}" if verdict.result else ""
-    if verdict.pair and not result:
-        difference = number(verdict.pair.gap[0, 0], 1)
-        several = "; " in verdict.numbers
-        result = f"; at worst {difference}" if several else f": difference {difference}"
-    stated = f"; the text says {statement.number}" if statement.number else ""
-    missing = f"; {verdict.missing}" if verdict.missing else ""
-    return f"{verdict.numbers}{result}{stated}{missing}"
-
-
-def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
-    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both, the charitable first.
-
-    Args:
-        statement: the claim.
-        side: the numbers as printed.
-        with_recomputed: the same, with each average computed from the numbers of its row.
-    """
-    printed, again = judge_printed(statement, side), judge_printed(statement, with_recomputed)
-    if again.verdict == printed.verdict:
-        return printed
-    found, remark = printed, f"{again.word} on averages of the printed columns"
-    if next((kind for kind in CHARITABLE if kind in (printed.verdict, again.verdict)), None) is again.verdict:
-        found, remark = again, f"on averages of the printed columns, {printed.word} as printed"
-    return replace(
-        found,
-        remark=", ".join(filter(None, [printed.remark, remark])),
-        numbers=f"{printed.numbers}. Averages of the printed columns: {again.numbers}",
-    )
 
 
 @dataclass(frozen=True)
