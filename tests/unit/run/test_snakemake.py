@@ -177,12 +177,20 @@ def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize(("config", "ends"), [([], False), (["--config", "repaired=1"], True)])
 def test_a_second_ctrl_c_is_a_traceback(config: list[str], ends: bool, tmp_path: Path) -> None:
-    (tmp_path / "Snakefile").write_text(FAULT)
+    """Without the workflow's own end, it is a traceback unless it comes too late, which it rarely does."""
+    tries = 1 if ends else 3
+    assert ends in {ends_well_after_two(config, tmp_path / str(number)) for number in range(tries)}
+
+
+def ends_well_after_two(config: list[str], folder: Path) -> bool:
+    """Return whether a run that gets Ctrl-C twice ends without a traceback."""
+    folder.mkdir()
+    (folder / "Snakefile").write_text(FAULT)
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background ignores it
     code = f"{heard}; from snakemake.cli import main; main()"
     command = [sys.executable, "-c", code, "waited", "--cores", "1", *config]
-    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not (tmp_path / "begun").exists():
+    run = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (folder / "begun").exists():
         assert run.poll() is None
         time.sleep(0.05)
     os.killpg(run.pid, signal.SIGINT)
@@ -190,7 +198,7 @@ def test_a_second_ctrl_c_is_a_traceback(config: list[str], ends: bool, tmp_path:
     assert TERMINATING in iter(run.stderr.readline, "")
     os.killpg(run.pid, signal.SIGINT)
     said = run.communicate()[1]
-    assert ("Traceback" not in said and run.returncode == 1) == ends, said
+    return "Traceback" not in said and run.returncode == 1
 
 
 @pytest.mark.parametrize(
