@@ -18,7 +18,7 @@ from retort.cost.overview import hours_of, with_models
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.study.addresses import SCORE_FILE, score_file_of_seed, score_folder, seeds_in
-from retort.study.distillations import distillations_of, has_distillation
+from retort.study.distillations import distillations_of, further_name, has_distillation
 from retort.study.questions import seeds_of, start_lineage
 
 # student or teacher -> its tasks, and the seeds on each of them; or the distillations, each with all of its seeds
@@ -146,21 +146,18 @@ class Prices:
             before, of_tasks = self._parts_of_tasks(student, tasks, left)
             shared |= before
             made = min(made for _, made in of_tasks)
-            for number in range(max(1, made), count) if has_distillation(self.plan.study, student) else ():
-                shared |= {f"{key}, once more {number}": hours for key, hours in self._of_one(student, tasks).items()}
+            further = range(max(1, made), count) if has_distillation(self.plan.study, student) else ()
+            own = self._of_one(student, tasks) if further else {}
+            shared |= {f"{key}, once more {number}": hours for number in further for key, hours in own.items()}
             of_seeds += sum(each * max(0, count - made) for each, made in of_tasks)
         return of_seeds + sum(shared.values())
 
     def _of_one(self, student: str, tasks: frozenset[str]) -> dict[str, float]:
         """Return the hours of the jobs that each distillation of a student has for itself, before its fine-tunings."""
         before, _ = self._parts_of_tasks(student, tasks, False)
-        names = start_lineage(self.plan.study, student)
-        jobs = {key: self.jobs.by_key[key] for key in before}
-        return {
-            key: before[key]
-            for key, job in jobs.items()
-            if {*vars(job.wildcards).values()} & {*names} and job.rule.name in OF_A_DISTILLATION
-        }
+        names, jobs = {*start_lineage(self.plan.study, student)}, self.jobs.by_key
+        own = [key for key in before if jobs[key].rule.name in OF_A_DISTILLATION]
+        return {key: before[key] for key in own if not names.isdisjoint(vars(jobs[key].wildcards).values())}
 
     def whole(self, student: str, tasks: Iterable[str]) -> Runs:
         """Return the runs of a student or teacher on some tasks under all of its seeds, or with all distillations."""
@@ -183,9 +180,8 @@ class Prices:
     def _made(self, student: str, task: str) -> int:
         """Count the seeds of a student on a task that have a score; or its distillations of which some have one."""
         if has_distillation(self.plan.study, student):
-            names = (path.name for path in score_folder(student, task).parent.parent.glob(f"{student}*"))
-            made = (name for name in names if name == student or name.startswith(f"{student}-distillation-"))
-            return sum(score_folder(name, task).is_dir() for name in made)
+            further = score_folder(student, task).parents[1].glob(further_name(student, "*"))
+            return sum(score_folder(name, task).is_dir() for name in (student, *(path.name for path in further)))
         folder = score_folder(student, task)
         found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
         return len({seed for name in found if name for seed in seeds_in(name[1])})

@@ -125,10 +125,10 @@ def drawn_means(cells: Draws, assumed: Assumed, as_if: AsIf, count: int, generat
         generator: what draws.
     """
     spreads = [assumed(tuple(key)) for key in cells.keys]
-    once, each = np.array([bool(spread.student) for spread in spreads], bool), np.maximum(cells.facts("n"), as_if.runs)
-    many = as_if.distillations * each
+    once, n = np.array([bool(spread.student) for spread in spreads], bool), cells.facts("n")
+    many = np.maximum(n, as_if.runs)
     if as_if.distillations > 1:
-        many = np.where(once, many, np.maximum(cells.facts("n"), as_if.distillations))
+        many = np.where(once, as_if.distillations * many, np.maximum(n, as_if.distillations))
     drawn = _drawn_over_runs(cells, spreads, many, count, generator)
     luck = _drawn_distillations(cells, spreads, count, generator)
     drawn += luck / np.sqrt(as_if.distillations)
@@ -350,7 +350,7 @@ def assumed_by(study: Study, paper: str, distillations: int | None = None) -> As
     def assumed(cell: Key) -> AssumedSpread:
         table, row, column = cell
         student = students(table).get((row, column), "")
-        several = len(distillations_of(study, student)) if student in study.students else 0
+        several = len(distillations_of(study, student))
         shared = student if several and (distillations or several) == 1 else ""
         return assumed_spread([*study.exhibits[paper, table].judging(column), study.papers[paper]], shared)
 

@@ -104,10 +104,9 @@ def pairs_shown(scores: Scores) -> list[PairShown]:
         apart = scores[first] - scores[second]  # [distillations, fine-tunings]
         mean = float(apart.mean())
         tests = [paired_test({("", ""): values}) for values in apart.tolist()]
-        shown = [(test.p or 0.0) < LEVEL for test in tests]
-        signs = [(test.mean or 0.0) * mean < 0 for test in tests]
-        wrong = [one and other for one, other in zip(shown, signs, strict=True)]
+        shown = [test for test in tests if (test.p or 0.0) < LEVEL]
+        wrong = [test for test in shown if (test.mean or 0.0) * mean < 0]
         over = paired_test({("", ""): apart.mean(axis=1).tolist()})
-        shares = (sum(flags) / len(tests) for flags in (shown, wrong))
-        found.append(PairShown((first, second), next(shares), next(shares), mean, over.p or 0.0))
+        shares = len(shown) / len(tests), len(wrong) / len(tests)
+        found.append(PairShown((first, second), *shares, mean, over.p or 0.0))
     return found

@@ -54,16 +54,12 @@ def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> DataFr
     found: dict[tuple[str, str, int], float | str] = {}
     for (variant, task), (student, metric) in sources.items():
         if runs_on(study, student, task):
-            each = {first: _by_seed(study, scores, name, task, metric) for first, name in _runs(study, student).items()}
+            names = distillations_of(study, student) or {0: student}  # by the seed of the distillation, if it has one
+            each = {first: _by_seed(study, scores, name, task, metric) for first, name in names.items()}
             several = {first: _mean(by_seed) for first, by_seed in each.items()}
             units = several if len(each) > 1 else next(iter(each.values()))
             found |= {(variant, task, seed): value for seed, value in units.items()}
     return _row_frame(found)
-
-
-def _runs(study: Study, student: str) -> dict[int, str]:
-    """Return the names under which a student is trained, by seed of the distillation; of another model, its own."""
-    return (distillations_of(study, student) if student in study.students else {}) or {0: student}
 
 
 def _by_seed(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[int, float | str]:

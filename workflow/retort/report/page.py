@@ -215,14 +215,13 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     plots = {name: plot_of(shown, name) for name in shown.tables}
     ranked = [] if spec.ours else [name for name in names if plots.get(name)]
     first = max(ranked, key=lambda name: _sides(plots[name]), default="")  # its plot opens the page
-    as_printed = prediction.study if not scale or spec.ours else predicted(config, paper).study
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
         openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_print]),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
-        runs=[] if spec.ours else what_was_run(shown, config, as_printed),
+        runs=[] if spec.ours else what_was_run(shown, config),
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),

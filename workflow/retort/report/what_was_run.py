@@ -28,22 +28,23 @@ class RanColumn:
     settings: Settings
 
 
-def what_was_run(shown: Shown, config: Mapping[str, Any], as_printed: Study) -> list[RanColumn]:
+def what_was_run(shown: Shown, config: Mapping[str, Any]) -> list[RanColumn]:
     """Return the runs of a printed paper with their settings, first that of the paper.
 
     Args:
         shown: the paper.
         config: the configuration of this run.
-        as_printed: the study at scale paper.
     """
     study, paper = shown.study, shown.paper
     asked = {key: value for key, value in config.items() if key not in SET_BY_RUN}
-    runs = [RanColumn("As printed", _settings(as_printed, paper))]
+
+    def at(scale: str) -> Settings:
+        return _settings(open_study(read_config({**asked, "papers": [paper], "scale": scale})), paper)
+
+    runs = [RanColumn("As printed", at("paper"))]
     for (slug, scale), one in sorted(study.recordings.items(), key=lambda item: item[0]):
         if slug == paper:
-            known = {} if is_outdated(study, paper, scale) else _settings(
-                open_study(read_config({**asked, "papers": [paper], "scale": scale})), paper
-            )  # fmt: skip
+            known = {} if is_outdated(study, paper, scale) else at(scale)
             told = {"Tasks": ", ".join(recorded_tasks(study, paper, one)), "Runs of each": str(one.runs)}
             runs.append(RanColumn(f"Recorded, scale {scale}", {**known, **told, "Where, when": source_of(one)}))
     if shown.tally.measured:

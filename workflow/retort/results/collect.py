@@ -190,13 +190,16 @@ def measure_score(study: Study, scores: Scores, student: str, task: str, metric:
     """
     seeds = distillations_of(study, student)
     each = {seed: _measure_one(study, scores, name, task, metric) for seed, name in seeds.items()}
+    if not each:
+        return _measure_one(study, scores, student, task, metric)
     if without := next((one for one in each.values() if one.mean is None), None):
         return without
     by_run = {(first, seed): score for first, one in each.items() for seed, score in one.by_seed.items()}
-    if len(each) > 1:
-        means = {seed: one.mean or 0.0 for seed, one in each.items()}
-        return replace(measured(list(means.values())), by_seed=means, by_run=by_run, note=each[next(iter(each))].note)
-    return replace(_measure_one(study, scores, student, task, metric), by_run=by_run)
+    own = each[next(iter(each))]
+    if len(each) == 1:
+        return replace(own, by_run=by_run)
+    means = {seed: one.mean or 0.0 for seed, one in each.items()}
+    return replace(measured(list(means.values())), by_seed=means, by_run=by_run, note=own.note)
 
 
 def _measure_one(study: Study, scores: Scores, student: str, task: str, metric: str) -> MeasuredCell:

@@ -15,6 +15,11 @@ from retort.study.questions import first_seeds, protocol_of, start_lineage
 from retort.study.study import Study
 
 
+def further_name(student: str, seed: int | str) -> str:
+    """Return the name of a further distillation of a student; the seed '*' gives a pattern of all of them."""
+    return f"{student}-distillation-{seed}"
+
+
 def has_distillation(study: Study, name: str) -> bool:
     """Return whether the fine-tunings of a student start from a distillation on a corpus, of itself or a parent."""
     return any(study.trained_on(each) == "corpus" for each in start_lineage(study, name))
@@ -33,7 +38,7 @@ def _seeds(study: Study, name: str) -> list[int]:
 
 
 def distillations_of(study: Study, name: str) -> dict[int, str]:
-    """Return seed -> name of each distillation of a student, beginning with its own; empty if it has none."""
+    """Return seed -> name of each distillation of a student, beginning with its own; empty for any other model."""
     own = {distillation_seed(study, name): name} if has_distillation(study, name) else {}
     return own | study.distillations.get(name, {})
 
@@ -47,7 +52,7 @@ def add_distillations(study: Study) -> Iterator[Found]:
     """Add the students of further distillations that run to the study, in place; yield a line for each taken name."""
     for name in [name for name in study.running if has_distillation(study, name)]:
         for seed in _seeds(study, name)[1:]:
-            if (further := f"{name}-distillation-{seed}") in study.students:
+            if (further := further_name(name, seed)) in study.students:
                 where = study.files["students", further]
                 yield where, f"'{further}' is taken: '{name}' is distilled under seed {seed}, too; rename the student"
             study.distillations.setdefault(name, {})[seed] = further

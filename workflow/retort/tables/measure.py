@@ -268,7 +268,7 @@ def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
         one = _note_quoted(one, cell, inputs.study) if cell.student and cell.quoted else one
         of = {"row": cell.row, "column": cell.column, "student": cell.student, "task": cell.task}
         of |= {"metric": cell.metric, "unit": unit_of(cell), "differs": cell.differs}
-        shared = len(distillations_of(inputs.study, cell.student)) if cell.student in inputs.study.students else 0
+        shared = len(distillations_of(inputs.study, cell.student))
         shared = shared if inputs.study.papers[inputs.paper].ours else min(shared, 1)
         cells.append({**of, "published_distillations": shared, **one.as_columns()})
     return joined_with_reported(inputs, exhibit, cells)
