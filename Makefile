@@ -82,7 +82,7 @@ pages: install ## all pages from the reported numbers and recorded runs alone: n
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES)
 
-check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; some two minutes
+check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; some three minutes
 	PATH="$(BIN):$$PATH" pytest -n 3 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
