@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import json
 import os
@@ -30,6 +29,7 @@ from retort.job import attempts, fork_client, forkserver, planned_run
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
 ROOT = Path(__file__).resolve().parent.parent
+WORKFLOW = ROOT / "tests" / "workflow"
 SNAKEFILE = str(ROOT / "Snakefile")
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE]
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as released
@@ -76,9 +76,10 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests first where several processes share them: the rehearsal, then those of the workflow."""
+    """Put the longest files first where several processes share them: the rehearsal, the workflow, then slow ones."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
+        marked = [{item.path for item in items if item.get_closest_marker(mark)} for mark in ("workflow", "slow")]
+        items.sort(key=lambda item: (item.path.stem != "test_rehearsal", *(item.path not in paths for paths in marked)))
 
 
 def pytest_collection_finish() -> None:
@@ -93,15 +94,34 @@ PLANNING = ("snakemake.cli", "retort.run.dry_run", "retort.run.repairs", "retort
             "retort.report.index", "retort.results.verification")  # fmt: skip
 
 
-@functools.cache
+SERVERS: dict[str, str] = {}  # what a server of forks has imported -> its address
+
+
+def pytest_configure_node(node: Any) -> None:
+    """Start the servers of forks once for all processes that share the tests; this one outlives the others."""
+    asked = {Path(argument.partition("::")[0]).resolve() for argument in node.config.args}
+    server_of(*PLANNING)
+    if not asked.isdisjoint([WORKFLOW, *WORKFLOW.parents]):
+        server_of_jobs()
+    node.workerinput["servers"] = SERVERS
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take over the servers of the process that shares out the tests."""
+    SERVERS.update(getattr(config, "workerinput", {}).get("servers", {}))
+
+
 def server_of(*preloaded: str) -> str:
-    """Start a server of forks that this process shares, and return its address."""
-    forkserver.start(preloaded)
-    return os.environ.pop(fork_client.ADDRESS)
+    """Return the address of the server whose forks have imported these modules; start it where there is none."""
+    name = " ".join(preloaded)
+    if name not in SERVERS:
+        forkserver.start(preloaded)
+        SERVERS[name] = os.environ.pop(fork_client.ADDRESS)
+    return SERVERS[name]
 
 
 def server_of_jobs() -> str:
-    """Return the address of the server whose forks are the jobs of all runs of this process."""
+    """Return the address of the server whose forks are the jobs of all runs."""
     return server_of(*forkserver.PRELOADED)
 
 

@@ -65,14 +65,8 @@ def test_what_is_added_has_no_problem(copy: Path, added: dict[str, Followed]) ->
 
 def test_what_is_added_is_tested(copy: Path, added: dict[str, Followed]) -> None:
     passed = run_tests(later(added, "pytest"), copy)
-    least = {
-        "hidden-absolute": 40,
-        "hidden-absolute-mapped": 20,
-        "hidden-averaged": 20,
-        "odd": 1,
-        "weather": 1,
-        "boolq": 3,
-    }
+    least = {"hidden-absolute": 40, "hidden-absolute-mapped": 20, "hidden-averaged": 20,
+             "odd": 1, "weather": 1, "boolq": 3}  # fmt: skip
     for name, count in least.items():
         assert sum(bool(re.search(rf"\b{name}\b", test)) for test in passed) >= count, name
 

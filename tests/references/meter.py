@@ -139,15 +139,9 @@ def _batch(rows: int, length: int, positions: int | None) -> Batch:
 
 
 def peak(
-    terms: list[TermSettings],
-    schedule: Schedule,
-    sizes: tuple[Architecture, Architecture],
-    vocabulary: int,
-    rows: int,
-    length: int,
-    head: str,
-    outputs: int,
-) -> int:
+    terms: list[TermSettings], schedule: Schedule, sizes: tuple[Architecture, Architecture],
+    vocabulary: int, rows: int, length: int, head: str, outputs: int,
+) -> int:  # fmt: skip
     """Return the peak bytes of a step of distillation that finds the moments of AdamW made.
 
     Args:

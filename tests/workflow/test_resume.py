@@ -39,10 +39,7 @@ def kill_in_the_middle(folder: Path) -> int:
     """
     command = [*SNAKEMAKE, "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
-    environment = {
-        **os.environ,
-        fork_client.ADDRESS: server_of_jobs(),
-    }  # a fork ends with the process that asked for it
+    environment = os.environ | {fork_client.ADDRESS: server_of_jobs()}  # a fork ends with the process that asked for it
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     running = subprocess.Popen(command, cwd=folder, env=environment, **quiet)
     state = folder / CHECKPOINT / "state.json"

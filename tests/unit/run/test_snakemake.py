@@ -178,8 +178,8 @@ def test_each_job_adds_a_look_a_second(config: list[str], few: bool, tmp_path: P
 @pytest.mark.parametrize(("config", "ends"), [([], False), (["--config", "repaired=1"], True)])
 def test_a_second_ctrl_c_is_a_traceback(config: list[str], ends: bool, tmp_path: Path) -> None:
     """Without the workflow's own end, it is a traceback unless it comes too late, which it rarely does."""
-    tries = 1 if ends else 3
-    assert ends in {ends_well_after_two(config, tmp_path / str(number)) for number in range(tries)}
+    tries = 1 if ends else 10
+    assert any(ends_well_after_two(config, tmp_path / str(number)) == ends for number in range(tries))
 
 
 def ends_well_after_two(config: list[str], folder: Path) -> bool:
