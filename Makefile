@@ -76,7 +76,7 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	@$(call installs,--no-deps --no-build-isolation -e .,retort itself)
 	@touch $@
 
-pages: install ## all pages from print and recorded runs alone: nothing is trained; `make run` then fills them
+pages: install ## all pages from the reported numbers and recorded runs alone: nothing is trained; `make run` then fills them
 	PATH="$(BIN):$$PATH" snakemake --cores 1 --config 'papers=[]'
 
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from retort.cli.needs import SEEDS as BUDGET_SEEDS
 from retort.cli.needs import SURER
-from retort.judgement.cells import Draws
-from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, AsIf, drawn_means
+from retort.judgement.cells import CellValues
+from retort.judgement.certainty import FIRST_RUNS, LEVEL, LOOKS, AsIf, resampled_means
 from retort.specs.rows import AssumedSpread
 from scipy import stats
 
@@ -38,27 +38,27 @@ def scores_of(runs: int, shared: float, apart: float, tables: int, step: float =
 
 
 def _above(scores: Any, paired: bool, draw: np.random.Generator) -> Any:
-    """Return the share of draws in which the first row of each table is above the second: scores are as above."""
+    """Return the share of resamples in which the first row of each table is above the second: scores are as above."""
     runs = scores.reshape(-1, scores.shape[-1])  # (rows of all tables, runs)
     by_seed = np.empty(len(runs), object)
     for row, values in enumerate(runs):
         by_seed[row] = tuple(enumerate(values)) if paired else ()
     facts = {"n": np.full(len(runs), runs.shape[1]), "std": runs.std(axis=1, ddof=1), "by_seed": by_seed}
     facts["unit"] = np.full(len(runs), "x100", object)
-    cells = Draws(np.empty((len(runs), 3), object), np.arange(len(runs)), facts, runs.mean(axis=1, keepdims=True))
-    means = drawn_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw).reshape(-1, 2, DRAWN)
+    cells = CellValues(np.empty((len(runs), 3), object), np.arange(len(runs)), facts, runs.mean(axis=1, keepdims=True))
+    means = resampled_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw).reshape(-1, 2, DRAWN)
     return (means[:, 0] > means[:, 1]).mean(axis=1)
 
 
 def shown(scores: Any, paired: bool) -> float:
     """Return the share of tables that show the first row to be above the second."""
     draw = np.random.default_rng(SEED)
-    parts = np.array_split(scores, len(scores) // 50)  # the rows of a part that share their seeds share their draws
+    parts = np.array_split(scores, len(scores) // 50)  # the rows of a part that share their seeds share their resamples
     return float((np.concatenate([_above(part, paired, draw) for part in parts]) >= 1 - LEVEL / 2).mean())
 
 
 def resampled(scores: Any) -> float:
-    """Return the same for a bootstrap that draws the seeds of both rows anew, with replacement."""
+    """Return the same for a bootstrap that resamples the seeds of both rows anew, with replacement."""
     draw, differences = np.random.default_rng(SEED), scores[:, 0] - scores[:, 1]
     runs = differences.shape[1]
     chosen = draw.integers(0, runs, (500, runs))

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from retort.judgement.cells import Draws, Verdict
-from retort.judgement.certainty import LEVEL, AsIf, drawn_means, shares_in
+from retort.judgement.cells import CellValues, Verdict
+from retort.judgement.certainty import LEVEL, AsIf, resampled_means, shares_in
 from retort.judgement.comparisons import comparisons
 from retort.specs.rows import AssumedSpread
 
 SEED, DRAWN, TABLES = 20261128, 1000, 400
 FAR = 9.0  # standard errors, at which hardly any draw turns a column
-Rule = Callable[[Verdict], tuple[bool, bool]]  # the means, then draws of them -> whether the claim is shown, refuted
+Rule = Callable[
+    [Verdict], tuple[bool, bool]
+]  # the means, then resamples of them -> whether the claim is shown, refuted
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Truth:
     runs: int = 4
 
     def verdict(self, draw: np.random.Generator) -> Verdict:
-        """Return the verdict on the means of one simulated table, and on draws of them."""
+        """Return the verdict on the means of one simulated table, and on resamples of them."""
         rows = {**self.own, **self.others}
         keys = np.array([("table", row, f"{at}") for row, means in rows.items() for at in range(len(means))], object)
         normal = draw.standard_normal((len(keys), self.runs))
@@ -50,15 +52,15 @@ class Truth:
             name: np.full(len(keys), text, object) for name, text in (("by_seed", ""), ("unit", "x100"), ("text", ""))
         }
         facts["value"] = scores.mean(axis=1)
-        cells = Draws(keys, np.arange(len(keys)), facts, facts["value"][:, None])
-        drawn = drawn_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw)
+        cells = CellValues(keys, np.arange(len(keys)), facts, facts["value"][:, None])
+        drawn = resampled_means(cells, lambda _: AssumedSpread(0.6), AsIf(), DRAWN, draw)
         cells = replace(cells, values=np.hstack([cells.values, drawn]))
         own = np.isin(cells.rows, [*self.own])
         return comparisons[self.compare](cells[own], against=cells[~own])
 
 
 def as_before(verdict: Verdict) -> tuple[bool, bool]:
-    """Return the decision by the share of the draws in which the whole claim is true, or false."""
+    """Return the decision by the share of the resamples in which the whole claim is true, or false."""
     means, share = bool(verdict.true[0]), float(verdict.true[1:].mean())
     return means and share >= 1 - LEVEL / 2, not means and share <= LEVEL / 2
 
@@ -112,7 +114,7 @@ TRUTHS = [
 
 def table() -> str:
     """Return the table as Markdown."""
-    lines = ["| what is true | runs | *holds*, by all draws | *does not hold* | *holds* | *does not hold* |",
+    lines = ["| what is true | runs | *supported*, by all resamples | *not supported* | *supported* | *not supported* |",
              "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for truth in TRUTHS:
         before = decided(pooled(truth) if truth.compare == "varies-less" else truth, as_before)

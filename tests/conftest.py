@@ -32,7 +32,7 @@ from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 ROOT = Path(__file__).resolve().parent.parent
 SNAKEFILE = str(ROOT / "Snakefile")
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE]
-DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as published
+DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")  # the benchmarks as released
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the package, each for itself
 sys.dont_write_bytecode = False  # the variable was read before
@@ -40,7 +40,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 
 
 def needs_data(name: str) -> pytest.MarkDecorator:
-    """Return a mark that skips a test where the published files of a benchmark are not."""
+    """Return a mark that skips a test where the released files of a benchmark are not."""
     return pytest.mark.skipif(not (DATA / name).is_dir(), reason=f"the files of {name} are not here (RETORT_DATA)")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from retort.judgement import verdicts
-from retort.judgement.cells import Draws
-from retort.judgement.certainty import LEVEL, AsIf, drawn_means
+from retort.judgement.cells import CellValues
+from retort.judgement.certainty import LEVEL, AsIf, resampled_means
 from retort.judgement.difference import tasks_fixed
 from retort.specs.rows import ASSUMED_DISTILLATION_STD, ASSUMED_STD, TASK_CORRELATION, AssumedSpread
 
@@ -54,9 +54,9 @@ def claims_shown(ratio: float, distillations: int, finetunings: int, counted: bo
     facts = {"n": np.full(len(units), units.shape[1]), "std": units.std(axis=1, ddof=1), "by_seed": by_seed}
     facts["unit"] = np.full(len(units), "x100", object)
     keys = np.array([("t", str(row), "c") for row in range(len(units))], object)
-    cells = Draws(keys, np.arange(len(units)), facts, units.mean(axis=1, keepdims=True))
+    cells = CellValues(keys, np.arange(len(units)), facts, units.mean(axis=1, keepdims=True))
     shared = counted and distillations == 1
-    means = drawn_means(
+    means = resampled_means(
         cells, lambda cell: AssumedSpread(0.6, LUCK, cell[1] if shared else ""), AsIf(), DRAWN,
         np.random.default_rng(SEED),
     ).reshape(CLAIMS, 2, DRAWN)  # fmt: skip
@@ -84,7 +84,7 @@ CASES = {
     "a table of 17 x 15 cells, 3 fine-tunings": lambda ratio, counted: tables_that_differ(ratio, 3, 17, 15, counted),
     "a claim, 4 fine-tunings": lambda ratio, counted: claims_shown(ratio, 1, 4, counted),
     "a claim, 20 fine-tunings": lambda ratio, counted: claims_shown(ratio, 1, 20, counted),
-    "tasks fixed, 7 tasks, 4 fine-tunings": lambda ratio, counted: pairs_shown(ratio, 4, counted),
+    "fixed tasks, 7 tasks, 4 fine-tunings": lambda ratio, counted: pairs_shown(ratio, 4, counted),
     "a claim, 4 distillations x 3 fine-tunings": lambda ratio, _: claims_shown(ratio, 4, 3, True),
 }
 

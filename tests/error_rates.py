@@ -1,4 +1,4 @@
-"""Simulations of how often verdicts and paired tests are wrong, with the deviations that wang2023 prints.
+"""Simulations of how often verdicts and paired tests are wrong, with the deviations that wang2023 reports.
 
 Run it as a module to print the tables of `workflow/retort/judgement/statistics.md`, which a test compares with it.
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from retort.judgement import verdicts
-from retort.judgement.difference import LEVEL, TESTS, tasks_drawn
+from retort.judgement.difference import LEVEL, TESTS, tasks_random
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
 
 SEED = 20230721
-TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the printed digit
+TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the reported digit
 APART = (0.0, 0.5, 1.0, 2.0, 3.0)  # true differences, in points
 REPEATS = 30  # of each pair of rows
 LOST = {"one task": (3, 0, 0, 0, 0, 0, 0), "three tasks": (3, 3, 3, 0, 0, 0, 0)}  # how many of four runs a task lacks
@@ -32,84 +32,84 @@ class Runs:
 
     Args:
         n: our runs of each cell.
-        published_n: the published ones.
-        printed: whether a deviation is printed, if the published runs have one.
+        reported_n: the reported ones.
+        with_std: whether a deviation is reported, if the reported runs have one.
         by_task: whether the deviation that is assumed of single runs is one of each task; else one of all cells.
     """
 
     n: int
-    published_n: int
-    printed: bool = True
+    reported_n: int
+    with_std: bool = True
     by_task: bool = False
 
     @property
     def label(self) -> str:
-        """The published runs, with what is not as usual."""
-        unusual = {"no deviation printed": not self.printed, "a deviation assumed for each task": self.by_task}
-        return ", ".join([str(self.published_n), *(text for text, holds in unusual.items() if holds)])
+        """The reported runs, with what is not as usual."""
+        unusual = {"no deviation reported": not self.with_std, "a deviation assumed for each task": self.by_task}
+        return ", ".join([str(self.reported_n), *(text for text, holds in unusual.items() if holds)])
 
-    def sides(self, ours: Any, published: Any) -> tuple[verdicts.Runs, verdicts.Runs]:
+    def sides(self, ours: Any, reported: Any) -> tuple[verdicts.Runs, verdicts.Runs]:
         """Return both sides of the cells of many tables, from their runs: (tables, cells, runs)."""
-        known = (self.n > 1, self.printed and self.published_n > 1)
+        known = (self.n > 1, self.with_std and self.reported_n > 1)
         mine, theirs = (
             verdicts.Runs(runs.shape[-1], runs.var(axis=-1, ddof=1) if there else np.full(runs.shape[:-1], np.nan))
-            for runs, there in zip((ours, published), known, strict=True)
+            for runs, there in zip((ours, reported), known, strict=True)
         )
         return mine, theirs
 
 
 RUNS = (
-    Runs(4, 4), Runs(10, 4), Runs(3, 3), Runs(3, 3, printed=False), Runs(4, 1), Runs(1, 4),
+    Runs(4, 4), Runs(10, 4), Runs(3, 3), Runs(3, 3, with_std=False), Runs(4, 1), Runs(1, 4),
     Runs(1, 1), Runs(1, 1, by_task=True),
 )  # fmt: skip
 
 
 @functools.cache
-def printed_rows() -> Any:
+def reported_rows() -> Any:
     """Return mean and deviation of each task of each row of wang2023's table 1: (rows, tasks, 2)."""
     exhibit = open_study(Config(papers=["wang2023"], scale="paper")).exhibits["wang2023", "table1"]
     rows: dict[str, list[tuple[float, float]]] = {}
-    for cell in exhibit.published_cells():
+    for cell in exhibit.reported_cells():
         if cell.number and cell.number.std is not None:
             rows.setdefault(cell.row, []).append((cell.number.value, cell.number.std))
     return np.array(list(rows.values()))
 
 
 def true_deviations() -> Any:
-    """Return the printed deviations of table 1, taken as the true ones: (columns, rows). One of 0.00 is half a unit."""
-    return np.maximum(printed_rows()[:, :, 1].T, 0.005)
+    """Return the reported deviations of table 1, taken as the true ones: (columns, rows). One of 0.00 is half a unit."""
+    return np.maximum(reported_rows()[:, :, 1].T, 0.005)
 
 
 def runs_of(stds: tuple[Any, Any], apart: float, runs: Runs, tables: int = TABLES) -> tuple[Any, Any]:
-    """Return made-up runs of cells, ours and published: (tables, columns, rows, runs) of either side.
+    """Return made-up runs of cells, ours and reported: (tables, columns, rows, runs) of either side.
 
     Args:
-        stds: the true deviations of our runs and of the published ones: (columns, rows) or (tables, columns, rows).
+        stds: the true deviations of our runs and of the reported ones: (columns, rows) or (tables, columns, rows).
         apart: the true difference.
         runs: how many there are.
         tables: how many tables.
     """
-    draw = np.random.default_rng([SEED, round(10 * apart), runs.n, runs.published_n])
-    ours, published = (
+    draw = np.random.default_rng([SEED, round(10 * apart), runs.n, runs.reported_n])
+    ours, reported = (
         std[..., None] * draw.standard_normal((tables, *std.shape[-2:], n))
-        for std, n in zip(stds, (runs.n, runs.published_n), strict=True)
+        for std, n in zip(stds, (runs.n, runs.reported_n), strict=True)
     )
-    return apart + ours, published
+    return apart + ours, reported
 
 
 def assumed_of(runs: Runs) -> Any:
-    """Return the deviation that each column assumes: of one of wang2023, what is printed for its task."""
+    """Return the deviation that each column assumes: of one of wang2023, what is reported for its task."""
     deviations = true_deviations()
     return np.sqrt((deviations**2).mean(axis=1)) if runs.by_task else np.full(len(deviations), ASSUMED_STD.points)
 
 
-def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
+def decided(ours: Any, reported: Any, runs: Runs) -> tuple[Any, Any]:
     """Return which cells of made-up tables agree and which differ: two arrays (tables, cells)."""
     tables, columns, rows = ours.shape[:3]
-    ours, published = (side.reshape(tables, columns * rows, -1) for side in (ours, published))
-    at, assumed, sides = np.repeat(np.arange(columns), rows), assumed_of(runs), runs.sides(ours, published)
+    ours, reported = (side.reshape(tables, columns * rows, -1) for side in (ours, reported))
+    at, assumed, sides = np.repeat(np.arange(columns), rows), assumed_of(runs), runs.sides(ours, reported)
     column = verdicts.Spread.of(*sides, at, assumed[at % len(assumed)])
-    value = ours.mean(axis=-1) - np.round(published.mean(axis=-1), 1)
+    value = ours.mean(axis=-1) - np.round(reported.mean(axis=-1), 1)
     _, p_holm, p_equivalence = verdicts.decisions(verdicts.difference(value, *sides, column, HALF))
     found = verdicts.verdict_of(p_holm, p_equivalence)
     return found == verdicts.AGREES, found == verdicts.DIFFERS
@@ -117,25 +117,25 @@ def decided(ours: Any, published: Any, runs: Runs) -> tuple[Any, Any]:
 
 @functools.cache
 def shares_of_table1(apart: float, runs: Runs, ratio: float = 1.0) -> list[float]:
-    """Return shares in tables with the deviations of table 1, `ratio` times as large for the published runs."""
+    """Return shares in tables with the deviations of table 1, `ratio` times as large for the reported runs."""
     std = true_deviations()
     return verdict_shares(*runs_of((std, ratio * std), apart, runs), runs)
 
 
-def verdict_shares(ours: Any, published: Any, runs: Runs) -> list[float]:
+def verdict_shares(ours: Any, reported: Any, runs: Runs) -> list[float]:
     """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
-    agrees, differs = decided(ours, published, runs)
+    agrees, differs = decided(ours, reported, runs)
     return [agrees.mean(), (~agrees & ~differs).mean(), differs.mean(), differs.any(axis=1).mean()]
 
 
 # --- tables whose deviations are not as assumed
 
 Shape = tuple[int, int, int]  # tables, columns, rows
-TrueStds = Callable[[Any, Shape], tuple[Any, Any]]  # a generator and a shape -> true deviations, ours and published
+TrueStds = Callable[[Any, Shape], tuple[Any, Any]]  # a generator and a shape -> true deviations, ours and reported
 
 
-def printed_like(draw: Any, shape: Shape, freedom: float = ASSUMED_FREEDOM) -> Any:
-    """Return deviations that differ from cell to cell as the printed ones do, around 0.6."""
+def reported_like(draw: Any, shape: Shape, freedom: float = ASSUMED_FREEDOM) -> Any:
+    """Return deviations that differ from cell to cell as the reported ones do, around 0.6."""
     return ASSUMED_STD.points * np.sqrt(freedom / draw.chisquare(freedom, shape))
 
 
@@ -145,16 +145,16 @@ def alike(std: Callable[[Any, Shape], Any]) -> TrueStds:
 
 
 def one_wild_column(draw: Any, shape: Shape) -> Any:
-    """Return deviations as printed, but for 15 points in the first column."""
-    return np.where(np.arange(shape[1])[:, None] == 0, 15.0, printed_like(draw, shape))
+    """Return deviations as reported, but for 15 points in the first column."""
+    return np.where(np.arange(shape[1])[:, None] == 0, 15.0, reported_like(draw, shape))
 
 
-def apart_by(ours: float, published: float) -> TrueStds:
-    """Return deviations as printed, times a factor on either side."""
+def apart_by(ours: float, reported: float) -> TrueStds:
+    """Return deviations as reported, times a factor on either side."""
 
     def deviations(draw: Any, shape: Shape) -> tuple[Any, Any]:
-        std = printed_like(draw, shape)
-        return ours * std, published * std
+        std = reported_like(draw, shape)
+        return ours * std, reported * std
 
     return deviations
 
@@ -164,19 +164,19 @@ SPREADS: dict[str, TrueStds] = {
     "0.6": alike(lambda draw, shape: np.full(shape, 0.6)),
     "1.2": alike(lambda draw, shape: np.full(shape, 1.2)),
     "15": alike(lambda draw, shape: np.full(shape, 15.0)),
-    "around 0.6, as printed": alike(printed_like),
-    "the same with 2 degrees of freedom": alike(lambda draw, shape: printed_like(draw, shape, 2)),
+    "around 0.6, as reported": alike(reported_like),
+    "the same with 2 degrees of freedom": alike(lambda draw, shape: reported_like(draw, shape, 2)),
     "0.3 or 1.2, by lot": alike(lambda draw, shape: np.where(draw.random(shape) < 0.5, 0.3, 1.2)),
     "0.3, but 3 in every fifth cell": alike(lambda draw, shape: np.where(draw.random(shape) < 0.2, 3.0, 0.3)),
-    "as printed, but 15 in one column": alike(one_wild_column),
-    "as printed, the published ones 2 times as large": apart_by(1, 2),
-    "as printed, ours 2 times as large": apart_by(2, 1),
-    "as printed, the published ones 3 times as large": apart_by(1, 3),
+    "as reported, but 15 in one column": alike(one_wild_column),
+    "as reported, the reported ones 2 times as large": apart_by(1, 2),
+    "as reported, ours 2 times as large": apart_by(2, 1),
+    "as reported, the reported ones 3 times as large": apart_by(1, 3),
 }
 NUMBERS = (Runs(2, 2), Runs(3, 3), Runs(4, 4), Runs(10, 10), Runs(4, 10), Runs(10, 4), Runs(2, 10))
 SHAPES = ((1, 1), (1, 2), (8, 2), (5, 3), (4, 5), (15, 17))  # columns and rows
 SHAPED = ("15", "the same with 2 degrees of freedom", "0.3 or 1.2, by lot", "0.3, but 3 in every fifth cell")
-WITHOUT = (Runs(4, 4, printed=False), Runs(4, 1), Runs(3, 1), Runs(10, 1), Runs(1, 4))  # a side has no deviation
+WITHOUT = (Runs(4, 4, with_std=False), Runs(4, 1), Runs(3, 1), Runs(10, 1), Runs(1, 4))  # a side has no deviation
 RATIOS = (1.0, 1.5, 2.0, 3.0)
 
 
@@ -192,21 +192,21 @@ def shares_of_spread(name: str, runs: Runs, columns: int = 7, rows: int = 9, apa
 
 
 def gaps(first: Any, second: Any) -> Any:
-    """Return the printed differences of two rows on each task."""
+    """Return the reported differences of two rows on each task."""
     return first[:, 0] - second[:, 0]
 
 
-Tasks = Callable[[Any, Any], Any]  # printed differences, a generator -> true differences on each task
+Tasks = Callable[[Any, Any], Any]  # reported differences, a generator -> true differences on each task
 TRUTHS: dict[str, Tasks] = {
-    "no difference on any task": lambda printed, draw: 0 * printed,
-    "differences on these tasks, with mean zero": lambda printed, draw: printed - printed.mean(),
-    "tasks drawn, with mean zero": lambda printed, draw: printed.std(ddof=1) * draw.standard_normal(len(printed)),
+    "no difference on any task": lambda reported, draw: 0 * reported,
+    "differences on these tasks, with mean zero": lambda reported, draw: reported - reported.mean(),
+    "random tasks, with mean zero": lambda reported, draw: reported.std(ddof=1) * draw.standard_normal(len(reported)),
 }
 
 
 def paired_shares(truth: str) -> list[float]:
     """Return the share of pairs of rows that each paired test calls different at 5 %, where none is on average."""
-    draw, rows, n = np.random.default_rng([SEED, list(TRUTHS).index(truth)]), printed_rows(), 4
+    draw, rows, n = np.random.default_rng([SEED, list(TRUTHS).index(truth)]), reported_rows(), 4
     significant = []
     for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
         true = TRUTHS[truth](gaps(first, second), draw)
@@ -222,7 +222,7 @@ def drawn_shares(truth: str, lost: str) -> list[float]:
     The first share is that where the mean difference is zero, the other that where it is SHIFT.
     """
     draw = np.random.default_rng([SEED, list(TRUTHS).index(truth), list(LOST).index(lost)])
-    rows, significant = printed_rows(), []
+    rows, significant = reported_rows(), []
     for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
         true = TRUTHS[truth](gaps(first, second), draw)
         noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, 4))
@@ -231,7 +231,7 @@ def drawn_shares(truth: str, lost: str) -> list[float]:
         for shift in (0.0, SHIFT):
             runs = {("", str(task)): list(map(float, values[left[task] :]))
                     for task, values in enumerate(true[:, None] + noise + shift)}  # fmt: skip
-            decided.append((tasks_drawn(runs).p or 0.0) < LEVEL)
+            decided.append((tasks_random(runs).p or 0.0) < LEVEL)
         significant.append(decided)
     return list(np.mean(significant, axis=0))
 
@@ -251,13 +251,13 @@ def tables_of_verdicts() -> list[str]:
     lines = ["| true difference | agrees | inconclusive | differs | tables with a cell that 'differs' |",
              "| ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {apart:g} | {percent(shares_of_table1(apart, RUNS[0]))} |" for apart in APART]
-    lines += ["", "| ours | published | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
+    lines += ["", "| ours | reported | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
               "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for runs in RUNS:
         none, one, two = (shares_of_table1(apart, runs) for apart in (0.0, 1.0, 2.0))
         lines.append(f"| {runs.n} | {runs.label} | {percent([none[0], two[2], none[3], one[0]])} |")
     heads = [f"{what} ({ratio:g})" for what in ("'differs'", "'agrees'") for ratio in RATIOS]
-    lines += ["", f"| ours | published | {' | '.join(heads)} |", f"|{' ---: |' * (2 + len(heads))}"]
+    lines += ["", f"| ours | reported | {' | '.join(heads)} |", f"|{' ---: |' * (2 + len(heads))}"]
     for runs in WITHOUT:
         false = [shares_of_table1(0.0, runs, ratio)[3] for ratio in RATIOS]
         false += [shares_of_table1(1.0, runs, ratio)[0] for ratio in RATIOS]
@@ -267,7 +267,7 @@ def tables_of_verdicts() -> list[str]:
 
 def tables_of_spreads() -> list[str]:
     """Return the lines of the tables with other deviations than assumed."""
-    lines = [f"| true deviations | {' | '.join(f'{runs.n} and {runs.published_n}' for runs in NUMBERS)} |",
+    lines = [f"| true deviations | {' | '.join(f'{runs.n} and {runs.reported_n}' for runs in NUMBERS)} |",
              f"| --- |{' ---: |' * len(NUMBERS)}"]  # fmt: skip
     for name in SPREADS:
         lines.append(f"| {name} | {percent([shares_of_spread(name, runs)[3] for runs in NUMBERS])} |")
@@ -277,7 +277,7 @@ def tables_of_spreads() -> list[str]:
         lines.append(f"| {name} | {percent([shares_of_spread(name, Runs(3, 3), *shape)[3] for shape in SHAPES])} |")
     lines += ["", "| true deviations | runs | differs (2) | differs (5) | differs (10) | agrees (0) |",
               "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
-    for name, n in itertools.product(("0.6", "around 0.6, as printed"), (3, 4)):
+    for name, n in itertools.product(("0.6", "around 0.6, as reported"), (3, 4)):
         found = [shares_of_spread(name, Runs(n, n), 15, 17, apart)[2] for apart in (2.0, 5.0, 10.0)]
         found.append(shares_of_spread(name, Runs(n, n), 15, 17)[0])
         lines.append(f"| {name} | {n} and {n} | {percent(found)} |")

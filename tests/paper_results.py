@@ -1,7 +1,7 @@
-"""Made-up results of whole papers: for each cell that is run a score near the printed one, drawn with a seed.
+"""Made-up results of whole papers: for each cell that is run a score near the reported one, drawn with a seed.
 
-A score has the deviation that is printed beside it, or that follows from the one of its average. Where there is none,
-verdicts assume one. So that they are not tested with what they assume, such a score has a deviation that is printed of
+A score has the deviation that is shown next to it, or that follows from the one of its average. Where there is none,
+verdicts assume one. So that they are not tested with what they assume, such a score has a deviation that is reported of
 another one, drawn by lot.
 """
 
@@ -17,7 +17,7 @@ from retort.plan.plan import Plan
 from retort.results.collect import Scores
 from retort.settings.trainings import ProfileSettings
 from retort.specs.exhibit import scored_metrics
-from retort.specs.printed import Number
+from retort.specs.reported import Number
 from retort.study.cells import expand, sent_runs
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
@@ -26,13 +26,13 @@ Score = tuple[str, str, str]  # student, task, metric
 
 
 @dataclass(frozen=True)
-class PrintedMean:
-    """A printed number with the scores of one student that it is a mean over: often one.
+class ReportedMean:
+    """A reported number with the scores of one student that it is a mean over: often one.
 
     Args:
         scores: (student, task, metric) of each of them.
         number: the number.
-        computed: whether the scores are printed in other columns of its row.
+        computed: whether the scores are reported in other columns of its row.
     """
 
     scores: list[Score]
@@ -40,34 +40,34 @@ class PrintedMean:
     computed: bool
 
 
-def printed_means(study: Study) -> list[PrintedMean]:
-    """Return every mean of scores that the papers print; those of the fewest scores come first."""
+def reported_means(study: Study) -> list[ReportedMean]:
+    """Return every mean of scores that the papers report; those of the fewest scores come first."""
     means = []
     for (paper, _), exhibit in study.exhibits.items():
         cells = {(cell.row, cell.column): cell for cell in exhibit.cells()}
-        for printed in exhibit.published_cells() if not study.papers[paper].ours else ():
-            cell = cells.get((printed.row, printed.column))
-            if cell and printed.number:
+        for reported in exhibit.reported_cells() if not study.papers[paper].ours else ():
+            cell = cells.get((reported.row, reported.column))
+            if cell and reported.number:
                 columns = [cells[cell.row, column] for column in cell.spec.mean_of]
                 scores = [(one.student, *pair) for one in (cell, *columns) for pair in one.scored]
-                means += [PrintedMean(scores, printed.number, bool(columns))] if scores else []
+                means += [ReportedMean(scores, reported.number, bool(columns))] if scores else []
     return sorted(means, key=lambda mean: len(mean.scores))
 
 
 class Deviations:
-    """The deviation of each score over seeds: as printed, else by lot.
+    """The deviation of each score over seeds: as reported, else by lot.
 
-    - A score that is printed with its deviation has that one.
-    - A score within a mean over k tasks that is printed with its deviation s has s sqrt(k), as of independent tasks.
+    - A score that is reported with its deviation has that one.
+    - A score within a mean over k tasks that is reported with its deviation s has s sqrt(k), as of independent tasks.
       The languages of a task are scored on the same training, so they count as one.
-    - Any other has a printed deviation of the same task and metric, if there are any, else of any cell: drawn by lot.
+    - Any other has a reported deviation of the same task and metric, if there are any, else of any cell: drawn by lot.
 
     Args:
-        means: what the papers print.
+        means: what the papers report.
     """
 
-    def __init__(self, means: list[PrintedMean]) -> None:
-        self.printed: dict[Score, float] = {}
+    def __init__(self, means: list[ReportedMean]) -> None:
+        self.reported: dict[Score, float] = {}
         self.of_tasks: dict[tuple[str, str], list[float]] = {}
         self.all: list[float] = []
         for mean in means:
@@ -75,33 +75,33 @@ class Deviations:
                 continue
             self.all.append(std)
             for score in mean.scores:
-                self.printed.setdefault(score, std * math.sqrt(len({task for _, task, _ in mean.scores})))
+                self.reported.setdefault(score, std * math.sqrt(len({task for _, task, _ in mean.scores})))
             if len(mean.scores) == 1:
                 self.of_tasks.setdefault(mean.scores[0][1:], []).append(std)
 
     def of(self, score: Score) -> float:
         """Return the deviation of a score."""
-        if score in self.printed:
-            return self.printed[score]
+        if score in self.reported:
+            return self.reported[score]
         return random.Random(f"deviation of {score}").choice(self.of_tasks.get(score[1:], self.all))
 
 
 def made_up(study: Study, shift: float = 0.0) -> Scores:
     """Return a score for every cell of every table, as if it was read from its file.
 
-    Each score is drawn around its printed mean, or that of the mean over tasks in which it is printed, from a generator
-    with a seed of its own.
+    Each score is drawn around its reported mean, or that of the mean over tasks in which it is reported, from a
+    generator with a seed of its own.
 
     Args:
         study: the study.
-        shift: points by which all our true means differ from the printed ones.
+        shift: points by which all our true means differ from the reported ones.
     """
-    means, scores = printed_means(study), Scores()
+    means, scores = reported_means(study), Scores()
     deviations = Deviations(means)
-    printed: dict[Score, float] = {}
+    reported: dict[Score, float] = {}
     for mean in means:
         for score in mean.scores if not mean.computed else ():
-            printed.setdefault(score, mean.number.value)
+            reported.setdefault(score, mean.number.value)
     runs = {(cell.student, cell.task, cell.seed) for cell in expand(study)}
     for exhibit in study.exhibits.values():
         runs |= sent_runs(study, exhibit)
@@ -114,14 +114,14 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
         values = {}
         for metric in sorted(metrics[task]):
             score = (student, task, metric)
-            values[metric] = (printed.get(score, 70.0) + shift + draw.gauss(0, deviations.of(score))) / 100
+            values[metric] = (reported.get(score, 70.0) + shift + draw.gauss(0, deviations.of(score))) / 100
         record = {"student": student, "task": task, "seed": seed, "status": "ok", "metrics": values}
         scores[student, task, seed] = record
     return scores
 
 
 def lines_of(study: Study, scores: Scores) -> dict[tuple[str, str], DataFrame]:
-    """Return the frame of every table of scores that a paper prints."""
+    """Return the frame of every table of scores that a paper reports."""
     return {
         (paper, name): table_of(study, paper, name).collect(Inputs(study, paper, name, scores))
         for (paper, name), exhibit in sorted(study.exhibits.items())

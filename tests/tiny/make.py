@@ -75,7 +75,7 @@ def make_family(folder: Path, family: str, **shape: int) -> None:
         tokenizer.save(str(folder / "tokenizer.json"))
         ends = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>"}
         about = {f"{name}_token": token for name, token in {**ends, "unk": "<unk>", "mask": "<mask>"}.items()}
-        (folder / "tokenizer_config.json").write_text(json.dumps(about))  # as published: no tokenizer_class
+        (folder / "tokenizer_config.json").write_text(json.dumps(about))  # as released: no tokenizer_class
     torch.manual_seed(0)
     AutoModel.from_config(family_config(family, **shape)).save_pretrained(folder)
 
@@ -86,7 +86,7 @@ def family_config(family: str, **shape: int) -> Any:
 
     sizes = {"num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 21, "intermediate_size": 50}
     own: dict[str, Any] = {"vocab_size": 90, "max_position_embeddings": 32, "type_vocab_size": 2}
-    if family in ("roberta", "xlm-roberta"):  # as published: positions start at 2, one token type id
+    if family in ("roberta", "xlm-roberta"):  # as released: positions start at 2, one token type id
         own = {"vocab_size": 300, "max_position_embeddings": 34, "type_vocab_size": 1}
     if family == "electra":
         own["embedding_size"] = 21

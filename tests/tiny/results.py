@@ -73,7 +73,7 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
 def write_scores(path: Path, scores: list[tuple[dict[str, Any], float | None]]) -> None:
     """Write scores and answers that give these values of their metric: accuracy over 100 rows, or Pearson over 4."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    records, beside = [], {}
+    records, nearby = [], {}
     for record, value in scores:
         answers: dict[str, Any] = {}
         if value is not None and "accuracy" in record["metrics"]:
@@ -86,8 +86,8 @@ def write_scores(path: Path, scores: list[tuple[dict[str, Any], float | None]]) 
             answers = {"test": {"answers": mixed, "truth": truth}}
         split = "test" if answers else None
         records.append(with_digest({**record, "split": split, "answers_sha256": digest_of_answers(answers)}))
-        beside[str(record["seed"])] = answers
-    Path(answers_address(str(path))).write_text(json.dumps(beside))
+        nearby[str(record["seed"])] = answers
+    Path(answers_address(str(path))).write_text(json.dumps(nearby))
     path.write_text(json.dumps(records))
 
 
@@ -121,8 +121,8 @@ def _changed(record: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def change_answers(scores: Path, seed: int, answers: Any) -> None:
     """Change the answers of a seed, and the digest of them that its score holds."""
-    beside = Path(answers_address(str(scores)))
-    beside.write_text(json.dumps({**json.loads(beside.read_text()), str(seed): answers}))
+    nearby = Path(answers_address(str(scores)))
+    nearby.write_text(json.dumps({**json.loads(nearby.read_text()), str(seed): answers}))
     change_score(scores, seed, answers_sha256=digest_of_answers(answers))
 
 
@@ -145,7 +145,7 @@ def quiet() -> RunningJob:
 
 def line(
     mean: float | None,
-    published: float | None = None,
+    reported: float | None = None,
     std: float = 1.0,
     n: int = 3,
     ours: float | None = None,
@@ -155,15 +155,15 @@ def line(
 
     Args:
         mean: our mean.
-        published: the published mean.
-        std: the standard deviation over our runs and over the published ones.
-        n: the number of our runs and of the published ones.
+        reported: the reported mean.
+        std: the standard deviation over our runs and over the reported ones.
+        n: the number of our runs and of the reported ones.
         ours: our standard deviation, if it is another one.
         more: further fields.
     """
-    fields = {"row": "R", "student": "s", "column": "c", "task": "t", "published_n": n, "published_std": std, **more}
+    fields = {"row": "R", "student": "s", "column": "c", "task": "t", "reported_n": n, "reported_std": std, **more}
     scores = {name: seed_text(dict(by_seed)) for name, by_seed in fields.items() if name.endswith("by_seed")}
-    return Line("p", "table1", metric="accuracy", unit="x100", published=published, mean=mean,
+    return Line("p", "table1", metric="accuracy", unit="x100", reported=reported, mean=mean,
                 std=std if ours is None else ours, n=n, **{**fields, **scores})  # fmt: skip
 
 

@@ -26,9 +26,9 @@ PAPER, TABLE, PROFILES, PARETO, EFFECTS, CLAIMS = (
     for name in ("paper", "table1", "table2", "figure2", "figure3", "claims")
 )
 ROWS = TABLE["rows"]
-UNPUBLISHED = {key: value for key, value in TABLE.items() if key != "published"}
+UNREPORTED = {key: value for key, value in TABLE.items() if key != "means"}
 ONE_TABLE = {**PAPER, "show": ["table1"]}
-PRINTED_PAPER = {key: value for key, value in ONE_TABLE.items() if key != "ours"}
+PAPER_OF_OTHERS = {key: value for key, value in ONE_TABLE.items() if key != "ours"}
 
 
 def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:

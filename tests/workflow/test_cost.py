@@ -30,7 +30,7 @@ JobKey = tuple[str, frozenset[tuple[str, str]]]
 
 
 def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the jobs of a dry run on a cluster: the rule of each, and what is printed of it, by its name."""
+    """Return the jobs of a dry run on a cluster: the rule of each, and what is reported of it, by its name."""
     (folder / "config.yaml").write_text(json.dumps({**config, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
     done = run_snakemake(folder, "--snakefile", SNAKEFILE, "--dry-run", "-p", *targets)
@@ -38,16 +38,16 @@ def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[s
     jobs = []
     for block in re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)[1:]:
         rule, *lines = block.splitlines()
-        printed = (line.strip().split(": ", 1) for line in lines if re.match(r"    \w+: ", line))
-        jobs.append((rule.rstrip(":"), dict(printed)))
+        reported = (line.strip().split(": ", 1) for line in lines if re.match(r"    \w+: ", line))
+        jobs.append((rule.rstrip(":"), dict(reported)))
     return jobs
 
 
 def planned(folder: Path, config: dict[str, Any]) -> dict[JobKey, dict[str, str]]:
     """Return the resources of all jobs of a dry run, by rule and wildcards; `all` only collects."""
     return {
-        (rule, frozenset(_pairs(printed.get("wildcards", "")))): dict(_pairs(printed["resources"]))
-        for rule, printed in dry_run(folder, config)
+        (rule, frozenset(_pairs(reported.get("wildcards", "")))): dict(_pairs(reported["resources"]))
+        for rule, reported in dry_run(folder, config)
         if rule != "all"
     }
 

@@ -65,15 +65,15 @@ def test_a_deployed_workflow_goes_on_with_a_run_and_makes_the_same_bytes(copied:
 
 def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository: Path, tmp_path: Path) -> None:
     with (repository / "workflow/retort/plan/plan.py").open("a") as module:
-        module.write('print("planned by the package beside the Snakefile")\n')
+        module.write('print("planned by the package next to the Snakefile")\n')
     template = repository / "workflow/retort/report/templates/audit.html"
-    template.write_text(template.read_text().replace("the papers print</h1>", "the papers of the clone print</h1>"))
+    template.write_text(template.read_text().replace("the papers report</h1>", "the papers of the clone print</h1>"))
     folder, page = tmp_path / "own", "reports/audit.html"
     folder.mkdir()
     shutil.copy(ROOT / "config.yaml", folder)
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "workflow/Snakefile"), page]
     said = run([*snakemake, "--logger", "retort", "--cores", "1"], folder, str(ROOT / "workflow"))
-    assert "planned by the package beside the Snakefile" in said
+    assert "planned by the package next to the Snakefile" in said
     assert re.search(r"findings in \d{4} numbers of \d\d tables", said)
     assert "the papers of the clone print</h1>" in (folder / page).read_text()
     assert "Nothing to be done" in run([*snakemake, "-n"], folder, str(ROOT / "workflow"))

@@ -57,7 +57,7 @@ def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) 
 
 
 def configuration(folder: Path, *arguments: str) -> Any:
-    """Return the configuration that a Snakefile sees with the profile and further arguments, beside a config.yaml."""
+    """Return the configuration that a Snakefile sees with the profile and further arguments, next to a config.yaml."""
     shutil.copytree(ROOT / "slurm", folder / "slurm", dirs_exist_ok=True)
     shutil.copy(ROOT / "config.yaml", folder)
     (folder / "reduced.yaml").write_text("scale: reduced\n")

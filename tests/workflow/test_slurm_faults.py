@@ -186,8 +186,8 @@ def lose(node: str) -> None:
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
 def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(base: Path, tmp_path: Path) -> None:
     whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
-    with ThreadPoolExecutor(1) as beside:
-        undisturbed = beside.submit(snakemake, whole, SCORE)
+    with ThreadPoolExecutor(1) as nearby:
+        undisturbed = nearby.submit(snakemake, whole, SCORE)
         meet_every_fault(cut)
         undisturbed.result()
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()

@@ -1,6 +1,6 @@
 """Checksums of results: taken when a job has made a file, compared when a job reads it and by `retort verify`.
 
-The checksums of a folder are in its file `.checksums.json`; those of a single file are beside it, in
+The checksums of a folder are in its file `.checksums.json`; those of a single file are next to it, in
 `.<name>.checksums.json`. They also name the code that made the files, and the results that it read.
 """
 
@@ -186,7 +186,7 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
 def take(
     path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent], plan: str = ""
 ) -> Checksums:
-    """Take the checksums of a result and write them, atomically, into the folder or beside the file."""
+    """Take the checksums of a result and write them, atomically, into the folder or next to the file."""
     checksums = Checksums(
         job=job,
         maker=maker,
@@ -281,7 +281,7 @@ def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
     """Compare a result that a job reads with its checksums, and return them.
 
     A folder that the run itself has emptied has none. Nor has a result of another workflow, which uses this one as a
-    module and keeps its own results beside ours: a warning says that it is read unchecked.
+    module and keeps its own results next to ours: a warning says that it is read unchecked.
 
     Args:
         path: the folder or file.
@@ -322,7 +322,7 @@ def is_of_jobs(path: Path) -> bool:
 # file is read again only if one of them has changed.
 
 KNOWN = Path("results/sources/.contents")
-EARLIER = 3  # states of a source that are known beside the present one
+EARLIER = 3  # states of a source that are known next to the present one
 ABSENT = "absent"  # the digest of a folder that is not there and never was
 
 

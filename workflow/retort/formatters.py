@@ -1,4 +1,4 @@
-"""Formatters: how papers print the value of a setting in a table cell, and how numbers of ours are printed.
+"""Formatters: how papers report the value of a setting in a table cell, and how numbers of ours are shown.
 
 This module does not import torch, because the checks of the YAML files use it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from retort.registry import Registry
 
-EMPTY = "-"  # printed for an empty list
+EMPTY = "-"  # shown for an empty list
 formatters: Registry[Callable[[Any], str]] = Registry("formatter")
 
 
@@ -67,26 +67,26 @@ for _name in ("plain", "scientific"):
     formatters.register(f"{_name}-set")(functools.partial(_set, formatters[_name]))  # '{1e-5, 3e-5}', '{16, 32}'
 
 
-def format_value(value: Any, formatter: str, printed_as: Mapping[str, str]) -> str:
-    """Format a value as the paper prints it in a cell.
+def format_value(value: Any, formatter: str, reported_as: Mapping[str, str]) -> str:
+    """Format a value as the paper reports it in a cell.
 
     Args:
         value: a value from the settings. The entries of a list are formatted one by one and joined with commas, unless
             the formatter takes the whole list (its name ends with '-set').
         formatter: the name of a registered formatter; an empty string means 'plain'.
-        printed_as: value, formatted by 'plain' -> text that the paper prints for it. If not empty, it replaces the
+        reported_as: value, formatted by 'plain' -> text that the paper reports for it. If not empty, it replaces the
             formatter.
     """
     if isinstance(value, (list, tuple)) and not formatter.endswith("-set"):
-        return ", ".join(format_value(entry, formatter, printed_as) for entry in value) or EMPTY
-    if printed_as and not isinstance(value, (dict, list)):
-        return printed_as.get(plain(value), plain(value))
+        return ", ".join(format_value(entry, formatter, reported_as) for entry in value) or EMPTY
+    if reported_as and not isinstance(value, (dict, list)):
+        return reported_as.get(plain(value), plain(value))
     return formatters[formatter or "plain"](value)
 
 
 # --- our numbers in tables
 
-DASH = "–"  # printed where there is no number
+DASH = "–"  # shown where there is no number
 
 
 def number(value: float | None, decimals: int) -> str:

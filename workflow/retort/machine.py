@@ -34,7 +34,7 @@ def name() -> str:
 
 
 def default_workers(gpu: bool) -> int:
-    """Return how many processes prepare batches beside a training by default."""
+    """Return how many processes prepare batches next to a training by default."""
     return 2 if gpu else 0  # a training on a CPU needs all of its cores itself
 
 

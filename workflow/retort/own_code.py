@@ -1,4 +1,4 @@
-"""The Python files of a study: they register objectives, mappings, metrics and kinds beside those of the package.
+"""The Python files of a study: they register objectives, mappings, metrics and kinds next to those of the package.
 
 A folder of the study holds them by what they register: `objectives/*.py`, `metrics/*.py`, ... The environment names
 the folders, so that all processes of a run know them.

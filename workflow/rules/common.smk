@@ -8,7 +8,7 @@ from pathlib import Path
 
 gc.disable()  # until the plan is made: all of it stays, and to look for garbage takes a fifth of the time
 
-# the package beside these rules, also where another clone's is installed
+# the package next to these rules, also where another clone's is installed
 package = Path(inspect.currentframe().f_code.co_filename).resolve().parent.parent
 sys.path.insert(0, str(package))
 if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relative_to(package):

@@ -4,7 +4,7 @@
 rule profile_student:
     """Count parameters and time forward passes of an architecture, alone on the machine."""
     input:
-        model=reads.published_model,
+        model=reads.released_model,
     output:
         profile="results/profiles/{student}.json",
     log:
@@ -21,7 +21,7 @@ rule profile_student:
 
 
 rule bench_gpu:
-    """Measure a GPU for ten minutes at most, beside what the cost model predicts; without one, all of it in small."""
+    """Measure a GPU for ten minutes at most, next to what the cost model predicts; without one, all of it in small."""
     output:
         measured="results/bench/gpu.json",
     log:

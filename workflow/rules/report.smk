@@ -49,7 +49,7 @@ rule make_index:
 
 
 rule make_audit:
-    """Hold every printed number of the papers against the others, and print what cannot be right."""
+    """Hold every reported number of the papers against the others, and print what cannot be right."""
     input:
         papers=reads.files_of_audit,
     output:

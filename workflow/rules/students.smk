@@ -6,7 +6,7 @@ rule run_grid_on_task:
     input:
         encoded=reads.encoded_task,
         teacher=reads.finetuned_teacher,
-        model=reads.published_model,
+        model=reads.released_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
     output:
@@ -32,7 +32,7 @@ rule distill_on_task:
     input:
         encoded=reads.encoded_task,
         teacher=reads.finetuned_teacher,
-        model=reads.published_model,
+        model=reads.released_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
         trials=reads.grid,
@@ -62,7 +62,7 @@ rule distill_students:
     input:
         corpora=reads.blocks_of_group,
         teacher=reads.teacher_of_group,
-        model=reads.published_model_of_group,
+        model=reads.released_model_of_group,
         tokenizer=reads.tokenizer_of_group,
         parent=reads.parent_of_group,
     output:

@@ -1,4 +1,4 @@
-"""Tables: scores collected, checked against the study, printed beside what was published."""
+"""Tables: scores collected, checked against the study, reported next to what was published."""
 
 
 rule make_table:
@@ -9,7 +9,7 @@ rule make_table:
         profiles=reads.profiles_of_table,
         trials=reads.trials_of_table,
         submissions=reads.submissions_of_table,
-        recorded=reads.records_beside_table,
+        recorded=reads.records_next_to_table,
     output:
         csv="results/tables/{paper}/{table}.csv",
         md="reports/{paper}/{table}.md",
@@ -38,7 +38,7 @@ rule make_table:
 
 
 rule check_claims:
-    """Judge a paper's claims on the published numbers and on ours."""
+    """Judge a paper's claims on the reported numbers and on ours."""
     input:
         claims=reads.files_of_claims,
         tables=reads.tables_of_claims,

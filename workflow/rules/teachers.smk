@@ -5,7 +5,7 @@ rule run_grid_of_teacher:
     """Fine-tune a teacher at each point of one part of its grid and note its metric on dev."""
     input:
         encoded=reads.encoded_task,
-        model=reads.published_model,
+        model=reads.released_model,
         tokenizer=reads.tokenizer,
     output:
         trials="results/trials/{teacher}/{task}/{part}-of-{parts}.jsonl",
@@ -28,7 +28,7 @@ rule finetune_teacher:
     """Fine-tune a teacher on a task under its one seed."""
     input:
         encoded=reads.encoded_task,
-        model=reads.published_model,
+        model=reads.released_model,
         tokenizer=reads.tokenizer,
         trials=reads.grid,
     output:
@@ -55,7 +55,7 @@ rule fit_teacher_head:
     """Fit a masked-LM head over the frozen teacher, for students that learn its output distribution."""
     input:
         blocks=reads.blocks_of_teacher,
-        model=reads.published_model,
+        model=reads.released_model,
         tokenizer=reads.tokenizer,
     output:
         model=directory("results/teachers/{teacher}/{corpus}/model"),

@@ -60,17 +60,17 @@ MISTAKES = [
     ]),
     Edits(CLAIMS, [
         ("compare: above", "compare: value\n  number: '1e400'",
-         "kd-above-attention: '1e400' is not a number as papers print it"),
+         "kd-above-attention: '1e400' is not a number as papers report it"),
         ("compare: above", "compare: value\n  number: many",
-         "kd-above-attention: 'many' is not a number as papers print it"),
+         "kd-above-attention: 'many' is not a number as papers report it"),
         ("rows: [Attention]", "rows: [Vanilla KD]",
          "kd-above-attention: row 'Vanilla KD', column 'Mood' of table1 is compared with itself"),
         ("[Vanilla KD],", "[Vanilla KD, Vanilla KD],", "kd-above-attention.cells.1.rows: 'Vanilla KD' is listed twice"),
         (", columns: [Mood]", ", columns: [Mood, Mood]", "kd-above-attention.cells.1.columns: 'Mood' is listed twice"),
     ]),
     Edits("papers/tiny/table2.yaml", [
-        ("profiles", "profiles\npublished: {tiny-kd: {Parameters (M): [-5]}}", "published.tiny-kd.Parameters"),
-        ("profiles", "profiles\npublished: {tiny-kd: {Parameters (M): [0]}}", "published.tiny-kd.Parameters"),
+        ("profiles", "profiles\nreported: {tiny-kd: {Parameters (M): [-5]}}", "reported.tiny-kd.Parameters"),
+        ("profiles", "profiles\nreported: {tiny-kd: {Parameters (M): [0]}}", "reported.tiny-kd.Parameters"),
     ]),
     Edits("papers/tiny/figure1.yaml", [
         ("metric: accuracy", "metric: latency", "metric: 'latency' is of a model; give one of the task's metrics"),

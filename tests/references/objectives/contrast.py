@@ -69,12 +69,12 @@ def sample_similarity(student: Activations, teacher: Activations, batch: Batch, 
 def sample_contrastive(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     h = [*learned.map(student["cls"]), *teacher["cls"]]
     y, temperature = batch.labels.tolist() * 2, 0.07
-    printed, released = (case.options.get("reading") == reading for reading in ("printed", "released"))
-    if not printed:
+    reported, released = (case.options.get("reading") == reading for reading in ("printed", "released"))
+    if not reported:
         h = [x / x.norm() for x in h]
 
     def power(i: int, a: int) -> Tensor:
-        if printed:
+        if reported:
             return torch.exp(h[i] @ h[a]) / temperature
         return torch.exp(h[i] @ h[a] / temperature)
 
@@ -85,5 +85,5 @@ def sample_contrastive(student: Activations, teacher: Activations, batch: Batch,
         if released:
             below = below + 1e-7 * max(power(i, a) for a in range(len(h))).detach()
         inner.append(mean([-torch.log(power(i, p) / below) for p in others if y[p] == y[i]]))
-    loss = mean([sum(inner) for _ in h]) if printed else mean(inner)
+    loss = mean([sum(inner) for _ in h]) if reported else mean(inner)
     return loss * temperature if released else loss

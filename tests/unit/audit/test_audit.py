@@ -20,7 +20,7 @@ from retort.study.load import open_study, open_whole
 from retort.study.study import Study
 
 from tests.tiny.edit import set_value
-from tests.tiny.printed import ACC, MEAN, study_config, table
+from tests.tiny.reported import ACC, MEAN, study_config, table
 from tests.tiny.results import quiet
 from tests.unit.report.pages import Tags
 
@@ -39,7 +39,7 @@ def papers(whole: Study) -> dict[str, list[Finding]]:
     return {name: looked.findings for name, looked in audit(whole).items()}
 
 
-AVERAGES = {  # where -> what is printed, and the mean of the columns
+AVERAGES = {  # where -> what is reported, and the mean of the columns
     "Table 5, XLM-100, Avg; Table 5 (acl), XLM-100, Avg": ("70.7", "71.26"),
     "Table 6, 6L / OD Transfer / Uniform-Cons., Avg.": ("71.1", "70.86"),
     "Table 6, 6L / OD Transfer / Uniform-Cons., Avg. (-CoLA)": ("78.7", "78.57"),
@@ -50,7 +50,7 @@ AVERAGES = {  # where -> what is printed, and the mean of the columns
 }
 LARGEST_GAIN = "The largest gain from lower teacher layers, of vanilla KD and hidden states over all tasks, in points"
 READ = "Attention transfer is the best objective overall; better than vanilla KD; read as: each from the start that is"
-# check, where, what is printed, what contradicts it
+# check, where, what is reported, what contradicts it
 FINDINGS = [
     ("metrics", "Table 1, CoLA; Table 3, CoLA", "the heading Mcc", "accuracy"),
     ("floors", "Table 1, RTE, Hid-Seq; Table 3, RTE, Hid-Seq / 4,8,12", "51.8", "52.7"),
@@ -74,26 +74,26 @@ FINDINGS = [
 
 
 def test_what_is_found(papers: dict[str, list[Finding]]) -> None:
-    assert {one.where: (one.printed, one.other) for one in papers["averages"]} == AVERAGES
+    assert {one.where: (one.reported, one.other) for one in papers["averages"]} == AVERAGES
     for check, *said in FINDINGS:
-        found = [(one.where, one.printed, one.other) for one in papers[check]]
+        found = [(one.where, one.reported, one.other) for one in papers[check]]
         assert any(all(map(str.startswith, texts, said)) for texts in found), (check, said)
     assert papers["changes"] == papers["exact-match"] == []
     assert len(papers["copies"]) == len(papers["coincidences"]) == 1
-    assert [one.printed for one in papers["versions"]] == ["14 of 16 numbers"] * 2 + ["16 of 16 numbers"] * 2
+    assert [one.reported for one in papers["versions"]] == ["14 of 16 numbers"] * 2 + ["16 of 16 numbers"] * 2
 
 
 def test_the_same_contradiction_in_two_tables_is_one_finding(papers: dict[str, list[Finding]]) -> None:
     for found in papers.values():
-        keys = [(one.paper, *sorted((one.printed, one.other)), one.why) for one in found]
+        keys = [(one.paper, *sorted((one.reported, one.other)), one.why) for one in found]
         assert len(keys) == len(set(keys))
 
 
 def test_sizes_of_the_multilingual_students_are_those_of_250_thousand_tokens(whole: Study) -> None:
     """The finding on the vocabulary gives both series of sizes; here they are computed."""
-    printed = [(12, 768, 3072, 277), (6, 768, 3072, 234), (6, 384, 1536, 106), (4, 576, 768, 153), (3, 384, 1024, 100)]
+    reported = [(12, 768, 3072, 277), (6, 768, 3072, 234), (6, 384, 1536, 106), (4, 576, 768, 153), (3, 384, 1024, 100)]
     larger = []
-    for layers, hidden, intermediate, size in printed:
+    for layers, hidden, intermediate, size in reported:
         sizes = Architecture(layers=layers, heads=12, hidden=hidden, intermediate=intermediate)
         assert size <= parameters(Build("x", sizes, 250_002, 514))[0] / 1e6 < size + 1
         larger.append(round(parameters(Build("x", sizes, 252_000, 514))[0] / 1e6))
@@ -104,7 +104,7 @@ def test_sizes_of_the_multilingual_students_are_those_of_250_thousand_tokens(who
 def test_all_scores_of_a_copied_row_are_those_of_its_source(whole: Study) -> None:
     rows = []
     for key, row in ((("mlkd2024", "table1"), "MINILMv2"), (("minilmv2", "table2"), "6×768 Ours / BERTBASE")):
-        cells = {(cell.row, cell.column): cell.number for cell in whole.exhibits[key].printed_cells()}
+        cells = {(cell.row, cell.column): cell.number for cell in whole.exhibits[key].paper_cells()}
         scores = [cell for cell in whole.exhibits[key].cells() if (cell.row, cell.split) == (row, "test")]
         tasks = [cell for cell in scores if cell.task not in ("", "squad2")]
         rows.append({(cell.task, cell.subset): cells[row, cell.column] for cell in tasks})
@@ -126,7 +126,7 @@ OF_TINYBERT = {
 def test_rows_that_are_those_of_tinybert_name_its_paper(whole: Study) -> None:
     table: Any = whole.exhibits["mlkd2024", "table1"]
     for row, source in OF_TINYBERT.items():
-        _, _, *scores, _ = (cell.text for cell in table.printed_cells() if cell.row == row)  # size, speed-up; average
+        _, _, *scores, _ = (cell.text for cell in table.paper_cells() if cell.row == row)  # size, speed-up; average
         assert all(other in (score, "-") for score, other in zip(scores, source.split(), strict=True)), row
     assert {row.label for row in table.rows if row.quoted.startswith("Jiao et al. (2020)")} == set(OF_TINYBERT)
 
@@ -171,7 +171,7 @@ def test_the_page_holds_every_finding(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["published", "audit"]) == 0
+    assert main(["reported", "audit"]) == 0
     said = capsys.readouterr().out
     assert "wang2023, Table 1, Hid-CLS, Avg; Table 3, Hid-CLS / 4,8,12, Avg: 73.2; but 73.71" in said
     assert said.rstrip().endswith("findings")

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 from retort.audit import audit, checks
-from retort.audit.base import Build, Printed, PrintedNumber, look
+from retort.audit.base import Build, Reported, ReportedNumber, look
 from retort.audit.numbers import parameters
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.paper import Statement
-from retort.specs.printed import read_number
+from retort.specs.reported import read_number
 from retort.specs.rows import CellSpec, Column
 from retort.study.load import open_study, read_study
 
 from tests.tiny.edit import write
-from tests.tiny.printed import ACC, COMMON, MEAN, found, study_config, table, with_block
+from tests.tiny.reported import ACC, COMMON, MEAN, found, study_config, table, with_block
 
-Pairs = list[tuple[str, str]]  # what is printed, and what it would have to be, of each finding
+Pairs = list[tuple[str, str]]  # what is reported, and what it would have to be, of each finding
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
 F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
 F1 = [{**ACC, "metric": "f1"}]
-MCC = [{**ACC, "printed": "Mcc", "because": "b"}]
+MCC = [{**ACC, "reported": "Mcc", "because": "b"}]
 QUOTED = with_block(
     {**COMMON, "kind": "scores", "columns": [ACC], "rows": [{"label": "a", "quoted": "No", "cells": "61.5"}]}
 )
@@ -65,21 +65,21 @@ TABLES: list[tuple[str, list[Any], Pairs]] = [
 @pytest.mark.parametrize(("check", "tables", "expected"), TABLES)
 def test_a_check_of_tables(tmp_path: Path, check: str, tables: list[Any], expected: Pairs) -> None:
     given = {f"table{number}": content for number, content in enumerate(tables, 1)}
-    assert [(one.printed, one.other) for one in found(tmp_path, check, **given)] == expected
+    assert [(one.reported, one.other) for one in found(tmp_path, check, **given)] == expected
 
 
 def counts(task: str, cells: str, split: str = "dev") -> Any:
-    """Return a table with the printed number of rows of a task's split."""
+    """Return a table with the reported number of rows of a task's split."""
     columns, rows = [{"label": "Size", "split": split}], [{"label": "Coin", "task": task, "cells": cells}]
     return with_block({"kind": "counts", "title": "T", "question": "Q?", "columns": columns, "rows": rows})
 
 
 @pytest.mark.parametrize(
-    ("printed", "split", "expected"),
+    ("reported", "split", "expected"),
     [("1k", "train", []), ("2k", "train", ["1,000"]), ("100", "dev", []), ("0.1k", "dev", []), ("99", "dev", ["100"])],
 )
-def test_sizes_may_be_rounded_or_cut(tmp_path: Path, printed: str, split: str, expected: list[str]) -> None:
-    table1 = counts("coin", printed, split)
+def test_sizes_may_be_rounded_or_cut(tmp_path: Path, reported: str, split: str, expected: list[str]) -> None:
+    table1 = counts("coin", reported, split)
     assert [one.other for one in found(tmp_path, "sizes", table1=table1)] == expected
 
 
@@ -99,7 +99,7 @@ def test_a_claim_that_fails_by_a_wrong_average_is_no_finding_of_its_own(
 # --- entries written by hand
 
 BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
-BERT = Build("bert", BASE, 30_522, 512, published=True)
+BERT = Build("bert", BASE, 30_522, 512, released=True)
 STUDENT = Build("bert", BASE.model_copy(update={"layers": 6}), 30_522, 512, ("relations",))
 MODELS = {"a-bert": BERT, "b-bert": BERT, "a-student": STUDENT, "b-student": STUDENT, "a-other": STUDENT}
 AVERAGE = {"column": "Avg", "metric": "average", "mean_of": ("x", "y"), "task": ""}
@@ -113,34 +113,34 @@ def above(row: str, other: str, compare: str = "above") -> dict[str, Any]:
 
 def entry(text: str, paper: str = "a", table: str = "table1", row: str = "r", column: str = "c", runs: int = 0,
           mean_of: tuple[str, ...] = (), heading: str = "", change_from: str = "",
-          **cell: Any) -> PrintedNumber:  # fmt: skip
-    """Return one printed number; by default an accuracy on dev."""
+          **cell: Any) -> ReportedNumber:  # fmt: skip
+    """Return one reported number; by default an accuracy on dev."""
     spec = Column(label=column, heading=heading, mean_of=list(mean_of), change_from=change_from)
     number = read_number(text)
     assert number is not None
     given = {"task": "rte", "metric": "accuracy", "student": cell.get("identity", ""), **cell}
-    return PrintedNumber(paper, table, CellSpec(row=row, column=spec.name, spec=spec, **given), number, runs)
+    return ReportedNumber(paper, table, CellSpec(row=row, column=spec.name, spec=spec, **given), number, runs)
 
 
-def of_model(text: str, metric: str, name: str = "a-bert", **more: Any) -> PrintedNumber:
-    """Return a printed number of a model: its size, its speed, ..."""
+def of_model(text: str, metric: str, name: str = "a-bert", **more: Any) -> ReportedNumber:
+    """Return a reported number of a model: its size, its speed, ..."""
     return entry(text, metric=metric, task="", identity=name, row=name, **more)
 
 
-def findings(check: str, entries: list[PrintedNumber], *statements: dict[str, Any]) -> Pairs:
+def findings(check: str, entries: list[ReportedNumber], *statements: dict[str, Any]) -> Pairs:
     """Return what a check finds."""
     said = {"a": [Statement.model_validate(statement) for statement in statements]}
-    return [(one.printed, one.other) for one in look(check, Printed({}, entries, said, {}, MODELS)).findings]
+    return [(one.reported, one.other) for one in look(check, Reported({}, entries, said, {}, MODELS)).findings]
 
 
-def means(*texts: str) -> list[PrintedNumber]:
+def means(*texts: str) -> list[ReportedNumber]:
     """Return a row of averages of three models."""
     given = {"heading": "H", "metric": "average", "task": "", "tasks": {"rte": "accuracy"}, "row": texts[0]}
     named = zip("xyz", texts[1:], strict=True)
     return [entry(text, column=name, identity=f"{texts[0]}-{name}", **given) for name, text in named]
 
 
-def change(std: str) -> list[PrintedNumber]:
+def change(std: str) -> list[ReportedNumber]:
     """Return two latencies with a deviation, and the change from one to the other."""
     times = [of_model(f"{text} ± {std}", "latency", "r", column=name) for name, text in (("x", "4.00"), ("y", "3.80"))]
     return [*times, of_model("-5.00%", "change", "r", column="change", change_from="x", before="y")]
@@ -158,7 +158,7 @@ APART = [*means("r1", "60.0", "65.0", "70.0"), *means("r2", "60.0", "65.0", "70.
 CLOSE = [*means("r1", "60.0", "60.1", "60.2"), *means("r2", "60.0", "60.1", "60.2")]
 ACL = [entry(text, table="table1-acl", column=name) for name, text in (("x", "70.0"), ("y", "61.5"))]
 SIZE = "108.9M, with the pooler 109.5M"
-ENTRIES: list[tuple[str, list[PrintedNumber], Pairs]] = [
+ENTRIES: list[tuple[str, list[ReportedNumber], Pairs]] = [
     *(("parameters", [of_model(text, "parameters")], []) for text in ("109M", "108.9M")),
     *(("parameters", [of_model(text, "parameters")], [(text, SIZE)]) for text in ("110M", "66M")),
     ("same-model", [ONE, entry("70.9", paper="b", identity="b-bert")], []),
@@ -188,7 +188,7 @@ ENTRIES: list[tuple[str, list[PrintedNumber], Pairs]] = [
 
 
 @pytest.mark.parametrize(("check", "entries", "expected"), ENTRIES)
-def test_a_check_of_entries(check: str, entries: list[PrintedNumber], expected: Pairs) -> None:
+def test_a_check_of_entries(check: str, entries: list[ReportedNumber], expected: Pairs) -> None:
     assert findings(check, entries) == expected
 
 
@@ -208,7 +208,7 @@ def test_the_only_cell_has_several_counterparts() -> None:
     columns = [entry("50.0", row=row, column=column) for row in "ABC" for column in "xy"]
     claim = above("A", "B", "mostly-above-counterparts")
     claim["than"][0]["rows"].append("C")
-    assert [printed for printed, _ in findings("means", [*entries, *columns], claim)] == [
+    assert [reported for reported, _ in findings("means", [*entries, *columns], claim)] == [
         "70.0 against 55.5 on average", "70.0 against 50.0 on average",
     ]  # fmt: skip
 
@@ -243,7 +243,7 @@ def test_a_claim_in_another_reading(tmp_path: Path, reading: dict[str, Any], exp
     write(tmp_path / "study", "papers/some/claims.yaml", {"one": claim})
     found = audit(open_study(read_config(config)))["readings"]
     assert found.count == 1
-    assert [(one.printed, one.other) for one in found.findings] == expected
+    assert [(one.reported, one.other) for one in found.findings] == expected
     assert all(one.why == "holds as judged among the claims; charitably" for one in found.findings)
 
 
@@ -261,7 +261,7 @@ def test_every_check_has_a_case() -> None:
 
 
 def test_parameters_of_models_that_are_counted() -> None:
-    # counted in the published files, with the pooler: BERT base, BERT large, RoBERTa base
+    # counted in the released files, with the pooler: BERT base, BERT large, RoBERTa base
     assert parameters(BERT)[1] == 109_482_240
     large = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
     assert parameters(replace(BERT, architecture=large))[1] == 335_141_888

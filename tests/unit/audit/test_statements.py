@@ -1,4 +1,4 @@
-"""Tests of what a paper says about its numbers: each comparison, true and false, on print and on ours; mistakes."""
+"""Tests of what a paper says about its numbers: each comparison, true and false, on the reported numbers and on ours; mistakes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from retort.judgement.judge import Side, allows_missing, claim_frame, facts_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.paper import Statement
-from retort.specs.printed import Number
+from retort.specs.reported import Number
 from retort.study.check_exhibits import GIVEN_BY
 from retort.study.load import read_study
 
 from tests.conftest import ROOT
-from tests.tiny.printed import ACC, found, study_config, table
+from tests.tiny.reported import ACC, found, study_config, table
 
 TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"})
 
@@ -37,8 +37,8 @@ AA, BB = (side("Coin", "QA", rows=(row,)) for row in "ab")
 Q, COIN, ALL = side("QA", rows=("a",)), side("Coin"), side("Coin", "QA")
 B_TO_A = side("Coin", rows=("b", "a"))
 AA_BB = "QA: 80.0 (a) against 82.0 (b)"
-DRAWN = np.random.default_rng(3).integers(58, 63, (4, 60)).astype(float)  # [cells, draws]
-# comparison, what holds, what does not (cells, than, number or width), and what the table prints instead
+DRAWN = np.random.default_rng(3).integers(58, 63, (4, 60)).astype(float)  # [cells, resamples]
+# comparison, what holds, what does not (cells, than, number or width), and what the table reports instead
 STATEMENTS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], str]] = [
     ("value", (A, None, "60.0"), (A, None, "60.1"), "60.0"),
     ("difference", (A, B, "10.0"), (A, B, "9.8"), "10.0"),
@@ -80,7 +80,7 @@ STATEMENTS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], str]] = [
 
 
 def said(name: str, compare: str, cells: Any, than: Any = None, *more: Any) -> dict[str, Any]:
-    """Return a statement; a text beside the sides is its number or the other text's, a number its width."""
+    """Return a statement; a text next to the sides is its number or the other text's, a number its width."""
     keys = iter(("number", "other"))
     given = {next(keys) if isinstance(value, str) else "within": value for value in more}
     sides = {key: value for key, value in (("cells", cells), ("than", than)) if value}
@@ -94,21 +94,21 @@ def test_statements_that_hold_and_that_do_not(tmp_path: Path) -> None:
             statements[name] = said(name, compare, *sides)
         expected[f"wrong-{number}"] = against
     findings = found(tmp_path, "texts", statements=statements, table1=TWO)
-    assert {one.printed.partition(" (")[0]: one.other for one in findings} == expected
+    assert {one.reported.partition(" (")[0]: one.other for one in findings} == expected
 
 
-def test_every_comparison_has_a_case() -> None:  # on print nothing diverges; see the tests of claims
+def test_every_comparison_has_a_case() -> None:  # on the reported numbers nothing diverges; see the tests of claims
     assert {compare for compare, *_ in STATEMENTS} == set(comparisons) - {"diverges"}
 
 
-def meant(parts: Parts, draw: int) -> set[str]:
-    return {name for name, flags in zip(parts.names, parts.flags, strict=True) if flags[draw]}
+def meant(parts: Parts, resample: int) -> set[str]:
+    return {name for name, flags in zip(parts.names, parts.flags, strict=True) if flags[resample]}
 
 
 @pytest.mark.parametrize("numbers", [4, 3, 2])
 @pytest.mark.parametrize("name", sorted(comparisons))
 def test_all_draws_are_judged_at_once_as_each_alone(name: str, numbers: int) -> None:
-    """Cells a and b of two columns, some without a number where the comparison takes that, in draws with many ties."""
+    """Cells a and b of two columns, some without a number where the comparison takes that, in resamples with many ties."""
     at = {(row, column): facts_of(Number("60.0", 60.0), 3, 1.0) for column in ("QA", "Coin") for row in "ab"}
     frame = claim_frame({("table1", *key): facts for key, facts in list(at.items())[:numbers]})
     for compared, *cases, _ in [*STATEMENTS, ("diverges", (AA,), (COIN,), "")]:
@@ -117,14 +117,14 @@ def test_all_draws_are_judged_at_once_as_each_alone(name: str, numbers: int) -> 
             cells = Side(frame, Stated).cells_of(statement)
             if not (cells.known.all() or allows_missing(statement)):
                 continue
-            draws = np.where(cells.known[:, None], DRAWN[: len(cells)], np.nan)
-            every = judge.compare(statement, Stated, replace(cells, values=draws))
+            resamples = np.where(cells.known[:, None], DRAWN[: len(cells)], np.nan)
+            every = judge.compare(statement, Stated, replace(cells, values=resamples))
             true, undecided = (np.broadcast_to(flags, len(DRAWN[0])) for flags in (every.true, every.open))
-            for draw, values in enumerate(draws.T):
+            for resample, values in enumerate(resamples.T):
                 alone = judge.compare(statement, Stated, replace(cells, values=values[:, None]))
-                assert (true[draw], undecided[draw]) == (alone.true[0], alone.open[0])
-                assert meant(every.wrong, draw) == meant(alone.wrong, 0)
-                assert meant(every.alone, draw) == meant(alone.alone, 0)
+                assert (true[resample], undecided[resample]) == (alone.true[0], alone.open[0])
+                assert meant(every.wrong, resample) == meant(alone.wrong, 0)
+                assert meant(every.alone, resample) == meant(alone.alone, 0)
 
 
 def test_comparisons_are_read_without_importing_them() -> None:

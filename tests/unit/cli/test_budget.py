@@ -27,7 +27,7 @@ TWO = {
         **{side: [{**MOOD[side][0], "columns": [RATING]}] for side in ("cells", "than")},
     },
 }
-PUBLISHED = {
+REPORTED = {
     "tiny-kd": {"Acc. %": [70.0, 1.0], RATING: [50.0, 1.0]},
     "tiny-attention": {"Acc. %": [67.0, 1.0], RATING: [40.0, 1.0]},
 }
@@ -38,7 +38,7 @@ ENOUGH = 100.0  # hours
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the configuration of a study with a claim on each task: on moods it takes more seeds than on ratings."""
     monkeypatch.chdir(tmp_path)
-    return write_study(tmp_path / "study", table1={**TABLE, "published": PUBLISHED}, claims=TWO)
+    return write_study(tmp_path / "study", table1={**TABLE, "means": REPORTED}, claims=TWO)
 
 
 def ask(config: dict[str, Any], hours: float, *options: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def seeds_of(written: dict[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def counted(said: str) -> dict[str, str]:
-    """Return the total of claims, by what becomes of them, as it is printed."""
+    """Return the total of claims, by what becomes of them, as it is reported."""
     lines = [re.split(r"  +", line) for line in said.splitlines()]
     return dict(zip(lines[0][1:], next(line for line in lines if line[0] == "total")[1:], strict=True))
 

@@ -15,7 +15,7 @@ CALLS = [
         ["record", "wang2023"],
         "retort record: mine.yaml runs pocket at scale pocket, and not 'wang2023'; name the configuration of the run",
     ),
-    (["published", "show"], "retort published: no printed table is called ''; there are: minilmv2/table1, "),
+    (["reported", "show"], "retort reported: no reported table is called ''; there are: minilmv2/table1, "),
 ]
 
 

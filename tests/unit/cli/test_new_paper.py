@@ -69,7 +69,7 @@ def test_a_table_in_latex(config: Path, capsys: pytest.CaptureFixture[str]) -> N
         {"label": "Ours", "planned": "ours", "group": "Six layers"},
         {"label": "Theirs", "planned": "theirs", "group": "Six layers"},
     ]
-    assert table["printed"].splitlines()[-1].split(" | ") == ["Theirs  ", "66M    ", "-   ", "-   ", "70.1±0.4", "-"]
+    assert table["reported"].splitlines()[-1].split(" | ") == ["Theirs  ", "66M    ", "-   ", "-   ", "70.1±0.4", "-"]
     capsys.readouterr()
     main(["check", "--config", str(config)])
     assert "lee2025" not in capsys.readouterr().out.replace("there are: lee2025", "")
@@ -82,7 +82,7 @@ def test_what_cannot_be_guessed_is_marked_and_listed(config: Path, capsys: pytes
     assert all((f"  line {number}: {choice}\n" in listed) == bool(choice) for number, choice in choices)
     marked = {line.split("#")[0].strip(): line.partition("# choose: ")[2] for line in lines if "# choose: " in line}
     assert marked["- {label: STS-B, task: stsb, metric: pearson}"] == "the metric, one of pearson, spearman"
-    assert marked["- {label: Foo, metric: as-printed}"].startswith("'task' and 'metric' if it is measured, too")
+    assert marked["- {label: Foo, metric: as-reported}"].startswith("'task' and 'metric' if it is measured, too")
     assert marked["split: dev"] == "dev or test"
     assert "  - {label: Average, mean_of: [SQuAD2, SST-2, STS-B, CoLA (Mcc)]}" in lines
     assert "  - {label: Speedup, metric: speed-up}" in lines
@@ -90,10 +90,10 @@ def test_what_cannot_be_guessed_is_marked_and_listed(config: Path, capsys: pytes
     assert "  - {label: Ours / BERT-large, planned: ours-bert-large}" in lines
 
 
-def test_a_column_that_is_only_printed_stays(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_that_is_only_reported_stays(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new(config, "lee2025", "table.csv", "Model,FLOPs,SST-2\nBERT,22.5B,93.5\nOurs,11.3B,92.0\n")
     table = yaml.safe_load((folder / "table1.yaml").read_text())
-    assert (table["numbers"], table["columns"][0]) == (4, {"label": "FLOPs", "metric": "as-printed"})
+    assert (table["numbers"], table["columns"][0]) == (4, {"label": "FLOPs", "metric": "as-reported"})
     capsys.readouterr()
     main(["check", "--config", str(config)])
     assert "lee2025/table1" not in capsys.readouterr().out

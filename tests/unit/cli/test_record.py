@@ -33,7 +33,7 @@ def test_it_writes_only_after_a_yes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     made(config, "table1")
-    table = {key: value for key, value in TABLE.items() if key != "published"}
+    table = {key: value for key, value in TABLE.items() if key != "means"}
     write_one_table(Path(config["study"]), table, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
     Path("config.yaml").write_text(json.dumps(config))
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))

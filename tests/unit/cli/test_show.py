@@ -121,7 +121,7 @@ def test_a_scale_hides_no_line_that_gives_what_it_keeps() -> None:
     value, origin = rows(config, "hs-last-6l-mono")["stages.1.schedule.warmup_ratio"]
     path, number = origin.split(":")
     line = Path(path).read_text().splitlines()[int(number) - 1]
-    assert line.strip() == f"warmup_ratio: {value}"  # of the printed corpus, for which the scale has another one
+    assert line.strip() == f"warmup_ratio: {value}"  # of the reported corpus, for which the scale has another one
 
 
 def test_short_and_full_names_and_suggestions() -> None:

@@ -48,7 +48,7 @@ def test_times_may_be_written_as_slurm_does(tmp_path: Path, written: Any, minute
 
 def test_the_keys_of_a_partition_are_among_those_that_the_plugin_reads() -> None:
     limits = {field.name for field in dataclasses.fields(partitions.PartitionLimits)}
-    assert set(Partition.model_fields) <= limits | {"slurm_cluster"}  # it reads the cluster beside the limits
+    assert set(Partition.model_fields) <= limits | {"slurm_cluster"}  # it reads the cluster next to the limits
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from retort.errors import RetortError
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small", "forked_processes")
-def test_everything_is_measured_beside_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_measured_next_to_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "PLAIN", gpu.shapes_on("cpu")[0])
     said = list(gpu.lines("cpu", tmp_path / "gpu.json"))
     found = json.loads((tmp_path / "gpu.json").read_text())

@@ -121,7 +121,7 @@ def test_a_profile_is_done_if_it_has_the_present_settings(plan: Plan) -> None:
     assert found == [True, False]
 
 
-def test_what_finished_jobs_took_stands_beside_what_was_predicted(plan: Plan) -> None:
+def test_what_finished_jobs_took_stands_next_to_what_was_predicted(plan: Plan) -> None:
     path = write_scores(plan, "tiny-kd", "mood", 1, 2)
     write_scores(plan, "tiny-attention", "mood", 1, 2)  # they do not tell what they took
     speed = Speed(1e6, 1e12, 99.0, "a test")

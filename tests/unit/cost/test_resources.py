@@ -183,11 +183,11 @@ def test_the_teacher_of_companions_runs_once() -> None:
     alone = [estimates.of("distill_students", group=student) for student in students]
     assert alone == [estimates.distill_student(student) for student in students]
     apart = sum((each.work for each in alone), Work())
-    beside = estimates.of("distill_students", group="together")
+    nearby = estimates.of("distill_students", group="together")
     # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
     # what a student of 6 layers takes, forward and backward
-    assert 0.6 < beside.work.flops / apart.flops < 0.8
-    assert beside.work.traffic == pytest.approx(apart.traffic)
+    assert 0.6 < nearby.work.flops / apart.flops < 0.8
+    assert nearby.work.traffic == pytest.approx(apart.traffic)
 
 
 def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, Any], here: Path) -> None:

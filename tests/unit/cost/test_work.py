@@ -60,7 +60,7 @@ def test_flops_of_a_model_of_which_the_head_alone_is_read(encoder: Path, archite
 
 
 def term(objective: str, *pairs: tuple[int, int], **options: Any) -> TermSettings:
-    """Return the settings of a term, with these options beside the objective's own."""
+    """Return the settings of a term, with these options next to the objective's own."""
     defaults = catalogue.objectives()[objective].options
     settings = {"objective": objective, "version": 1, "pairs": pairs, "weight": 1.0, "options": {**defaults, **options}}
     return TermSettings.model_validate(settings)

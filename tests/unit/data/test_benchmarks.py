@@ -1,4 +1,4 @@
-"""Tests on the published files themselves, where available: counts, labels, irregularities."""
+"""Tests on the released files themselves, where available: counts, labels, irregularities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, needs_data("CoLA")]
 
 
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
-    """Return the rows of a task from the published files, by split and subset."""
+    """Return the rows of a task from the released files, by split and subset."""
     study = open_study(Config(data_dir=str(DATA), sample=sample))
     task = resolve_data.task_settings(study, name, splits)
     where = {source: DATA / str(getattr(study.sources[source], "local", "")) for source in study.sources}

@@ -101,7 +101,7 @@ def read(folder: Path, content: str, rows: list[int] | None = None, name: str = 
     return read_rows(folder, name, content, files={"dev": {"file": name, "rows": rows or [2]}}, **says)
 
 
-def test_what_a_published_file_is_known_to_have_is_let_pass_and_told(tmp_path: Path) -> None:
+def test_what_a_released_file_is_known_to_have_is_let_pass_and_told(tmp_path: Path) -> None:
     text = f'{HEAD}0\ta\tb\tyes\n"broken\n1\tc\t\tno\n2\te\tf\t-\n'
     rows = read(tmp_path, text, broken=1, empty=1, exclude_labels=["-"])
     assert [(row.text, row.pair) for row in rows.records] == [("a", "b"), ("c", "")]

@@ -106,7 +106,7 @@ def started(wanted: HubRepository, folder: Path) -> subprocess.Popen[bytes]:
 
 
 def is_all(folder: Path) -> bool:
-    """Return whether a process has written nothing beside the files of its source."""
+    """Return whether a process has written nothing next to the files of its source."""
     return {entry.name for entry in folder.iterdir()} == {"home", "to"} and not list((folder / "home").rglob("*.*"))
 
 

@@ -12,7 +12,7 @@ from retort.data.sources import synthetic_files
 from retort.data.sources.synthetic_files import SCRIPTS, lexicon
 from retort.data.tokenizers import check_same_tokenizer
 from retort.models import build
-from retort.models.initialise import check_published
+from retort.models.initialise import check_released
 from retort.models.synthetic_models import FAMILIES, write_model, write_tokenizer
 from retort.settings.inputs import ModelSettings
 from retort.specs.model import Architecture, MadeModel, MadeRows
@@ -76,12 +76,12 @@ def test_a_tokenizer_has_as_many_tokens_as_the_vocabulary_and_knows_all_letters(
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("masked_lm", [True, False])
-def test_a_model_loads_as_published_ones_do(family: str, masked_lm: bool, tmp_path: Path) -> None:
+def test_a_model_loads_as_released_ones_do(family: str, masked_lm: bool, tmp_path: Path) -> None:
     sizes: Any = {"architecture": NARROW, "vocabulary": VOCABULARY, "positions": 512}
     made = MadeModel(family=family, masked_lm=masked_lm, tokenizer=True, **sizes)
     write_model(tmp_path, made, seed=3)
     source: Any = {"made": "m", "sha256": "0"}
-    check_published(tmp_path, ModelSettings(**sizes, version=1, source=source))
+    check_released(tmp_path, ModelSettings(**sizes, version=1, source=source))
     check_same_tokenizer(str(tmp_path), str(tmp_path))
     assert build.has_masked_lm(tmp_path) == (masked_lm and family != "distilbert")  # its head has a form of its own
     first, again = build.load(tmp_path).state_dict(), build.load(tmp_path).state_dict()

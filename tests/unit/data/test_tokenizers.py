@@ -164,7 +164,7 @@ def test_a_folder_without_a_tokenizer_has_the_shared_one(folders: tuple[Path, Pa
         tokenizer_file(own)
 
 
-def test_the_padding_and_truncation_of_a_published_tokenizer_change_nothing(tmp_path: Path) -> None:
+def test_the_padding_and_truncation_of_a_released_tokenizer_change_nothing(tmp_path: Path) -> None:
     make_encoder(tmp_path)
     file, texts = tmp_path / FILE, ["a", "a good day, and another one"]
     plain = [encoding.ids for encoding in Tokeniser.read(file)(texts)]

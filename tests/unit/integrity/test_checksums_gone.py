@@ -99,7 +99,7 @@ def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ""
 
 
-def test_what_another_workflow_keeps_beside_ours_is_read_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_another_workflow_keeps_next_to_ours_is_read_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     own = RESULTS / "mine" / "notes.txt"
     own.parent.mkdir()
     own.write_text("of a rule of a workflow that deploys this one as a module")

@@ -1,6 +1,6 @@
 """Tests that fetching, encoding and building corpora heal after SIGKILL at any moment.
 
-The next run ends in the same bytes as one that was never killed, and nothing is left beside its results.
+The next run ends in the same bytes as one that was never killed, and nothing is left next to its results.
 """
 
 from __future__ import annotations

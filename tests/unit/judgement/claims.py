@@ -9,7 +9,7 @@ import numpy as np
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Side, claim_frame, facts_of
 from retort.specs.paper import Statement
-from retort.specs.printed import Number
+from retort.specs.reported import Number
 
 
 def claim(compare: str, rows: Iterable[str], than: Iterable[str] = "", columns: str = "c", **more: Any) -> Statement:

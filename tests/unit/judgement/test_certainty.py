@@ -26,7 +26,7 @@ from tests.tiny.results import frame, made
 from tests.tiny.variant import TABLE
 from tests.unit.judgement.claims import by_seed, claim, side_of
 
-HOLDS, FAILS, OPEN = Kind.HOLDS, Kind.FAILS, Kind.OPEN
+HOLDS, FAILS, OPEN = Kind.SUPPORTED, Kind.NOT_SUPPORTED, Kind.INCONCLUSIVE
 
 
 def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
@@ -52,11 +52,11 @@ def test_a_claim_some_of_whose_cells_have_no_number_is_open_and_leans() -> None:
     for compare, above, below in (
         ("above", Outcome(OPEN, True, known=some), Outcome(FAILS, False)),
         ("mostly-above", Outcome(OPEN, True, known=some), Outcome(OPEN, False, known=some)),
-        ("mean-above", Outcome(Kind.WITHOUT), Outcome(Kind.WITHOUT)),
+        ("mean-above", Outcome(Kind.NOT_TESTED), Outcome(Kind.NOT_TESTED)),
     ):
         statement = claim(compare, "a", "b", "cde")
         assert (outcome(statement, side(9.0)), outcome(statement, side(-9.0))) == (above, below)
-    assert outcome(ABOVE, side_of({"ac": 79.0})) == Outcome(Kind.WITHOUT)
+    assert outcome(ABOVE, side_of({"ac": 79.0})) == Outcome(Kind.NOT_TESTED)
     two = claim("above", "a", "b", "cd")  # the other column may contradict it, but cannot save it
     assert outcome(two, side(-0.1, 3.0)).kind is OPEN
     assert outcome(two, side(-30.0, 3.0)).kind is FAILS
@@ -94,9 +94,9 @@ def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) 
 
 
 ORDERS: list[tuple[list[float], float, Outcome]] = [
-    # as claimed, but 0.1 apart where a mean has an error of 1: hardly any draw has this order
+    # as claimed, but 0.1 apart where a mean has an error of 1: hardly any resample has this order
     ([80.0, 79.9, 79.8, 79.7, 79.6], 2.0, Outcome(OPEN, True, 0)),
-    # some step is up in nearly every draw, but no step is up in most of them
+    # some step is up in nearly every resample, but no step is up in most of them
     ([80.0, 79.9, 79.8, 79.6, 79.7], 10.0, Outcome(OPEN, False, 0)),
     ([80.0, 79.9, 79.8, 74.0, 79.7], 0.5, Outcome(FAILS, False)),
     ([80.0, 78.0, 76.0, 74.0, 72.0], 0.5, Outcome(HOLDS, True)),
@@ -119,10 +119,10 @@ def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> Non
 
 @pytest.mark.parametrize(("best", "kind"), [(70.8, OPEN), (76.0, HOLDS)])
 def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: float, kind: Kind) -> None:
-    """Six rows a little above another one: their best is above it in nearly all draws, but none of them is."""
+    """Six rows a little above another one: their best is above it in nearly all resamples, but none of them is."""
     statement = claim("best-above", "abcdef", "g")
     numbers = side_of({"ac": best, **{f"{row}c": 70.8 for row in "bcdef"}, "gc": 70.0}, 0.8)
-    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).holds > 0.975
+    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).supported > 0.975
     assert outcome(statement, numbers).kind is kind
 
 
@@ -153,12 +153,12 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
 
 @pytest.mark.parametrize(("largest", "shown"), [(18.4, False), (30.0, True)])
 def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: float, shown: bool) -> None:
-    """Others of 17.4, of rows with a deviation of 1: the largest is above 17.8 in nearly all draws."""
+    """Others of 17.4, of rows with a deviation of 1: the largest is above 17.8 in nearly all resamples."""
     columns = "cdefghijklmn"
     statement = claim("largest-gain", "l", "h", columns, number="17.8")
     means = {f"{row}{column}": mean for column in columns for row, mean in (("l", 67.4), ("h", 50.0))}
     shares = shares_of(statement, side_of({**means, "lc": 50.0 + largest}), lambda _: AssumedSpread(0.6))
-    assert shares.holds > 0.975
+    assert shares.supported > 0.975
     assert shares.shows_true is shown
 
 
@@ -211,7 +211,7 @@ def test_pairs_decide_as_the_paired_test_of_the_same_difference(
     numbers = by_seed(dict(zip("abcd", scores, strict=True)))
     apart = scores[own].mean(axis=0) - scores[others].mean(axis=0)
     expected = t.cdf(apart.mean() / (apart.std(ddof=1) / 3**0.5), 2)
-    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).holds == pytest.approx(expected, abs=0.01)
+    assert shares_of(statement, numbers, lambda _: AssumedSpread(0.6)).supported == pytest.approx(expected, abs=0.01)
 
 
 def test_a_cell_that_stands_three_times_counts_three_times() -> None:
@@ -222,7 +222,7 @@ def test_a_cell_that_stands_three_times_counts_three_times() -> None:
     trend = Statement.model_validate({"says": "x", "where": "y", "compare": "mean-above", **sides})
     rises = np.array([-3, -1, 1, 3]) @ scores
     expected = t.cdf(rises.mean() / (rises.std(ddof=1) / 5**0.5), 4)
-    found = shares_of(trend, by_seed(dict(zip("abcd", scores, strict=True))), lambda _: AssumedSpread(0.6)).holds
+    found = shares_of(trend, by_seed(dict(zip("abcd", scores, strict=True))), lambda _: AssumedSpread(0.6)).supported
     assert found == pytest.approx(expected, abs=0.01)
 
 
@@ -252,7 +252,7 @@ def test_two_looks_of_a_budget_keep_the_level() -> None:
 
 @pytest.mark.parametrize("truth", [TRUTHS[0], TRUTHS[1], TRUTHS[2], TRUTHS[6]], ids=lambda truth: truth.told)
 def test_luck_in_equal_columns_or_in_a_range_decides_nothing(truth: Truth) -> None:
-    """At most 2.5 % are decided wrongly; by the whole claim on draws, many."""
+    """At most 2.5 % are decided wrongly; by the whole claim on resamples, many."""
     assert max(decided(truth, tables=60)) <= 5  # 3 of 60; more happen in 6 % of such tests
     assert max(decided(pooled(truth), as_before, tables=60)) > 20
 
@@ -288,6 +288,6 @@ def test_claims_of_columns_in_the_readme_are_those_of_the_simulation() -> None:
 def test_the_coverage_in_the_readme_is_that_of_the_simulation() -> None:
     simulated, readme = claim_coverage.table(), (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     head = simulated.splitlines()[0]
-    printed = readme[readme.index(head) :].split("\n\n")[0]
-    cells = [[int(cell) for cell in re.findall(r"\d+", text.partition("\n| ---")[2])] for text in (printed, simulated)]
+    reported = readme[readme.index(head) :].split("\n\n")[0]
+    cells = [[int(cell) for cell in re.findall(r"\d+", text.partition("\n| ---")[2])] for text in (reported, simulated)]
     assert cells[0] == pytest.approx(cells[1], abs=1)

@@ -47,8 +47,8 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
 # --- settings of which nothing is said
 
 
-def printed_study(folder: Path, **schedule: object) -> Study:
-    """Return the tiny study as a printed paper, with fields of its protocol's schedule that its file states."""
+def reported_study(folder: Path, **schedule: object) -> Study:
+    """Return the tiny study as a published paper, with fields of its protocol's schedule that its file states."""
     config = write_study(folder)
     set_value(folder, "papers/tiny/paper.yaml", "ours", to=False)
     for key, value in schedule.items():
@@ -60,12 +60,12 @@ def said_nothing_of(study: Study) -> dict[str, list[str]]:
     return {setting.key: list(setting.students) for setting in unstated_settings(study, "tiny")}
 
 
-def test_the_defaults_of_printed_rows_are_listed_until_they_are_stated_or_declared(tmp_path: Path) -> None:
-    found = said_nothing_of(printed_study(tmp_path / "study"))
+def test_the_defaults_of_reported_rows_are_listed_until_they_are_stated_or_declared(tmp_path: Path) -> None:
+    found = said_nothing_of(reported_study(tmp_path / "study"))
     assert found["stages.*.schedule.warmup_ratio"] == ["kd", "attention"]
     assert found["stages.*.terms.*.weight"] == ["kd", "attention"]  # kd gives its second term a weight, not its first
     assert not any(key.endswith(("version", "freeze", "pad_to_max_length", "squared")) for key in found)
-    stated = said_nothing_of(printed_study(tmp_path / "stated", warmup_ratio=0.1))
+    stated = said_nothing_of(reported_study(tmp_path / "stated", warmup_ratio=0.1))
     assert found.keys() - stated.keys() == {"stages.*.schedule.warmup_ratio", "teacher.schedule.warmup_ratio"}
     choice = {"students": ["kd"], "texts": [{"of": ["stages.*.schedule"], "text": "a choice"}]}
     write(tmp_path / "study", "papers/tiny/deviations.yaml", [choice])
@@ -73,7 +73,7 @@ def test_the_defaults_of_printed_rows_are_listed_until_they_are_stated_or_declar
     assert said_nothing_of(study)["stages.*.schedule.warmup_ratio"] == ["attention"]
 
 
-def test_the_papers_state_or_declare_every_setting_of_their_printed_rows(study: Study) -> None:
+def test_the_papers_state_or_declare_every_setting_of_their_reported_rows(study: Study) -> None:
     assert [unstated_settings(study, paper) for paper, spec in study.papers.items() if not spec.ours] == [
         [],
         [],
@@ -85,7 +85,7 @@ def test_the_papers_state_or_declare_every_setting_of_their_printed_rows(study: 
 def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = printed_study(tmp_path / "study")
+    study = reported_study(tmp_path / "study")
     (tmp_path / "config.yaml").write_text(f"papers: [tiny]\nstudy: {tmp_path / 'study'}\n")
     config = ["--config", str(tmp_path / "config.yaml")]
     assert main(["check", "tiny", *config]) == 0
@@ -93,4 +93,4 @@ def test_a_check_of_a_paper_lists_the_settings_to_state_or_declare(
     assert f"{line}state it in the protocol, or declare it in deviations.yaml" in capsys.readouterr().out
     assert main(["check", *config]) == 0
     count = len(unstated_settings(study, "tiny"))
-    assert f"anything of {count} settings of printed rows; see `retort check tiny`" in capsys.readouterr().out
+    assert f"anything of {count} settings of reported rows; see `retort check tiny`" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def test_fixed_tasks_have_a_spread_each():
 
 def test_drawn_tasks_count_once_each():
     # task means 2, 4, 6: t = 4 / (2 / sqrt 3)
-    test = difference.tasks_drawn({MOOD: [1.0, 3.0], RATING: [4.0, 4.0], THIRD: [6.0, 6.0]})
+    test = difference.tasks_random({MOOD: [1.0, 3.0], RATING: [4.0, 4.0], THIRD: [6.0, 6.0]})
     assert test.difference
     assert (test.mean, test.n, test.difference.freedom) == (4.0, 3, 2.0)
     assert test.mean / test.difference.error == pytest.approx(12**0.5)
@@ -47,7 +47,7 @@ def test_equal_differences_have_no_p():
     ("test", "differences", "reason"),
     [(difference.paired_test, {MOOD: [1.0]}, "fewer than two pairs"),
      (difference.tasks_fixed, {MOOD: [1.0, 2.0], RATING: [1.0]}, "fewer than two seeds on a task"),
-     (difference.tasks_drawn, {MOOD: [1.0, 2.0]}, "fewer than two tasks"),
+     (difference.tasks_random, {MOOD: [1.0, 2.0]}, "fewer than two tasks"),
      (difference.tasks_fixed, {}, "fewer than two seeds")],
 )  # fmt: skip
 def test_a_sample_that_is_too_small_says_so(test: difference.Callable, differences: dict, reason: str):  # type: ignore[type-arg]

@@ -70,19 +70,19 @@ def test_wrong_verdicts_are_as_rare_if_deviations_are_not_as_assumed(runs: Runs)
 @pytest.mark.parametrize("runs", RUNS)
 def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) -> None:
     std = true_deviations()
-    ours, published = (side[:1] for side in runs_of((std, std), apart, runs))
+    ours, reported = (side[:1] for side in runs_of((std, std), apart, runs))
     lines = [
         line(
-            mine.mean(), np.round(theirs.mean(), 1), row=str(row), column=str(at), n=runs.n, published_half=HALF,
-            published_n=runs.published_n, ours=deviation_of(mine),
-            published_std=deviation_of(theirs) if runs.printed else None,
+            mine.mean(), np.round(theirs.mean(), 1), row=str(row), column=str(at), n=runs.n, reported_half=HALF,
+            reported_n=runs.reported_n, ours=deviation_of(mine),
+            reported_std=deviation_of(theirs) if runs.with_std else None,
         )
-        for at, rows in enumerate(zip(ours[0], published[0], strict=True))
+        for at, rows in enumerate(zip(ours[0], reported[0], strict=True))
         for row, (mine, theirs) in enumerate(zip(*rows, strict=True))
     ]  # fmt: skip
     assumed = assumed_of(runs)
     verdicts = list(judge_lines(frame(lines), lambda column: AssumedSpread(assumed[int(column)]))["verdict"])
-    agrees, differs = (cells[0] for cells in decided(ours, published, runs))
+    agrees, differs = (cells[0] for cells in decided(ours, reported, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip
 
@@ -95,14 +95,14 @@ def deviation_of(runs: Any) -> float | None:
 @pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.6, 10)])
 def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
     """The cells of a table of one column have the same deviation."""
-    cells = [line(70.8, 70.0, std=std, n=3, row=str(row), published_n=n, published_half=HALF) for row in range(400)]
+    cells = [line(70.8, 70.0, std=std, n=3, row=str(row), reported_n=n, reported_half=HALF) for row in range(400)]
     needed = int(judge_lines(frame(cells), default)["runs_needed"].iloc[0])
     draw = np.random.default_rng(1)
     sides = [70 + std * draw.standard_normal((len(cells), runs)) for runs in (needed, n)]
     judged = judge_lines(
         frame(
-            line(mine.mean(), theirs.mean(), row=str(row), n=needed, published_n=n, published_half=HALF,
-                 ours=deviation_of(mine), published_std=deviation_of(theirs))
+            line(mine.mean(), theirs.mean(), row=str(row), n=needed, reported_n=n, reported_half=HALF,
+                 ours=deviation_of(mine), reported_std=deviation_of(theirs))
             for row, (mine, theirs) in enumerate(zip(*sides, strict=True))
         ),
         default,

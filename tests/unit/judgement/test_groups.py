@@ -37,7 +37,7 @@ DOMINATES: list[tuple[Values, bool | None, bool | None, str]] = [
 @pytest.mark.parametrize(("rows", "holds", "so_far", "numbers"), DOMINATES)
 def test_no_row_is_best_everywhere(rows: Values, holds: bool | None, so_far: bool | None, numbers: str) -> None:
     verdict = compared("none-dominates", rows, "".join(rows))
-    assert (verdict.holds, verdict.leans) == (holds, so_far)
+    assert (verdict.supported, verdict.points_to) == (holds, so_far)
     assert verdict.numbers.startswith(numbers)
 
 
@@ -54,5 +54,5 @@ GAINS: list[tuple[Values, bool | None, str]] = [
 @pytest.mark.parametrize(("rows", "holds", "numbers"), GAINS)
 def test_the_last_column_gains_most(rows: Values, holds: bool | None, numbers: str) -> None:
     verdict = compared("last-column-gains-most", rows, "a", "b")
-    assert (verdict.holds, verdict.numbers) == (holds, numbers)
-    assert verdict.leans is (None if not numbers else holds is not False)
+    assert (verdict.supported, verdict.numbers) == (holds, numbers)
+    assert verdict.points_to is (None if not numbers else holds is not False)

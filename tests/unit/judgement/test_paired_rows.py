@@ -1,4 +1,4 @@
-"""Tests of comparing two rows on the command line, and of showing a paper's own tests beside ours."""
+"""Tests of comparing two rows on the command line, and of showing a paper's own tests next to ours."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from retort.judgement.paired_rows import compare_rows
 from retort.results.frames import lines_of
 from retort.specs.config import Config
 from retort.study.load import open_study
-from retort.tables.layout import published_alone
+from retort.tables.layout import reported_alone
 
 from tests.tiny.results import SCORES, collected, made, write_results
-from tests.tiny.variant import ROWS, TESTS, UNPUBLISHED, write_study
+from tests.tiny.variant import ROWS, TESTS, UNREPORTED, write_study
 
 A, B = "A & <b>_1", "B"
 REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [[A, B]]}}}
@@ -29,14 +29,14 @@ def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     assert lines[:5] == [
         f"tiny/table1: {A}, less B",
         "mean difference 5.00, standard deviation 4.00, n = 6 pairs (mood, rating)",
-        "tasks fixed: t = 4.804, p = 0.02984 (2.3 degrees)",
-        "tasks drawn: t = 1.667, p = 0.344 (1 degrees)",
+        "fixed tasks: t = 4.804, p = 0.02984 (2.3 degrees)",
+        "random tasks: t = 1.667, p = 0.344 (1 degrees)",
         "pairs: t = 3.062, p = 0.02804 (5 degrees)",
     ]
-    assert lines[5].startswith("Tasks fixed: would other seeds")
+    assert lines[5].startswith("Fixed tasks: would other seeds")
     assert lines[-1].startswith("choices: a pair is a task and a seed")
     assert "t = −3.062" in compare_rows(study, "tiny/table1", (B, A))[4]
-    tests = ("tasks fixed", "tasks drawn", "pairs")
+    tests = ("fixed tasks", "random tasks", "pairs")
     equal = "missing (all differences are equal)"
     assert compare_rows(study, "tiny/table1", (B, B))[2:5] == [f"{test}: {equal}" for test in tests]
 
@@ -57,7 +57,7 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
 
 def test_a_mistake_gets_one_line(here: Path) -> None:
     rows = [*ROWS, {"label": "Q", "quoted": "Nobody (2020)"}]
-    study = write_results(write_study(here / "study", table1={**UNPUBLISHED, "rows": rows}))
+    study = write_results(write_study(here / "study", table1={**UNREPORTED, "rows": rows}))
     for given, said in (
         (("tiny/table2", (A, B)), "no table of scores is called 'tiny/table2'; there are: tiny/table1"),
         (("tiny/table1", ("Teachr", B)), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
@@ -71,10 +71,10 @@ def test_a_mistake_gets_one_line(here: Path) -> None:
 # --- a paper's own tests
 
 
-def test_what_a_paper_says_stands_beside_our_tests(here: Path) -> None:
+def test_what_a_paper_says_stands_next_to_our_tests(here: Path) -> None:
     lines, out = made(write_study(here / "alike", table3=REPORTED), "table3")
     assert "**0.028**<br>*≥ 0.05*<br>differs" in out["md"]
-    assert out["md"].count("≥ 0.05") == 1  # not beside corrected ones
+    assert out["md"].count("≥ 0.05") == 1  # not next to corrected ones
     assert {line.metric for line in lines if line.metric.endswith("-holm")} == {f"{test.metric}-holm" for test in ALL}
     apart = {**TESTS, "reported": {"table1": {"below": 0.05}}}
     _, out = made(write_study(here / "apart", table3=apart), "table3")
@@ -97,8 +97,8 @@ def test_the_tests_of_wang2023() -> None:
     assert [len(grid.rows) for grid in sheet.grids] == [rows for rows in (9, 3, 3, 3, 3, 3, 3) for _ in range(3)]
     # none of their rows is run at this scale: only what the paper says of its own tests is left
     assert {line.state for line in lines_of(lines)} == {"not run at this scale"}
-    alone = published_alone(sheet, lines)
-    assert alone.state == "Not run at this scale: the numbers are the published ones."
+    alone = reported_alone(sheet, lines)
+    assert alone.state == "Not run at this scale: the numbers are the reported ones."
     assert [grid.title.rpartition(", ")[2] for grid in alone.grids] == ["pairs"] * 7
     texts = Counter(entry.text for grid in alone.grids for entry in grid.entries if entry.text)
     assert texts == {"< 0.05": 32 + 16, "≥ 0.05": 4 + 2}

@@ -18,7 +18,7 @@ from retort.tables.claims import Judged, counts, judge_all
 from retort.tables.recordings import as_recorded, replacements_of
 
 from tests.tiny.edit import write
-from tests.tiny.printed import as_printed
+from tests.tiny.reported import as_reported
 from tests.tiny.variant import CLAIMS, ROWS
 from tests.unit.study.test_scale import SMALLER, study_config
 
@@ -32,10 +32,10 @@ LONG = {"seeds": 3, "training": {**SMALLER["training"], "steps": 12}}  # type: i
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    """Return the study of a paper that prints the teacher above A above B, with a scale of three times the steps."""
+    """Return the study of a paper that reports the teacher above A above B, with a scale of three times the steps."""
     folder = Path(study_config(tmp_path, "paper")["study"])
     rows = [{**row, "cells": cells} for row, cells in zip(ROWS, ("90 | 80", "70 | 60", "60 | 50"), strict=True)]
-    write(folder, "papers/tiny/table1.yaml", as_printed(rows))
+    write(folder, "papers/tiny/table1.yaml", as_reported(rows))
     write(folder, "papers/tiny/claims.yaml", CLAIMS)
     longer = {"title": "Longer", "longer_than": "reduced", "replacements": {**SMALLER, **LONG}}
     write(folder, "scales/reduced-360.yaml", longer)
@@ -73,10 +73,10 @@ def judged(study: Study) -> Judged:
 @pytest.mark.parametrize(
     ("short", "long", "word", "told"),
     [
-        (ABOVE, None, "showed", "It was not run at a second length."),
-        (ABOVE, ABOVE, "showed", "at 4 steps a stage, on a teacher of 2 layers: showed"),
-        (BELOW, ABOVE, "depends on length", "at 12 steps a stage, 3 runs: showed"),
-        (ABOVE, BELOW, "depends on length", "at 12 steps a stage, 3 runs: did not show"),
+        (ABOVE, None, "supported", "It was not run at a second length."),
+        (ABOVE, ABOVE, "supported", "at 4 steps a stage, on a teacher of 2 layers: supported"),
+        (BELOW, ABOVE, "depends on length", "at 12 steps a stage, 3 runs: supported"),
+        (ABOVE, BELOW, "depends on length", "at 12 steps a stage, 3 runs: not supported"),
     ],
 )
 def test_a_claim_that_turns_with_more_steps_says_so_with_both_numbers(
@@ -98,19 +98,20 @@ def test_a_claim_that_turns_with_more_steps_says_so_with_both_numbers(
 def test_an_undecided_claim_has_no_second_length(study: Study) -> None:
     close = {A: [70.0, 75.0, 65.0], B: [69.0, 75.0, 66.5]}
     one = judged(recorded(study, reduced=close, reduced_360=BELOW)).recorded["reduced"]
-    assert (one.word, len(one.further)) == ("open", 1)
+    assert (one.word, len(one.further)) == ("inconclusive", 1)
 
 
-def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> None:
+def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> None:
     found = judged(recorded(study, reduced=BELOW, reduced_360=ABOVE))
-    assert (found.published.word, found.ours.word) == ("borne out", "not run")
-    assert "By its own numbers: 1 borne out. On ours: 1 not run. Beside it, in our recorded run at 4 steps" in counts(
-        [found]
+    assert (found.reported.word, found.ours.word) == ("supported", "not run")
+    assert (
+        "By its own numbers: 1 supported. On ours: 1 not tested. Next to it, in our recorded run at 4 steps"
+        in counts([found])
     )
     shown = Shown(study, "tiny", files_of(study))
     shown.judged = [found]
-    own, beside = shown.openings
-    assert (own.counts, beside.counts) == ({Kind.WITHOUT: 1}, {Kind.TURNS: 1})
+    own, nearby = shown.openings
+    assert (own.counts, nearby.counts) == ({Kind.NOT_TESTED: 1}, {Kind.BY_LENGTH: 1})
     summary = shown.summary
     first, *others = (one.text for one in summary.found)
     assert first.startswith(
@@ -118,7 +119,7 @@ def test_a_smaller_run_stands_beside_the_tally_of_the_paper(study: Study) -> Non
     )
     assert others == [
         "Of 1 claims, on these models: 1 depends on length.",
-        "By its own numbers: 1 borne out.",
+        "By its own numbers: 1 supported.",
     ]
     assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
@@ -128,11 +129,11 @@ def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:
     assert as_recorded(study, "tiny", "table1").config.scale == "reduced-360"  # the only one
     recorded(study, reduced=BELOW)
     assert as_recorded(study, "tiny", "table1").config.scale == "reduced"
-    _, beside = Shown(study, "tiny", files_of(study)).openings
-    short, _, long = beside.orders["table1"].partition(", at 12 steps a stage: ")
-    assert short.startswith("has its rows partly in the printed order (rank correlation 0.50 ")
+    _, nearby = Shown(study, "tiny", files_of(study)).openings
+    short, _, long = nearby.orders["table1"].partition(", at 12 steps a stage: ")
+    assert short.startswith("has its rows partly in the reported order (rank correlation 0.50 ")
     assert long.startswith(
-        "has its rows nearly in the printed order (rank correlation 1.00 [1.00, 1.00] over 3 rows; mood: 1 of 2 tasks"
+        "has its rows nearly in the reported order (rank correlation 1.00 [1.00, 1.00] over 3 rows; mood: 1 of 2 tasks"
     )
 
 
@@ -159,5 +160,5 @@ def test_a_task_on_which_students_stay_at_a_constant_answer_decides_nothing(stud
     assert at_floor(study, "tiny", "table1", run) == {"Acc. %": reason}
     assert order_of(study, "tiny", "table1", run) is None
     assert judged(study).recorded == {}  # its only column has no number that counts
-    _, beside = Shown(study, "tiny", files_of(study)).openings
-    assert (beside.stuck, beside.orders) == ([reason], {})
+    _, nearby = Shown(study, "tiny", files_of(study)).openings
+    assert (nearby.stuck, nearby.orders) == ([reason], {})

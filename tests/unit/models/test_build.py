@@ -14,7 +14,7 @@ from retort.data.corpus_tokenizer import CorpusTokenizer
 from retort.errors import Diverged, RetortError
 from retort.models import build, weights
 from retort.models.encoders import FAMILIES, ONLY
-from retort.models.initialise import check_published
+from retort.models.initialise import check_released
 from retort.settings.inputs import ModelSettings
 from retort.specs import model as specs
 from retort.specs.model import Architecture, described_in
@@ -67,7 +67,7 @@ ROBERTA = {"max_position_embeddings": 514, "type_vocab_size": 1}
         ("xlm-roberta", {"vocab_size": 250002, **ROBERTA}, 278_043_648, 559_890_432),
     ],
 )
-def test_teachers_have_the_published_size(
+def test_teachers_have_the_released_size(
     family: str, config: dict[str, int], base: int, large: int, tmp_path: Path
 ) -> None:
     AutoConfig.for_model(family, **config).save_pretrained(tmp_path)
@@ -89,15 +89,15 @@ def described(**changes: Any) -> ModelSettings:
 @pytest.mark.parametrize(("family", "vocabulary"), [("bert", 90), ("roberta", 300), ("xlm-roberta", 300)])
 def test_the_described_model_is_right(family: str, vocabulary: int, tmp_path: Path) -> None:
     family_config(family).save_pretrained(tmp_path)
-    check_published(tmp_path, described(vocabulary=vocabulary))
+    check_released(tmp_path, described(vocabulary=vocabulary))
     narrow = Architecture(**{**SHAPE, "layers": 2}, embedding=8)  # an ELECTRA, whose positions begin at 0
     build.blank(tmp_path, narrow).config.save_pretrained(tmp_path)
-    check_published(tmp_path, described(vocabulary=vocabulary, architecture=narrow.model_dump()))
+    check_released(tmp_path, described(vocabulary=vocabulary, architecture=narrow.model_dump()))
 
 
 def test_positions_of_roberta_begin_after_its_padding_token(tmp_path: Path) -> None:
     family_config("roberta", pad_token_id=4).save_pretrained(tmp_path)
-    check_published(tmp_path, described(vocabulary=300, positions=29))
+    check_released(tmp_path, described(vocabulary=300, positions=29))
     assert described_in(tmp_path)["positions"] == 29
     model: Any = build.blank(tmp_path, Architecture(**SHAPE))
     ids = torch.arange(5, 34)[None]
@@ -138,7 +138,7 @@ def test_each_key_of_a_config_is_honoured_harmless_or_refused(family: str) -> No
 def test_a_config_that_contradicts_the_study(changes: dict[str, Any], line: str, tmp_path: Path) -> None:
     family_config("bert").save_pretrained(tmp_path)
     with pytest.raises(RetortError) as caught:
-        check_published(tmp_path, described(**changes))
+        check_released(tmp_path, described(**changes))
     assert str(caught.value).endswith(f"config.json: {line}")
 
 
@@ -157,7 +157,7 @@ def test_a_config_that_cannot_be_read(content: str, line: str, tmp_path: Path) -
     if content:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(RetortError) as caught:
-        check_published(tmp_path, described())
+        check_released(tmp_path, described())
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -241,7 +241,7 @@ WHOLE = {
         lambda held: held | {"fit_dense.weight": torch.zeros(2), "cls.a.bias": torch.zeros(3)}
     ),
     "position ids": models.rewrite(lambda held: held | {"embeddings.position_ids": torch.arange(32)[None]}),
-    "keys of published configs": models.config(
+    "keys of released configs": models.config(
         gradient_checkpointing=True, output_past=True, pooler_type="first", emb_size=24, cell={}, structure=[]
     ),
     "16 bits": models.weights("", torch.Tensor.half),
@@ -254,7 +254,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("change", WHOLE)
-def test_what_published_models_lack_or_hold_besides_is_accepted(family: str, change: str, tmp_path: Path) -> None:
+def test_what_released_models_lack_or_hold_besides_is_accepted(family: str, change: str, tmp_path: Path) -> None:
     make_family(tmp_path, family)
     WHOLE[change](tmp_path)
     for head in build.HEADS:

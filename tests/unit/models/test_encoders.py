@@ -84,12 +84,12 @@ def test_which_form_runs(
     assert plain.called == expected
 
 
-@pytest.mark.parametrize("published", [DistilBertModel, DistilBertForMaskedLM])
+@pytest.mark.parametrize("released", [DistilBertModel, DistilBertForMaskedLM])
 @pytest.mark.parametrize("head", build.HEADS)
-def test_a_distilbert_is_read_as_a_bert_with_the_same_hidden_states(published: Any, head: str, tmp_path: Path) -> None:
+def test_a_distilbert_is_read_as_a_bert_with_the_same_hidden_states(released: Any, head: str, tmp_path: Path) -> None:
     torch.manual_seed(1)
     sizes = {"n_layers": 2, "n_heads": 3, "dim": 12, "hidden_dim": 20, "vocab_size": 30, "max_position_embeddings": 16}
-    published(DistilBertConfig(**sizes, initializer_range=0.5)).save_pretrained(tmp_path)
+    released(DistilBertConfig(**sizes, initializer_range=0.5)).save_pretrained(tmp_path)
     input_ids = torch.tensor([[2, 7, 9, 3, 0], [2, 11, 8, 29, 3]])
     mask = (input_ids != 0).long()
     types = torch.tensor([[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]])

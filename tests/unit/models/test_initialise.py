@@ -1,4 +1,4 @@
-"""Tests of a student's first weights, from its teacher, its parent or a published model, and of what is refused."""
+"""Tests of a student's first weights, from its teacher, its parent or a released model, and of what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKENS = torch.randint(5, 60, (3, 9), generator=torch.Generator().manual_seed(1)
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Save a published encoder of each family and teachers with either head; no two of them share weights."""
+    """Save a released encoder of each family and teachers with either head; no two of them share weights."""
     home = tmp_path_factory.mktemp("start")
     found = {}
     for seed, family in enumerate(FAMILIES):
@@ -122,8 +122,8 @@ def test_a_student_grows_from_a_parent(
     bias = student.get_output_embeddings().bias
     expected = torch.zeros_like(bias) if shape is NARROW else teacher.get_output_embeddings().bias
     assert torch.equal(bias, expected)  # the teacher's head is used if it has the student's shape
-    published: Any = saved(folders[family], tmp_path / "published", shape, "masked-lm", bias=0.5)
-    assert same(started(folders, family, "masked-lm", parent=tmp_path / "published", shape=shape), published)
+    released: Any = saved(folders[family], tmp_path / "released", shape, "masked-lm", bias=0.5)
+    assert same(started(folders, family, "masked-lm", parent=tmp_path / "released", shape=shape), released)
     with pytest.raises(RetortError, match="num_hidden_layers is 2; the study says layers: 4"):
         started(folders, family, head, parent=tmp_path, shape=shape.model_copy(update={"layers": 4}))
 

@@ -60,7 +60,7 @@ def test_names_are_told_apart(names: list[str]) -> None:
 def test_a_name_that_nobody_has_is_refused_with_the_nearest() -> None:
     reads = InputFunctions(Plan(read_config({"papers": ["tiny"], "study": str(STUDY), "precision": "float32"})))
     of = SimpleNamespace(student="tiny-narow", task="mood", seed="1")
-    for function in (reads.encoded_task, reads.published_model, reads.grid, reads.distilled_group):
+    for function in (reads.encoded_task, reads.released_model, reads.grid, reads.distilled_group):
         with pytest.raises(RetortError, match=re.escape(REFUSED)):
             function(of)
 

@@ -29,7 +29,7 @@ Sides = dict[str, dict[str, Any]]
 STUDIES: dict[str, dict[str, Any]] = {
     "tiny": {"papers": ["tiny"], "study": str(STUDY)},
     "miniature": {"papers": ["mlkd2024"], "scale": "rehearsal"},
-    "printed": {"papers": []},
+    "reported": {"papers": []},
 }
 
 

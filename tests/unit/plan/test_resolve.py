@@ -27,7 +27,7 @@ TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": 
 
 @pytest.fixture
 def study_folder(study_folder: Path) -> Path:
-    """Return the tiny study with added published models of two layers."""
+    """Return the tiny study with added released models of two layers."""
     narrow = {**TWO, "embedding": 8}
     for name, architecture, vocabulary in (("small", TWO, 90), ("foreign", TWO, 91), ("narrow", narrow, 90)):
         model = {**ENCODER, "architecture": architecture, "vocabulary": vocabulary}
@@ -107,11 +107,11 @@ def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
     change(study_folder, "predicting", architecture=TWO)
     study = opened(study_folder)
-    published = resolve_data.model_settings(study, "small")
-    assert resolve.task_distillation(study, "tiny-kd", "mood").parent == published
-    assert resolve.corpus_distillation(study, "tiny-predicting").as_json()["parent"]["parent"] == published.as_json()
+    reported = resolve_data.model_settings(study, "small")
+    assert resolve.task_distillation(study, "tiny-kd", "mood").parent == reported
+    assert resolve.corpus_distillation(study, "tiny-predicting").as_json()["parent"]["parent"] == reported.as_json()
     assert "parent" not in resolve.task_distillation(study, "tiny-attention", "mood").as_json()
-    assert "embedding" not in published.as_json()["architecture"]
+    assert "embedding" not in reported.as_json()["architecture"]
     assert resolve_data.model_settings(study, "narrow").architecture.embedding == 8
 
 

@@ -20,9 +20,9 @@ from retort.study.load import open_study
 from retort.tables.render import rendered
 
 from tests.tiny.edit import write
-from tests.tiny.printed import as_printed
+from tests.tiny.reported import as_reported
 from tests.tiny.results import collected
-from tests.tiny.variant import MOOD, PRINTED_PAPER, ROWS, TABLE, write_one_table
+from tests.tiny.variant import MOOD, PAPER_OF_OTHERS, ROWS, TABLE, write_one_table
 
 SAID = "server: it alone has the labels of the test set; reports/submissions/tiny-kd/seed-1.zip is what it is sent"
 FILED = {
@@ -40,9 +40,9 @@ def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dic
     """Write the variant of the tiny study with one test set without labels, and return its configuration."""
     study, table = (
         folder / "study",
-        as_printed([{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS], COLUMNS, split=split),
+        as_reported([{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS], COLUMNS, split=split),
     )
-    config = write_one_table(study, table, paper=PRINTED_PAPER)
+    config = write_one_table(study, table, paper=PAPER_OF_OTHERS)
     write(study, "tasks/mood.yaml", FILED)
     write(study, "sources/others.yaml", {"title": "Others", "path": "others"})
     return {**config, "scale": scale}
@@ -120,7 +120,7 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
     assert side.numbers[key]["text"].startswith("dev 72.0")
 
 
-def test_what_is_computed_from_server_cells_is_computed_from_dev_beside_them(tmp_path: Path) -> None:
+def test_what_is_computed_from_server_cells_is_computed_from_dev_next_to_them(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path)))
     spec, lines = collected(study, "table1", dev_scores("tiny-kd"))
     row = {line.column: line for line in lines_of(lines) if line.student == "tiny-kd"}
@@ -128,7 +128,7 @@ def test_what_is_computed_from_server_cells_is_computed_from_dev_beside_them(tmp
     # the submitted run has seed 1: 70 and 50, their mean, and its change from the second
     assert [row[name].dev for name in ("Acc. %", "Avg", "Change")] == [pytest.approx(70), 60, pytest.approx(20)]
     sheet = spec.lay_out(lines)
-    assert any(entry.text == "server" and entry.beside == "dev 70.0" for entry in sheet.grids[0].entries)
+    assert any(entry.text == "server" and entry.nearby == "dev 70.0" for entry in sheet.grids[0].entries)
     assert any(remark.startswith("'dev'") for remark in sheet.remarks)
 
 

@@ -276,8 +276,8 @@ def test_task_and_work_and_a_finished_grid_decide_the_parts_of_a_grid(
 def test_the_first_run_has_every_kind_of_rule_that_the_papers_have(paper: Plan) -> None:
     """Whoever types `make run` sees the whole chain: several students in one job of the corpus, a grid in parts."""
     ours = Plan(Config())
-    printed, pocket = (list(Jobs(plan).behind(["reports/index.html"])) for plan in (paper, ours))
-    missing = {job.rule.name for job in printed} - {job.rule.name for job in pocket}
+    reported, pocket = (list(Jobs(plan).behind(["reports/index.html"])) for plan in (paper, ours))
+    missing = {job.rule.name for job in reported} - {job.rule.name for job in pocket}
     assert missing == LEFT_OUT.keys()
     assert any(len(settings_of_group(ours)(job.wildcards, None)) > 1 for job in pocket if job.rule.name == DISTILLS)
     grids = {

@@ -17,7 +17,7 @@ from tests.unit.report.pages import Tags, lost, report
 def test_a_page_is_whole_and_alone_and_its_links_lead_somewhere(config: dict[str, Any], name: str) -> None:
     text = Path("reports", name).read_text()
     tags = Tags(text)
-    assert tags.open == tags.sources == []  # of scripts, pictures and frames, beside those that the page holds itself
+    assert tags.open == tags.sources == []  # of scripts, pictures and frames, next to those that the page holds itself
     assert len(tags.ids) == len(set(tags.ids))
     assert not re.search(r'fetch\(|src="(?!data:)|url\(|@import', text)
     assert lost(name) == []
@@ -55,7 +55,7 @@ def test_everything_shown_stands_in_order(page: str) -> None:
 def test_the_header_counts_and_dates(index: str, page: str) -> None:
     # table 1: one cell differs, two cells are inconclusive; table 2: parameters agree
     for text in (index, page):
-        assert "1 of 4<small> cells agree with the published values; differs 1, inconclusive 2</small>" in text
+        assert "1 of 4<small> cells agree with the reported values; differs 1, inconclusive 2</small>" in text
         assert all(said in text for said in ("14 of 14", "2026-01-02", "abc1234"))
         assert "Mixed results" not in text
 

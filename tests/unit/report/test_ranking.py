@@ -11,7 +11,7 @@ from retort.results.frames import frame_of, read
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
-TITLES = {"print": "as printed", "recorded": "recorded", "ours": "this run"}
+TITLES = {"reported": "as reported", "recorded": "recorded", "ours": "this run"}
 
 
 def test_a_mean_over_columns_has_an_interval_if_all_spreads_are_known() -> None:
@@ -41,14 +41,14 @@ def test_rows_are_ranked_by_print_and_each_side_has_its_panel(config: dict[str, 
     plot = ranking(table, lines, TITLES)
     assert plot
     assert plot.rows == list(lines.groupby("row")["mean"].mean().sort_values(ascending=False).index)
-    assert [list(panel.legend) for panel in plot.panels] == [["ours"]]  # too few rows have a printed number
+    assert [list(panel.legend) for panel in plot.panels] == [["ours"]]  # too few rows have a reported number
 
 
-def test_a_mean_over_more_columns_never_stands_beside_one_over_fewer(config: dict[str, Any]) -> None:
+def test_a_mean_over_more_columns_never_stands_next_to_one_over_fewer(config: dict[str, Any]) -> None:
     table = open_study(read_config({"papers": []})).exhibits["wang2023", "table1"]
     tasks = ("QNLI", "SST-2", "MNLI", "MRPC", "QQP", "RTE", "CoLA")
     frame = frame_of(
-        {"row": row, "column": column, "unit": "x100", "published": 60.0 + place + 10 * (column in tasks[:2]),
+        {"row": row, "column": column, "unit": "x100", "reported": 60.0 + place + 10 * (column in tasks[:2]),
          "recorded": 50.0 + place if column in (*tasks[:2], "Avg") else None}
         for place, row in enumerate(["Vanilla KD", "Att-KL", "Hid-Seq"]) for column in (*tasks, "Avg")
     )  # fmt: skip
@@ -56,7 +56,7 @@ def test_a_mean_over_more_columns_never_stands_beside_one_over_fewer(config: dic
     assert plot
     (panel,) = plot.panels
     assert panel.title == "score × 100, mean of QNLI, SST-2"
-    assert panel.legend == {"print": "as printed", "recorded": "recorded"}
+    assert panel.legend == {"reported": "as reported", "recorded": "recorded"}
     assert [score.value for _, _, score in panel.points["Vanilla KD"]] == [70.0, 50.0]
 
 

@@ -29,7 +29,7 @@ PROFILE = Path("results/profiles/tiny-attention.json")
 
 def test_a_missing_seed_a_task_not_run_and_rows_without_labels(config: dict[str, Any], tmp_path: Path) -> None:
     set_value(tmp_path / "study", "papers/tiny/students.yaml", "attention", "tasks", to=["mood"])
-    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "published", to={})
+    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "means", to={})
     study = write_results({**config, "seeds_divided": {"tiny-kd/mood": ["1", "2", "3"]}})
     unlabelled = Path("results/scores/tiny-teacher/mood/1.json")
     change_score(unlabelled, metrics={}, unlabelled=["test"])

@@ -27,14 +27,14 @@ def test_round_trip_and_foreign_files(tmp_path: Path):
     path = tmp_path / "t.csv"
     write(path, frame([line(0.1 + 0.2, None, row='a "quoted", label')]))
     (back,) = lines_of(read(path))
-    assert (back.row, back.mean, back.published) == ('a "quoted", label', pytest.approx(0.3), None)
+    assert (back.row, back.mean, back.reported) == ('a "quoted", label', pytest.approx(0.3), None)
     text = path.read_text()
     assert refused(path, text.replace(",ok,", ",fine,")).startswith(f"{path}: 'fine' is not a valid Status")
     assert refused(path, text.replace(",0.3,", ",much,")).startswith(f"{path}: could not convert string")
     assert refused(path, "a,b\n1,2\n").startswith(f"{path} is not the CSV of a table or figure")
 
 
-def test_each_status_has_a_sentence_of_its_own_and_is_stored_beside_its_reason(tmp_path: Path):
+def test_each_status_has_a_sentence_of_its_own_and_is_stored_next_to_its_reason(tmp_path: Path):
     assert len({sentence(each) for each in Status}) == len(Status)
     assert sentence(Status.NOT_RUN, f"{AT_SCALE}: too deep") == "not run at this scale: too deep"
     write(tmp_path / "t.csv", frame(line(None, status=status, reason="why") for status in Status))
@@ -51,7 +51,7 @@ def test_a_value_that_was_edited_by_hand_is_refused_and_so_is_a_table_without_ch
         read(path)
     write(path, frame([line(71.25)]))
     (tmp_path / ".t.csv.checksums.json").unlink()
-    with pytest.raises(RetortError, match=r"t\.csv has no checksum beside it"):
+    with pytest.raises(RetortError, match=r"t\.csv has no checksum next to it"):
         read(path)
 
 

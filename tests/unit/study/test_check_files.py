@@ -74,7 +74,7 @@ def test_a_folder_that_is_no_paper_yet_and_a_file_that_nothing_reads(study: Path
 
 STUDENT = """
 odd:
-  title: A student whose printed width is a multiple of its teacher's heads, but not its width at scale reduced
+  title: A student whose reported width is a multiple of its teacher's heads, but not its width at scale reduced
   teacher: bert-base
   protocol: mlkd2024
   architecture: {layers: 4, heads: 11, hidden: 660, intermediate: 1536}
@@ -83,7 +83,7 @@ odd:
 """
 
 
-def test_a_student_that_fits_only_as_printed(study: Path) -> None:
+def test_a_student_that_fits_only_as_reported(study: Path) -> None:
     add(study, "papers/mlkd2024/students.yaml", STUDENT)
     line = (
         "study/papers/mlkd2024/students.yaml: odd.stages.1.terms.1: objective 'value-relation': the student's "

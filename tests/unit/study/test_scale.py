@@ -23,9 +23,9 @@ from retort.study.study import Study
 from retort.tables.recordings import recording_of
 
 from tests.tiny.edit import write
-from tests.tiny.printed import as_printed
+from tests.tiny.reported import as_reported
 from tests.tiny.results import collected
-from tests.tiny.variant import MODEL, ONE_TABLE, PRINTED_PAPER, ROWS, STUDENT, write_one_table
+from tests.tiny.variant import MODEL, ONE_TABLE, PAPER_OF_OTHERS, ROWS, STUDENT, write_one_table
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
@@ -39,10 +39,10 @@ SMALLER = {
 
 
 def study_config(
-    folder: Path, scale: str, paper: dict[str, Any] = PRINTED_PAPER, layers: int = 2, **replacements: Any
+    folder: Path, scale: str, paper: dict[str, Any] = PAPER_OF_OTHERS, layers: int = 2, **replacements: Any
 ) -> dict[str, Any]:
-    """Write the tiny study's variant as printed by a paper, with its own reduced scale; return its configuration."""
-    config = write_one_table(folder, as_printed([{**row, "cells": "1 | 2"} for row in ROWS]), paper=paper)
+    """Write the tiny study's variant as reported by a paper, with its own reduced scale; return its configuration."""
+    config = write_one_table(folder, as_reported([{**row, "cells": "1 | 2"} for row in ROWS]), paper=paper)
     shape = {"layers": layers, "heads": 3, "hidden": 12, "intermediate": 24}
     for name, content in {
         "models/half": {**MODEL, "architecture": shape},
@@ -94,10 +94,10 @@ def test_a_scale_decides_on_students_schedules_seeds_tasks_and_teachers(tmp_path
     assert set(idle.not_run) == {*idle.students, *idle.teachers}
     assert expand(idle) == []
     assert expand(study(tmp_path / "b", "pocket", paper=ONE_TABLE))
-    printed, small = study(tmp_path / "c", "paper"), study(tmp_path / "d", "reduced")
+    reported, small = study(tmp_path / "c", "paper"), study(tmp_path / "d", "reduced")
     more = study(tmp_path / "e", "reduced", seeds=5, training_on={"mood": {"steps": 6}})
-    assert {cell.task for cell in expand(small)} == {"mood"} < {cell.task for cell in expand(printed)}
-    for scaled, steps, seeds, width in ((printed, 10, 3, 24), (small, 4, 1, 12), (more, 6, 5, 12)):
+    assert {cell.task for cell in expand(small)} == {"mood"} < {cell.task for cell in expand(reported)}
+    for scaled, steps, seeds, width in ((reported, 10, 3, 24), (small, 4, 1, 12), (more, 6, 5, 12)):
         settings = score(scaled, "tiny-kd", "mood")
         assert {stage.schedule.steps for stage in settings.stages} == {steps}
         assert {cell.seed for cell in expand(scaled) if cell.student == "tiny-kd"} == {*range(1, seeds + 1)}
@@ -124,10 +124,10 @@ def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> Non
         stage = score(reduced, student, "sst2").student.stages[0].schedule
         return stage.learning_rate, stage.steps
 
-    assert schedule_of("udagawa2023-hs-last-3l-mono") == (rate, steps)  # print: 7 epochs at 5e-4
-    after_hidden_states = schedule_of("udagawa2023-od-last-3l-mono")  # print: 3 epochs at 3e-4
+    assert schedule_of("udagawa2023-hs-last-3l-mono") == (rate, steps)  # the paper: 7 epochs at 5e-4
+    after_hidden_states = schedule_of("udagawa2023-od-last-3l-mono")  # the paper: 3 epochs at 3e-4
     assert after_hidden_states == (pytest.approx(rate * 3 / 5), round(steps * 3 / 7))
-    assert schedule_of("udagawa2023-od-alone-6l-mono") == (rate, 2 * steps)  # print: 14 epochs at 5e-4
+    assert schedule_of("udagawa2023-od-alone-6l-mono") == (rate, 2 * steps)  # the paper: 14 epochs at 5e-4
 
 
 def test_a_scale_gives_a_paper_tasks_and_fields_of_its_own(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_what_one_paper_reads_of_a_scale_has_nothing_of_others() -> None:
 def test_a_loss_of_the_embeddings_has_something_to_train(reduced: Study) -> None:
     """Where a stage on a task has a loss that reads the embeddings alone, they are not frozen."""
     for name, student in reduced.running.items():
-        for stage in student.stages if reduced.is_printed(name) else []:
+        for stage in student.stages if reduced.is_of_others(name) else []:
             alone = any(
                 set(catalogue.objectives()[term.objective].activations) == {"embeddings"} for term in stage.terms
             )
@@ -158,7 +158,7 @@ def test_a_loss_of_the_embeddings_has_something_to_train(reduced: Study) -> None
 
 def test_what_a_scale_does_not_run_says_why(tmp_path: Path) -> None:
     left_out = study(
-        tmp_path / "a", "reduced", paper={**PRINTED_PAPER, "not_at": {"reduced": "its models are too deep"}}
+        tmp_path / "a", "reduced", paper={**PAPER_OF_OTHERS, "not_at": {"reduced": "its models are too deep"}}
     )
     assert set(left_out.not_run.values()) == {"is of a paper that leaves this scale out: its models are too deep"}
     assert not left_out.running
@@ -217,8 +217,8 @@ def test_the_reduced_scale_runs_students_of_every_paper_and_judges_no_best_of_a_
     assert not any(gridded(reduced, table) for table in reduced.exhibits.values())
 
 
-def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_small_teacher(reduced: Study) -> None:
-    student = reduced.students["mlkd2024-4"]  # printed: 312 wide, from the weights of TinyBERT
+def test_a_student_of_released_weights_starts_from_the_first_layers_of_the_small_teacher(reduced: Study) -> None:
+    student = reduced.students["mlkd2024-4"]  # reported: 312 wide, from the weights of TinyBERT
     teacher = reduced.models["all-minilm-l6"].architecture
     assert student.initialisation.truncated
     assert student.initialisation.of == "model"
@@ -226,7 +226,7 @@ def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_smal
     assert (student.architecture.layers, student.architecture.heads) == (4, 12)
     assert reduced.students["mlkd2024-4-3-heads"].architecture.heads == 3
     (term,) = reduced.students["minilmv2-6x384-bert-large"].stages[0].terms
-    assert term.options["heads"] == 48  # a divisor of the width, 144, which the printed 64 are not
+    assert term.options["heads"] == 48  # a divisor of the width, 144, which the reported 64 are not
 
 
 def row_of(study: Study, table: str, student: str, **accuracies: float) -> dict[str, Line]:

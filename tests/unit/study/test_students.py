@@ -1,4 +1,4 @@
-"""Tests that every printed cell that is not quoted has a student, trained as its paper prints."""
+"""Tests that every reported cell that is not quoted has a student, trained as its paper reports."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def stages(study: Study, name: str, task: str) -> Any:
 
 
 def cells(study: Study, paper: str, table: str) -> dict[str, dict[str, str]]:
-    """Return the printed texts of a table: row -> column -> text."""
+    """Return the reported texts of a table: row -> column -> text."""
     found: dict[str, dict[str, str]] = {}
-    for cell in study.exhibits[paper, table].printed_cells():
+    for cell in study.exhibits[paper, table].paper_cells():
         found.setdefault(cell.row, {})[cell.column] = cell.text
     return found
 
@@ -71,13 +71,13 @@ def test_work_that_tables_and_figures_share_belongs_to_one_student(study: Study)
     assert len(set(found)) == len(found)
 
 
-def test_printed_shapes_are_the_students(study: Study) -> None:
+def test_reported_shapes_are_the_students(study: Study) -> None:
     """Shapes are those in the labels of Udagawa et al., table 1, and in MiniLMv2's names of students."""
     table = read_yaml(ROOT / "workflow" / "papers" / "udagawa2023" / "table1.yaml")
     for row in table["rows"][:-1]:
         shape = study.students[f"udagawa2023-{row['student']}-mono"].architecture
-        printed = [int(size) for size in row["label"].split(" / ")[1].split(", ")]
-        assert [shape.layers, shape.heads, shape.hidden, shape.intermediate] == printed
+        reported = [int(size) for size in row["label"].split(" / ")[1].split(", ")]
+        assert [shape.layers, shape.heads, shape.hidden, shape.intermediate] == reported
     for name, student in study.students.items():
         first = name.split("-")[1]
         if name.startswith("minilmv2") and "x" in first and first[0].isdigit():
@@ -152,7 +152,7 @@ def test_how_students_are_distilled_on_a_corpus(study: Study, name: str, fields:
         ("minilmv2-6x384-xlm-r-base", "mlqa", 4, (4, 32, 0.1, 0.01), 1),
         ("minilmv2-6x384-xlm-r-base-acl", "xnli-128", 2, (5, 128, 0.1, 0.01), 1),
         ("minilmv2-6x384-xlm-r-base-acl", "mlqa", 2, (3, 32, 0.1, 0.01), 1),
-        ("minilmv2-mbert", "xnli", 4, (10, 64, 0.1, 0.01), 1),  # teachers as the students beside them
+        ("minilmv2-mbert", "xnli", 4, (10, 64, 0.1, 0.01), 1),  # teachers as the students next to them
         ("minilmv2-mbert-acl", "xnli-128", 2, (5, 128, 0.1, 0.01), 1),
         ("udagawa2023-minilmv2-layer-12-6l-mono", "mnli", 1, (3, 32), None),
         ("udagawa2023-minilmv2-layer-12-6l-mono", "cola", 1, (6, 32), None),
@@ -192,7 +192,7 @@ def test_a_grid_is_judged_by_what_its_tables_print(study: Study, student: str, t
     assert found.schedule.load_best_model_at_end is (task == "mlqa")  # keeps the best epoch on English
 
 
-def test_what_starts_from_another_student_or_reads_a_published_head(study: Study) -> None:
+def test_what_starts_from_another_student_or_reads_a_released_head(study: Study) -> None:
     acl = resolve.corpus_distillation(study, "minilmv2-6x384-xlm-r-large-acl")  # the same, fine-tuned otherwise
     assert (acl.parent, acl.stages) == (resolve.corpus_distillation(study, "minilmv2-6x384-xlm-r-large"), [])
     parent = study.students["udagawa2023-od-last-4l-multi"].initialisation.student
@@ -226,11 +226,11 @@ def test_task_agnostic_students_of_wang2023_are_trained_alike(study: Study) -> N
         schedule = only.schedule.model_copy(update={"learning_rate": 0.0})
         return found.student.architecture, schedule, found.schedule, found.points
 
-    printed = training("wang2023-agnostic-att-mse", 5e-4)
-    assert (printed[2].epochs, len(printed[3])) == (10, 8)
+    reported = training("wang2023-agnostic-att-mse", 5e-4)
+    assert (reported[2].epochs, len(reported[3])) == (10, 8)
     for name in study.students:
         if name.startswith("wang2023-agnostic") and not name.endswith(("rate-1e-3", "25k-steps")):
-            assert training(name, 1e-3 if name.endswith("rate-1e-3") else 5e-4) == printed, name
+            assert training(name, 1e-3 if name.endswith("rate-1e-3") else 5e-4) == reported, name
 
 
 # --- students that learn on a task
@@ -303,7 +303,7 @@ def test_sizes_and_times_are_taken_as_mlkd_bert_prints_them(study: Study, tmp_pa
     from transformers import BertConfig
 
     BertConfig().save_pretrained(tmp_path)
-    printed = cells(study, "mlkd2024", "table1")
+    reported = cells(study, "mlkd2024", "table1")
     shown = {cell.row: cell.student for cell in study.exhibits["mlkd2024", "table1"].cells() if cell.student}
     assert len(shown) == 11  # all but MiniLMv2, another paper's student
     for row, name in shown.items():
@@ -311,7 +311,7 @@ def test_sizes_and_times_are_taken_as_mlkd_bert_prints_them(study: Study, tmp_pa
             model: Any = build.blank(tmp_path, resolve.profile(study, name, {}).architecture)
         sizes = [weight.numel() for key, weight in model.named_parameters() if not key.startswith("pooler")]
         whole = sum(weight.numel() for weight in model.parameters())
-        assert sum(sizes) // 10**6 <= float(printed[row]["#Params"].removesuffix("M")) <= -(-whole // 10**6), row
+        assert sum(sizes) // 10**6 <= float(reported[row]["#Params"].removesuffix("M")) <= -(-whole // 10**6), row
     tables = [study.exhibits["mlkd2024", name] for name in ("table3", "table10")]
     timed = [cell for table in tables for cell in table.cells() if cell.is_timed]
     assert {cell.measurement.values for cell in timed} == {"batches"}

@@ -1,4 +1,4 @@
-"""Tests of published numbers that are the best of a grid: verdicts compare them with the best of ours."""
+"""Tests of reported numbers that are the best of a grid: verdicts compare them with the best of ours."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 
 from tests.tiny.edit import set_value, write
-from tests.tiny.printed import as_printed
+from tests.tiny.reported import as_reported
 from tests.tiny.results import frame, made
-from tests.tiny.variant import NARROW, PRINTED_PAPER, STUDENTS, write_one_table
+from tests.tiny.variant import NARROW, PAPER_OF_OTHERS, STUDENTS, write_one_table
 
 GRID = {"learning_rate": [1e-3, 2e-3], "batch_size": [4, 8], "seed": 1}
 COLUMNS = [
@@ -39,10 +39,10 @@ MOOD = Path("results/trials/tiny-narrow/mood")
 
 @pytest.fixture
 def grids(here: Path) -> dict[str, Any]:
-    """Write a printed paper whose numbers are the best of a grid, with trials; return the study's configuration."""
-    table = as_printed(ROWS, COLUMNS, runs=1, split="dev", best_of="grid")
+    """Write a published paper whose numbers are the best of a grid, with trials; return the study's configuration."""
+    table = as_reported(ROWS, COLUMNS, runs=1, split="dev", best_of="grid")
     students = {**STUDENTS, "narrow": {**NARROW, "protocol": "gridded"}}
-    config = write_one_table(here / "study", table, paper=PRINTED_PAPER, students=students)
+    config = write_one_table(here / "study", table, paper=PAPER_OF_OTHERS, students=students)
     protocol = {"title": "Short", "schedule": {"steps": 6, "batch_size": 8, "learning_rate": 1e-3}, "seeds": [1]}
     write(here / "study", "protocols/short.yaml", protocol)
     write(here / "study", "protocols/gridded.yaml", {**protocol, "grid": GRID})
@@ -70,7 +70,7 @@ def lines_of(config: dict[str, Any]) -> tuple[dict[tuple[str, str], Line], dict[
     return {(line.row, line.column): line for line in lines}, texts
 
 
-def test_the_best_of_our_grid_is_judged_and_its_point_trained_again_stands_beside(grids: dict[str, Any]) -> None:
+def test_the_best_of_our_grid_is_judged_and_its_point_trained_again_stands_next_to(grids: dict[str, Any]) -> None:
     lines, texts = lines_of(grids)
     best = lines["Narrow", "Acc"]
     assert (best.mean, best.std, best.n) == (pytest.approx(78.0), None, 1)
@@ -96,7 +96,7 @@ def test_a_row_without_a_grid_and_a_quoted_one_show_what_was_trained_again(grids
     lines, texts = lines_of(grids)
     plain, quoted = lines["Plain", "Acc"], lines["Elsewhere", "Acc"]
     assert (plain.mean, plain.rerun, quoted.mean, quoted.rerun) == (pytest.approx(72), None, pytest.approx(74), None)
-    why = "published: the best of a grid; ours is no best of one: it has no grid"
+    why = "reported: the best of a grid; ours is no best of one: it has no grid"
     assert (plain.best_of, lines["Plain", "Avg"].best_of, quoted.best_of) == (why, why, "")
     assert plain.assumes.startswith(why)
     assert why in texts["md"]
@@ -108,7 +108,7 @@ def test_a_row_without_a_grid_and_a_quoted_one_show_what_was_trained_again(grids
      (("tasks/mood.yaml", "evaluation_split", "test"), "its grid is scored on another split"),
      (("", "", ""), "its trials are missing")],
 )  # fmt: skip
-def test_a_grid_that_does_not_measure_the_published_number(
+def test_a_grid_that_does_not_measure_the_reported_number(
     grids: dict[str, Any], tmp_path: Path, change: tuple[str, str, Any], why: str
 ) -> None:
     path, key, value = change

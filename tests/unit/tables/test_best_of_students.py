@@ -12,7 +12,7 @@ from retort.specs.config import read_config
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import made
-from tests.tiny.variant import UNPUBLISHED, write_one_table
+from tests.tiny.variant import UNREPORTED, write_one_table
 
 SCORES = {
     "tiny-kd": {"mood": [0.7, 0.8, 0.9], "rating": [0.5, 0.5, 0.5]},
@@ -24,7 +24,7 @@ ROW = {"label": "Best", "student": "tiny-kd", "best_of": ["tiny-attention"]}
 @pytest.fixture
 def config(here: Path) -> dict[str, Any]:
     """Write a study whose only row is the best of two students, on tasks that are scored on dev."""
-    written = write_one_table(here / "study", {**UNPUBLISHED, "rows": [ROW]})
+    written = write_one_table(here / "study", {**UNREPORTED, "rows": [ROW]})
     for task in ("mood", "rating"):
         set_value(here / "study", f"tasks/{task}.yaml", "evaluation_split", to="dev")
     return written

@@ -1,4 +1,4 @@
-"""Tests of the claims of all papers: which of them the printed numbers decide, and how."""
+"""Tests of the claims of all papers: which of them the reported numbers decide, and how."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from retort.results.frames import frame_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.claims import counts, judge_all, judge_print
+from retort.tables.claims import counts, judge_all, judge_on_reported
 
 from tests.conftest import ROOT
 
 # paper -> claims that do not hold on its numbers, those that rounding decides, and those that averages taken anew turn
-PRINTED_VERDICTS = {
+REPORTED_VERDICTS = {
     "minilmv2": (set(), {"more-relations-bert-above-all-wide"}, set()),
     "mlkd2024": ({"half-the-parameters"}, set(), {"order-of-losses"}),
     "udagawa2023": ({"several-layers-harmless"}, set(), set()),
@@ -33,7 +33,7 @@ def letters(text: str) -> str:
     return re.sub(r"[\s‐–-]+", "", text.replace("’", "'"))
 
 
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
+@pytest.mark.parametrize("paper", REPORTED_VERDICTS)
 @pytest.mark.skipif(not PAPERS.is_dir(), reason="the texts of the papers are not part of the repository")
 def test_each_quote_stands_in_the_text_of_its_paper(paper: str):
     texts = [letters(path.read_text()) for path in sorted(PAPERS.glob(f"{paper}*.txt"))]
@@ -43,18 +43,18 @@ def test_each_quote_stands_in_the_text_of_its_paper(paper: str):
         assert any(re.search(pattern, text) for text in texts), name
 
 
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_a_contradicted_claim_has_no_other_reading_that_print_bears_out(paper: str):
+@pytest.mark.parametrize("paper", REPORTED_VERDICTS)
+def test_a_contradicted_claim_has_no_other_reading_that_the_reported_numbers_support(paper: str):
     study = open_study(read_config({"papers": [paper]}))
-    on_print = judge_print(study, paper)
-    for name in PRINTED_VERDICTS[paper][0]:
+    on_reported = judge_on_reported(study, paper)
+    for name in REPORTED_VERDICTS[paper][0]:
         claim = study.claims[paper][name]
-        verdicts = {on_print(claim.read_as(reading)).verdict for reading in claim.other_readings.values()}
-        assert verdicts <= {Kind.FAILS}, name
+        verdicts = {on_reported(claim.read_as(reading)).verdict for reading in claim.other_readings.values()}
+        assert verdicts <= {Kind.NOT_SUPPORTED}, name
 
 
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: str):
+@pytest.mark.parametrize("paper", REPORTED_VERDICTS)
+def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper: str):
     study = open_study(read_config({"papers": [paper]}))
     study.recordings.clear()  # their claims take thousands of draws
     claims = study.claims[paper]
@@ -67,21 +67,26 @@ def test_the_printed_numbers_decide_every_claim_whose_cells_are_printed(paper: s
 
     tables = {name: frame_of(()) for one in claims.values() for name in one.tables}  # nothing was run
     judged = judge_all(study, paper, tables)
-    assert {item.ours.verdict for item in judged} == {Kind.WITHOUT}
-    verdicts = {item.name: item.published.verdict for item in judged}
-    fails, tied = ({name for name, verdict in verdicts.items() if verdict == kind} for kind in (Kind.FAILS, Kind.TIED))
-    turned = {item.name for item in judged if "averages" in item.published.remark}
-    assert (fails, tied, turned) == PRINTED_VERDICTS[paper]
+    assert {item.ours.verdict for item in judged} == {Kind.NOT_TESTED}
+    verdicts = {item.name: item.reported.verdict for item in judged}
+    fails, tied = (
+        {name for name, verdict in verdicts.items() if verdict == kind} for kind in (Kind.NOT_SUPPORTED, Kind.TIED)
+    )
+    turned = {item.name for item in judged if "averages" in item.reported.remark}
+    assert (fails, tied, turned) == REPORTED_VERDICTS[paper]
 
-    cells = {name: study.exhibits[paper, name].published_cells() for name in tables}
-    printed = {(name, cell.row, cell.column) for name, found in cells.items() for cell in found}
-    unprinted = {name for name, one in claims.items() if printed.isdisjoint(one.keys)}
-    assert {name for name, verdict in verdicts.items() if verdict == Kind.WITHOUT} == unprinted
+    cells = {name: study.exhibits[paper, name].reported_cells() for name in tables}
+    reported = {(name, cell.row, cell.column) for name, found in cells.items() for cell in found}
+    unreported = {name for name, one in claims.items() if reported.isdisjoint(one.keys)}
+    assert {name for name, verdict in verdicts.items() if verdict == Kind.NOT_TESTED} == unreported
     of_ours = ("figure", "table-text", "table-cost")
-    assert all(table.startswith(of_ours) for name in unprinted for table in claims[name].tables)
+    assert all(table.startswith(of_ours) for name in unreported for table in claims[name].tables)
 
-    counted = [list(verdicts.values()).count(verdict) for verdict in (Kind.HOLDS, Kind.TIED, Kind.FAILS, Kind.WITHOUT)]
-    assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} borne out")
+    counted = [
+        list(verdicts.values()).count(verdict)
+        for verdict in (Kind.SUPPORTED, Kind.TIED, Kind.NOT_SUPPORTED, Kind.NOT_TESTED)
+    ]
+    assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} supported")
     guide = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 

@@ -36,16 +36,16 @@ def test_the_answers_of_an_exhibit_fit_together(papers: Study) -> None:
         assert set(exhibits.timed_models(exhibit)) <= set(exhibits.profiled_models(exhibit))
         named = {(row, column) for row, columns in rows.items() for column in columns}
         assert {(cell.row, cell.column) for cell in cells} == named or not cells
-        printed = {(cell.row, cell.column) for cell in exhibit.published_cells()}
-        assert not cells or printed <= {(cell.row, cell.column) for cell in cells}
-        assert {(cell.row, cell.column) for cell in exhibit.settings_cells()} <= printed
+        reported = {(cell.row, cell.column) for cell in exhibit.reported_cells()}
+        assert not cells or reported <= {(cell.row, cell.column) for cell in cells}
+        assert {(cell.row, cell.column) for cell in exhibit.settings_cells()} <= reported
 
 
 def test_every_answer_is_that_of_some_kind() -> None:
     kinds = [*map(table_kinds.__getitem__, table_kinds), *map(figure_kinds.__getitem__, figure_kinds)]
     answers = [name for name in vars(Answers) if not name.startswith("_")]
     alone = [name for name in answers if all(getattr(kind, name) is getattr(Answers, name) for kind in kinds)]
-    assert not alone, "what no kind overrides is a function beside it"
+    assert not alone, "what no kind overrides is a function next to it"
 
 
 def test_planning_does_not_import_what_draws() -> None:

@@ -1,4 +1,4 @@
-"""Tests of the frames of a study: the guide makes tables of them; they hold what papers print and what is recorded."""
+"""Tests of the frames of a study: the guide makes tables of them; they hold what papers report and what is recorded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = read_judged(tiny, "tiny", Path("results/tables/tiny/claims.json"))
     assert names["verdicts"].values.tolist() == [[one.claim.says, one.ours.word, one.ours.numbers] for one in judged]
     assert len(judged) > 0
-    assert len(retort.judged(tiny)) == len(judged) * 2  # on print, too
+    assert len(retort.judged(tiny)) == len(judged) * 2  # on the reported numbers, too
     assert len(names["different"]) == (kept["verdict"] == "differs").sum()
     assert len(retort.tabulated(tiny)) == len(kept)
     assert names["steps"][["terms.supervised", "path"]].values.tolist() == [
@@ -62,10 +62,10 @@ def test_a_score_has_its_origin_and_a_diverged_one_no_value(config: dict[str, An
 
 def test_what_is_reported_and_what_is_recorded_have_the_key_of_cells() -> None:
     study = open_study(Config(papers=["wang2023", "pocket"]))
-    cells, printed, runs = numbers.cells(study), numbers.reported(study), numbers.recorded(study)
-    one = printed.set_index(numbers.CELL).loc[("wang2023", "table1", "Vanilla KD", "QNLI")]
-    assert (one["printed"], one["value"], one["std"]) == ("66.5", 66.5, 1.49)
-    both = cells.merge(printed, on=numbers.CELL).merge(runs[runs["paper"] == "wang2023"], on=numbers.CELL)
+    cells, reported, runs = numbers.cells(study), numbers.reported(study), numbers.recorded(study)
+    one = reported.set_index(numbers.CELL).loc[("wang2023", "table1", "Vanilla KD", "QNLI")]
+    assert (one["reported"], one["value"], one["std"]) == ("66.5", 66.5, 1.49)
+    both = cells.merge(reported, on=numbers.CELL).merge(runs[runs["paper"] == "wang2023"], on=numbers.CELL)
     assert set(both["scale"]) == {"reduced", "reduced-360"}
     pocket = runs[(runs["paper"] == "pocket") & (runs["table"] == "table1") & (runs["row"] == "kd")]
     assert sorted(set(pocket["seed"])) == [11, 12, 13, 14, 15]

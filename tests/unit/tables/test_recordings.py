@@ -1,4 +1,4 @@
-"""Tests of recorded runs: of a study of ours as its published numbers, of a printed paper beside the next run."""
+"""Tests of recorded runs: of a study of ours as its reported numbers, of a published paper next to the next run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from retort.tables.recordings import compared_with_record, record, record_scale,
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_score, collected, frame, keep, line, made, paths, write_results
-from tests.tiny.variant import CLAIMS, TABLE, UNPUBLISHED, write_one_table
+from tests.tiny.variant import CLAIMS, TABLE, UNREPORTED, write_one_table
 from tests.unit.study.test_scale import study_config
 
 LATER = {"tiny-kd": {"mood": [0.60, 0.62, 0.64], "rating": SCORES["tiny-kd"]["rating"]}}
@@ -30,8 +30,8 @@ SCALE, TABLE1 = "scales/reduced.yaml", "results/tables/tiny/table1.csv"
 
 
 def ours(config: dict[str, Any], **more: Any) -> Study:
-    """Write the study of ours with one table, without published numbers, and return it."""
-    write_one_table(Path(config["study"]), {**UNPUBLISHED, **more}, claims=CLAIMS)
+    """Write the study of ours with one table, without reported numbers, and return it."""
+    write_one_table(Path(config["study"]), {**UNREPORTED, **more}, claims=CLAIMS)
     return open_study(read_config(config))
 
 
@@ -45,8 +45,8 @@ def compared(config: dict[str, Any], device: str = "cpu: <any>", again: bool = T
 
 
 def verdicts_of(lines: list[Line]) -> dict[tuple[str, str], str]:
-    """Return (row, column) -> the verdict on each published score."""
-    return {(line.row, line.column): line.verdict for line in lines if line.published is not None}
+    """Return (row, column) -> the verdict on each reported score."""
+    return {(line.row, line.column): line.verdict for line in lines if line.reported is not None}
 
 
 def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
@@ -61,8 +61,8 @@ def test_a_recorded_run_repeats_itself(config: dict[str, Any]) -> None:
     assert kept["tables"]["table1"]["kd"] == {"Acc. %": [72.0, 2.0], "Pearson": [60.0, 10.0]}
     assert kept["by_seed"]["table1"]["kd"]["Acc. %"] == {1: 70.0, 2: 72.0, 3: 74.0}
     lines, renders = made(config, "table1")
-    assert set(verdicts_of(lines).values()) == {"repeats"}
-    assert "A cell 'repeats' the recorded run when each seed has its digits." in renders["md"]
+    assert set(verdicts_of(lines).values()) == {"reproduced exactly"}
+    assert "A cell is 'reproduced exactly' when each seed has its digits." in renders["md"]
     assert "| **72.0 ± 2.0** = |" in renders["md"]  # it stands once, and so does the number of a page
     assert r"\textbf{72.0 $\pm$ 2.0} =" in renders["tex"]
     assert renders["html"].count("72.0\u00a0±\u00a02.0") == 1
@@ -85,14 +85,14 @@ def test_a_run_meets_the_record_of_its_own_precision(config: dict[str, Any]) -> 
     other = {**config, "precision": "bfloat16"}
     lines, _ = made(other, "table1")
     judged = verdicts_of(lines)
-    assert set(judged.values()).isdisjoint({"reproduces"})  # another run: its numbers are not paired with these
-    assert not any(line.published_by_seed for line in lines)
+    assert set(judged.values()).isdisjoint({"reproduced"})  # another run: its numbers are not paired with these
+    assert not any(line.reported_by_seed for line in lines)
     made(other, "table1", **LATER)
     assert [path.name for path in keep(record(ours(other), "tiny"))] == ["bfloat16.yaml"]
     folder = Path(config["study"]) / "papers/tiny/recorded"
     assert sorted(path.name for path in folder.glob("*.yaml")) == ["bfloat16.yaml", "float32.yaml"]
     for one, scores in ((config, {}), (other, LATER)):
-        assert set(verdicts_of(made(one, "table1", **scores)[0]).values()) == {"repeats"}
+        assert set(verdicts_of(made(one, "table1", **scores)[0]).values()) == {"reproduced exactly"}
 
 
 def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[str, Any]) -> None:
@@ -105,18 +105,18 @@ def test_the_columns_of_a_row_with_variants_are_recorded_together(config: dict[s
     assert list(table.recorded(ours(config), "tiny", frame(lines))["row"]) == ["kd", "kd"]
 
 
-def test_published_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
+def test_reported_numbers_stand_in_one_place(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
         record(open_study(read_config(config)), "tiny")
     made(config, "table1")
-    study = ours(config, published=TABLE["published"])
+    study = ours(config, means=TABLE["means"])
     folder = study.config.study_folders[0] / "papers" / "tiny"
-    with pytest.raises(RetortError, match=r"table1\.yaml: it has published numbers of its own; delete its key"):
+    with pytest.raises(RetortError, match=r"table1\.yaml: it has reported numbers of its own; delete its key"):
         record(study, "tiny")
     assert not (folder / "recorded").exists()
     keep(record(ours(config), "tiny"))
-    with pytest.raises(RetortError, match=r"table1: its published numbers are in the folder 'recorded'; delete"):
-        ours(config, published=TABLE["published"])
+    with pytest.raises(RetortError, match=r"table1: its reported numbers are in the folder 'recorded'; delete"):
+        ours(config, means=TABLE["means"])
 
 
 def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
@@ -131,10 +131,10 @@ def test_a_table_of_paper_yaml_is_recorded_too(config: dict[str, Any]) -> None:
     )
     file.unlink()
     keep(record(open_study(read_config(config)), "tiny"))
-    assert set(verdicts_of(made(config, "table1")[0]).values()) == {"repeats"}
+    assert set(verdicts_of(made(config, "table1")[0]).values()) == {"reproduced exactly"}
 
 
-def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -> None:
+def test_what_is_said_of_a_run_next_to_the_recorded_one(config: dict[str, Any]) -> None:
     made(config, "table1")
     assert compared(config) == "No run of this study is recorded."
     keep(record(ours(config), "tiny"))
@@ -159,23 +159,23 @@ def test_what_is_said_of_a_run_beside_the_recorded_one(config: dict[str, Any]) -
     assert some.endswith("its 5 means have the recorded digits. So far 5 of its 6 scores were measured.")
     shutil.rmtree("results/scores/tiny-kd/mood")
     assert compared({**config, "precision": "bfloat16"}) == (
-        "No run in bfloat16 is recorded: the published numbers are those of the record of 2026-01-02 in float32, and "
+        "No run in bfloat16 is recorded: the reported numbers are those of the record of 2026-01-02 in float32, and "
         "are judged as those of other runs."
     )
 
 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
     set_value(Path(config["study"]), "papers/tiny/paper.yaml", "ours", to=False)
-    with pytest.raises(RetortError, match="the published numbers of 'tiny' are its paper's"):
+    with pytest.raises(RetortError, match="the reported numbers of 'tiny' are its paper's"):
         record(open_study(read_config(config)), "tiny")
 
 
-# --- a printed paper
+# --- a published paper
 
 
 @pytest.fixture
 def reduced(here: Path) -> dict[str, Any]:
-    """Return the configuration of a printed paper at a smaller scale that is not held against it."""
+    """Return the configuration of a published paper at a smaller scale that is not held against it."""
     config = study_config(here / "study", "reduced", seeds=3)
     set_value(here / "study", SCALE, "judged", to=False)
     return config
@@ -187,7 +187,7 @@ def recorded(config: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     return path, yaml.safe_load(path.read_text())
 
 
-def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, Any]) -> None:
+def test_a_recorded_run_stands_next_to_the_next_one(reduced: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="no table of 'tiny' has a number of ours"):
         recorded(reduced)
     _, before = made(reduced)
@@ -199,7 +199,7 @@ def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, Any]) -> N
     lines, after = made(reduced, **LATER)
     line = next(line for line in lines if line.student == "tiny-kd" and line.task == "mood")
     assert (line.mean, line.recorded, line.verdict) == (pytest.approx(62), pytest.approx(72), "")
-    assert line.published not in (None, line.recorded)  # the paper's number is another one, and stays
+    assert line.reported not in (None, line.recorded)  # the paper's number is another one, and stays
     for text in after.values():
         assert "72.0" in text
         assert "Recorded: a run of ours at scale reduced (cpu: " in text.replace("\\", "")
@@ -264,7 +264,7 @@ def test_a_recording_names_the_tasks_of_its_own_cells_and_what_was_read_of_them(
 
 
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
-    with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):
+    with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' reports"):
         recorded(study_config(tmp_path, "paper"))
 
 

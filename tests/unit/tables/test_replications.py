@@ -16,7 +16,7 @@ from retort.tables.make import make_table
 from retort.tables.replications import in_a_word, replicated_frame
 
 from tests.tiny.edit import change, write
-from tests.tiny.printed import MEAN, study_config, table
+from tests.tiny.reported import MEAN, study_config, table
 from tests.tiny.results import quiet
 
 FILE = "papers/some/replications/lab.yaml"
@@ -34,7 +34,7 @@ CELLS = {"a": "70.0 | 80.0 | 75.0", "b": "- | 80.0 | 75.5"}
 
 @pytest.fixture
 def given(here: Path) -> dict[str, Any]:
-    """Return the configuration of a paper that prints a table, with a replication of one of its rows."""
+    """Return the configuration of a paper that reports a table, with a replication of one of its rows."""
     config = study_config(here, table1=table(MEAN, CELLS))
     write(here / "study", FILE, LAB)
     return config
@@ -54,7 +54,7 @@ MISTAKES = [
     ("    a:", "    aa:", "tables.table1: no row is called 'aa'; did you mean 'a'?"),
     ("    a:", "    b:", "tables.table1: no number in column is called 'Coin'"),
     ("Coin:", "Coyn:", "tables.table1: no number in column is called 'Coyn'; did you mean 'Coin'?"),
-    ("'68.50'", "about 68", "tables.table1.a.numbers.Coin: 'about 68' is not a number as papers print it"),
+    ("'68.50'", "about 68", "tables.table1.a.numbers.Coin: 'about 68' is not a number as papers report it"),
     ("'68.50'", "68.5", "tables.table1.a.numbers.Coin: Input should be a valid string, not 68.5; put it in quotes"),
     ("'68.50'", "'168.50'", "tables.table1.a.Coin: accuracy is from 0 to 100, not 168.5"),
     ("where: README, table 2", "wher: README", "tables.table1.a.wher: no key is called 'wher'; did you mean 'where'?"),
@@ -73,7 +73,7 @@ def test_numbers_of_others_are_judged_against_print(given: dict[str, Any], here:
     study = read_study(read_config(given))[0]
     frame = replicated_frame(study, "some", "table1").set_index("column")
     assert frame["text"].to_list() == ["68.50", "79.9 ± 0.2"]
-    assert frame.loc["Coin", ["student", "mean", "published", "n", "published_n"]].to_list() == [
+    assert frame.loc["Coin", ["student", "mean", "reported", "n", "reported_n"]].to_list() == [
         "lab",
         68.5,
         70.0,
@@ -93,7 +93,7 @@ def test_they_stand_below_their_table_and_count_nowhere(given: dict[str, Any]) -
     for text in (Path(path).read_text() for path in renders.values()):
         assert "68.50" in text
         assert "differs: steps (half as many), grid (none)" in text
-        assert "−1.5 to −0.1 points from print in 2 cells, 2 of them below" in text.replace("$-$", "−")
+        assert "−1.5 to −0.1 points from the reported numbers in 2 cells, 2 of them below" in text.replace("$-$", "−")
         assert "README, table 2, read 2026-11-28 at 0123456" in text
     html = Path(renders["html"]).read_text()
     assert '<a href="https://example.org/lab">A &lt;lab&gt;</a>' in html
@@ -109,7 +109,7 @@ def test_they_stand_below_their_table_and_count_nowhere(given: dict[str, Any]) -
 def test_what_prints_them_reads_their_files(given: dict[str, Any]) -> None:
     plan = Plan(read_config(given))
     read = (
-        exhibits.records_beside(plan, "some", "table1"),
+        exhibits.records_next_to(plan, "some", "table1"),
         exhibits.files_of_page(plan, "some"),
         exhibits.files_of_index(plan),
     )
@@ -120,7 +120,7 @@ def test_students_of_the_paper_itself_have_a_sentence() -> None:
     study = open_whole(Config())
     (told,) = in_a_word(study, "minilmv2")
     assert told.endswith(
-        "Students that the paper trained, by bloomberg/minilmv2.bb: −11.4 to 0.0 points from print in 10 cells, "
+        "Students that the paper trained, by bloomberg/minilmv2.bb: −11.4 to 0.0 points from the reported numbers in 10 cells, "
         "9 of them below; it differs in grid, runs."
     )
     assert in_a_word(study, "pocket") == []

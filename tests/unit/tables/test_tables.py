@@ -1,4 +1,4 @@
-"""Tests of printed tables: cells with and without a number, escaping, each format."""
+"""Tests of tables: cells with and without a number, escaping, each format."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from retort.judgement.recorded import side_of_recording
 from retort.results.collect import read_scores
 from retort.specs.config import read_config
 from retort.specs.paper import Recording
-from retort.specs.printed import Number
+from retort.specs.reported import Number
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study
 from retort.tables import render
 from retort.tables.claims import judge_all
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
+from retort.tables.layout import Entry, Grid, GridRow, Sheet
 
 from tests.conftest import ROOT
 from tests.tiny.results import SCORES, change_score, collected, frame, made, paths, write_results
-from tests.tiny.variant import PRINTED_PAPER, ROWS, TABLE, UNPUBLISHED, write_one_table, write_study
+from tests.tiny.variant import PAPER_OF_OTHERS, ROWS, TABLE, UNREPORTED, write_one_table, write_study
 
 # --- collecting
 
@@ -32,8 +32,8 @@ def test_golden_table(config: dict[str, Any]):
     a, b = (
         next(one for one in lines if one.student == s and one.column == "Acc. %") for s in ("tiny-kd", "tiny-attention")
     )
-    assert (a.mean, a.std, a.n, a.published) == (pytest.approx(72), pytest.approx(2), 3, 70)
-    assert (b.mean, b.published) == (pytest.approx(70), 60)
+    assert (a.mean, a.std, a.n, a.reported) == (pytest.approx(72), pytest.approx(2), 3, 70)
+    assert (b.mean, b.reported) == (pytest.approx(70), 60)
     assert out["md"].splitlines()[4:9] == [
         "|  | Acc. % | Pearson |",
         "| --- | ---: | ---: |",
@@ -65,20 +65,20 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     recorded = Recording.model_construct(tables={"table1": {rows[1]["label"]: cells, "B": cells}}, runs=3)
     assert list(side_of_recording(study, "tiny", recorded).numbers) == [("table1", "B", "Acc. %")]
     (claim,) = judge_all(study, "tiny", {"table1": frame(lines)})
-    assert claim.published.verdict == "holds"
-    assert claim.ours.word == "not run"
-    assert "ours is not what the row prints: without <more> rows" in claim.ours.numbers
+    assert claim.reported.verdict == "supported"
+    assert claim.ours.word == "not tested"
+    assert "ours is not what the row reports: without <more> rows" in claim.ours.numbers
 
 
-def test_a_column_that_is_only_printed_stands_as_it_is(config: dict[str, Any]):
-    columns = [TABLE["columns"][0], {"label": "FLOPs", "metric": "as-printed"}]
-    printed = "- | Acc. % | FLOPs\nTeacher | 79.0 | 22.5B\nB | 70.0 | 11.3B\n"
-    table = {**UNPUBLISHED, "columns": columns, "rows": [ROWS[0], ROWS[2]], "numbers": 4, "printed": printed}
-    write_one_table(Path(config["study"]), table, paper=PRINTED_PAPER)
+def test_a_column_that_is_only_reported_stands_as_it_is(config: dict[str, Any]):
+    columns = [TABLE["columns"][0], {"label": "FLOPs", "metric": "as-reported"}]
+    reported = "- | Acc. % | FLOPs\nTeacher | 79.0 | 22.5B\nB | 70.0 | 11.3B\n"
+    table = {**UNREPORTED, "columns": columns, "rows": [ROWS[0], ROWS[2]], "numbers": 4, "reported": reported}
+    write_one_table(Path(config["study"]), table, paper=PAPER_OF_OTHERS)
     lines, out = made(config)
-    assert {(one.status, one.verdict) for one in lines if one.column == "FLOPs"} == {("as-printed", "")}
+    assert {(one.status, one.verdict) for one in lines if one.column == "FLOPs"} == {("as-reported", "")}
     assert "<br>*22.5B* |" in out["md"]
-    assert "as the paper prints it" in out["md"]
+    assert "as the paper reports it" in out["md"]
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
@@ -119,12 +119,12 @@ def test_paired_tests_table(config: dict[str, Any]):
     # differences: 1, 2, 3 (mood) and 10, 4, 10 (rating); the p-values are worked out in the tests of paired tests
     assert (p["difference"].mean, p["difference"].std, p["p"].n) == (pytest.approx(5), pytest.approx(4), 6)
     assert (p["p"].task, p["p-holm"].mean) == ("table1", p["p"].mean)
-    found = [p[name].mean for name in ("p", "p-tasks-fixed", "p-tasks-drawn")]
+    found = [p[name].mean for name in ("p", "p-tasks-fixed", "p-tasks-random")]
     assert found == pytest.approx([0.02802, 0.02984, 0.3440], abs=1e-4)
     assert "| 1 A & \\<b\\>\\_1 |  | **0.030** |" in out["md"]
-    assert "**Table 1, tasks drawn**" in out["md"]
+    assert "**Table 1, random tasks**" in out["md"]
     assert "6 pairs of task and seed a test" in out["md"]
-    assert "0.028" not in out["md"]  # nothing is published, so the test over all pairs is not shown
+    assert "0.028" not in out["md"]  # nothing is reported, so the test over all pairs is not shown
     _, out = made(config, "table3", **{"tiny-attention": SCORES["tiny-kd"]})
     assert "-<sup>a</sup>" in out["md"]
     assert "<sup>a</sup> all differences are equal" in out["md"]
@@ -152,7 +152,7 @@ def test_tex_has_no_letter_that_pdflatex_does_not_know():
 
 @pytest.mark.parametrize("kind", ["html", "md", "tex"])
 def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
-    grid = Grid(["C"], [PrintedRow("R", [Entry("1.0", "2.0", "differs", True, ("a note",))])])
+    grid = Grid(["C"], [GridRow("R", [Entry("1.0", "2.0", "differs", True, ("a note",))])])
     sheet = Sheet("p", "table1", "pocket", "Title", "Question?", "Caption.", [grid], ["A remark."])
     text = render.rendered(sheet, kind)
     for part in ("Title", "Question?", "Caption.", "pocket", "a note", "A remark.", "1.0", "2.0", "differs"):

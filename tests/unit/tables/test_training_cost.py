@@ -1,4 +1,4 @@
-"""Tests of tables of what trainings cost: computed from settings, beside what papers state."""
+"""Tests of tables of what trainings cost: computed from settings, next to what papers state."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
     lines = {(line.row, line.column): line for line in lines_of(frame)}
     assert lines["Ours", "Hours"].mean == pytest.approx(134, abs=1)
     batch = lines["Ours", "Batch"]
-    assert (batch.mean, batch.published, batch.unit) == (256, 256, "rows")
+    assert (batch.mean, batch.reported, batch.unit) == (256, 256, "rows")
     assert lines["Ours", "Steps"].mean == 400_000
     assert (lines["Others", "Hours"].mean, lines["Others", "Hours"].status) == (1720, Status.OK)
     assert (lines["Others", "Batch"].mean, lines["Others", "Batch"].status) == (None, Status.QUOTED)
@@ -89,7 +89,7 @@ def test_mistakes_in_a_table(rows: list[dict[str, Any]], columns: list[dict[str,
      ("tiny-narrow", {**HOURS, "task": "mood"}, "'tiny-narrow' is distilled on a corpus; leave out 'task'"),
      ("tiny-teacher", HOURS, "'tiny-teacher' has no stage")],
 )  # fmt: skip
-def test_mistakes_beside_the_study(student: str, column: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_mistakes_next_to_the_study(student: str, column: dict[str, Any], message: str, tmp_path: Path) -> None:
     content = {"kind": "training-cost", "title": "T", "question": "Q?", "columns": [column],
                "rows": [{"label": "A", "student": student}]}  # fmt: skip
     students = {**STUDENTS, "narrow": NARROW}

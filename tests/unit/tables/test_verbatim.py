@@ -1,4 +1,4 @@
-"""Tests of tables of settings and counts: ours, read from the specs, beside what a paper prints."""
+"""Tests of tables of settings and counts: ours, read from the specs, next to what a paper reports."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pandas import Series
 from retort.audit import audit
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, read_config
-from retort.specs.printed import read_number
+from retort.specs.reported import read_number
 from retort.study.load import open_study, open_whole, read_study
 from retort.study.study import Study
 from retort.tables.render import rendered
 
 from tests.tiny.edit import write
-from tests.tiny.printed import with_block
+from tests.tiny.reported import with_block
 from tests.tiny.results import collected
 from tests.tiny.variant import STUDENT, STUDENTS, write_study
 
@@ -29,7 +29,7 @@ MAPPED = [{"objective": "hidden-sequence", "mapping": mapping} for mapping in ("
 
 
 def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
-    """Return a printed table of settings."""
+    """Return a reported table of settings."""
     rows = [{"label": f"R{number}", **row} for number, row in enumerate(rows)]
     numbers = sum(read_number(text.strip()) is not None for row in rows for text in row["cells"].split("|"))
     return with_block({"kind": "settings", "title": "T", "question": "Q?", "columns": columns or [{"label": "C"}],
@@ -57,7 +57,7 @@ def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
     return rows, rendered(spec.lay_out(lines), "md")
 
 
-def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Path) -> None:
+def test_ours_stands_above_what_is_reported_and_a_difference_is_seen(tmp_path: Path) -> None:
     verdicts, page = shown(tmp_path, settings([
         {"cells": "5e-4", "reads": "stages.1.schedule.learning_rate", "formatter": "scientific"},
         {"cells": "200k", "reads": "stages.1.schedule.steps", "formatter": "thousands", "task": "mood"},
@@ -91,8 +91,8 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
          "no formatter is called 'percents'; did you mean 'percent'?"),
         ({"reads": "written.teacher", "student": "tiny-kd", "task": "rating", "formatter": "percent"},
          "'written.teacher' is 'tiny-teacher'; formatter 'percent' cannot print that"),
-        ({"reads": "runs", "as_printed": ["D"]}, "no column is called 'D'; there are: C"),
-        ({"reads": "mappings.hidden", "printed_as": {}}, "no key of 'mappings.hidden' is called 'hidden'"),
+        ({"reads": "runs", "as_reported": ["D"]}, "no column is called 'D'; there are: C"),
+        ({"reads": "mappings.hidden", "reported_as": {}}, "no key of 'mappings.hidden' is called 'hidden'"),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
@@ -107,7 +107,7 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
 
 @pytest.fixture(scope="module")
 def papers() -> Study:
-    """Return the study of every paper of the repository, as printed and configured at the papers' own scale."""
+    """Return the study of every paper of the repository, as reported and configured at the papers' own scale."""
     return open_whole(Config(scale="paper"))
 
 
@@ -120,11 +120,11 @@ def of_kind(kind: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("paper", "table"), of_kind("settings"))
 def test_our_students_are_trained_as_the_paper_says(papers: Study, paper: str, table: str) -> None:
     spec, lines = collected(papers, table, paper=paper)
-    verdicts, printed = (
+    verdicts, reported = (
         given(spec.verdicts(lines)),
-        {(cell.row, cell.column): cell.text for cell in spec.published_cells()},
+        {(cell.row, cell.column): cell.text for cell in spec.reported_cells()},
     )
-    assert {key: printed[key] for key, verdict in verdicts.items() if verdict != "agrees"} == {}
+    assert {key: reported[key] for key, verdict in verdicts.items() if verdict != "agrees"} == {}
     assert verdicts or not any(name.startswith(f"{paper}-") for name in papers.students)
 
 

@@ -32,13 +32,13 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def tables(study: Study) -> Tables:
-    """Return the lines of every table of scores, with true means as printed."""
+    """Return the lines of every table of scores, with true means as reported."""
     return lines_of(study, made_up(study))
 
 
 @pytest.fixture(scope="module")
 def shifted(study: Study) -> Tables:
-    """Return the same lines, with our true means ten points above the printed ones."""
+    """Return the same lines, with our true means ten points above the reported ones."""
     return lines_of(study, made_up(study, shift=10.0))
 
 
@@ -62,7 +62,7 @@ def test_the_readme_shows_the_verdicts_of_each_paper(tables: Tables, shifted: Ta
     rows = []
     for paper in papers_of(tables):
         lines, same, apart = comparable(tables, paper), counts_of(tables, paper), counts_of(shifted, paper)
-        single = ((lines["n"] == 1) & (lines["published_n"] < 2)).sum()
+        single = ((lines["n"] == 1) & (lines["reported_n"] < 2)).sum()
         hopeless = (lines["runs_needed"] == NO_RUNS).sum()
         shown = [single, same["agrees"], same["inconclusive"], hopeless, same["differs"], apart["differs"]]
         rows.append([paper, *map(str, [len(lines), *shown])])
@@ -81,7 +81,7 @@ def test_no_cell_has_a_wrong_verdict(tables: Tables, shifted: Tables) -> None:
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it() -> None:
     """With a number in every cell of ours, what stays open is quoted, a test server's, or not measured at all."""
     plan = Plan(Config(scale="paper"), lambda study: RunSources())
-    study, lines, left_open = plan.study, all_lines(plan), {Kind.WITHOUT}
+    study, lines, left_open = plan.study, all_lines(plan), {Kind.NOT_TESTED}
     study.recordings.clear()  # their claims take thousands of draws
     counts: Counter[str] = Counter()
     for paper, claims in study.claims.items():
@@ -96,4 +96,4 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
     assert counts.total() == 135
     assert sum(counts[verdict] for verdict in left_open) == 15
-    assert counts[Kind.HOLDS] == pytest.approx(40, abs=8)  # as drawn, from one run of each; close claims are open
+    assert counts[Kind.SUPPORTED] == pytest.approx(40, abs=8)  # as drawn, from one run of each; close claims are open

@@ -32,12 +32,12 @@ def test_the_next_write_waits_sixty_times_as_long_as_those_of_a_job_take(
 ) -> None:
     digest = module.digest_of_file
     monkeypatch.setattr(module, "digest_of_file", lambda path: time.sleep(0.1) or digest(path))
-    checkpoint, beside = Checkpoint(tmp_path, {}, 2.0), Checkpoint(tmp_path / "beside", {}, 2.0)
-    for each in (checkpoint, beside):
+    checkpoint, nearby = Checkpoint(tmp_path, {}, 2.0), Checkpoint(tmp_path / "nearby", {}, 2.0)
+    for each in (checkpoint, nearby):
         each.write(1, 1, STATE)
     assert 6.0 <= write_interval([checkpoint]) < 20.0
     assert not are_due([checkpoint])
-    assert write_interval([checkpoint, beside]) == write_interval([checkpoint]) + write_interval([beside])
+    assert write_interval([checkpoint, nearby]) == write_interval([checkpoint]) + write_interval([nearby])
     assert write_interval([Checkpoint(tmp_path, {}, 1e6)] * 8) == 1e6
     assert are_due([Checkpoint(tmp_path, {}, 0.0)])
 

@@ -119,7 +119,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
 
 
 def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
-    """Return the settings of the student of output distributions; its teacher is published with a masked-LM head."""
+    """Return the settings of the student of output distributions; its teacher is released with a masked-LM head."""
     set_value(study_folder, "models/encoder.yaml", "masked_lm", to=True)
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     found = resolve.corpus_distillation(study, "tiny-predicting")
@@ -134,9 +134,9 @@ def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
 
 
 @pytest.fixture
-def published(tmp_path: Path, encoder: Path) -> Path:
+def released(tmp_path: Path, encoder: Path) -> Path:
     """Return the folder of the encoder with a masked-LM head, as after pre-training."""
-    folder = tmp_path / "published"
+    folder = tmp_path / "released"
     shutil.copytree(encoder, folder)
     build.load(encoder, "masked-lm").save_pretrained(folder)
     return folder
@@ -190,16 +190,16 @@ def distilled(
 # time that is short in the last step of a stage ends the job after the first step of the next stage
 @pytest.mark.parametrize(("questions", "stage", "step"), [(2, 1, 2), (3, 2, 1)])
 def test_a_job_whose_time_is_short_in_a_stage_goes_on_in_it(
-    study_folder: Path, corpus: Path, published: Path, taken: list[None], questions: int, stage: int, step: int
+    study_folder: Path, corpus: Path, released: Path, taken: list[None], questions: int, stage: int, step: int
 ) -> None:
     settings = resolved(study_folder, schedule=schedule(steps=3, batch_size=8, learning_rate=0.001))
     own = {"tiny": settings.model_copy(update={"stages": settings.stages * 2})}
-    distilled(own, published, corpus, "results/whole")
+    distilled(own, released, corpus, "results/whole")
     saved()
     taken.clear()
     with pytest.raises(Interrupted, match=f"after step {step}"):
-        distilled(own, published, corpus, "results/cut", short_after(questions))
-    said = distilled(own, published, corpus, "results/cut")
+        distilled(own, released, corpus, "results/cut", short_after(questions))
+    said = distilled(own, released, corpus, "results/cut")
     assert f"stage {stage} of 2, 3 steps, resumed at step {step}\n" in said
     assert len(taken) == 6
     made = [Path("results", name, "tiny/model.safetensors").read_bytes() for name in ("whole", "cut")]
@@ -233,7 +233,7 @@ def same_as_alone(names: Iterable[str]) -> bool:
 
 
 def test_a_student_that_reads_the_first_position_alone_gets_the_bytes_of_all_positions(
-    students: Students, published: Path, corpus: Path
+    students: Students, released: Path, corpus: Path
 ) -> None:
     hidden = students["hidden"].stages[0].terms[0]  # of the teacher's last layer
     first = hidden.model_copy(update={"objective": "hidden-cls", "options": {"map": "widths-differ"}})
@@ -241,23 +241,23 @@ def test_a_student_that_reads_the_first_position_alone_gets_the_bytes_of_all_pos
         stage = students[name].stages[0].model_copy(update={"terms": [term]})
         students[name] = students[name].model_copy(update={"stages": [stage]})
     students = in_parts(students, 1)
-    each_alone(students, published, corpus)
-    distilled(students, published, corpus)
+    each_alone(students, released, corpus)
+    distilled(students, released, corpus)
     assert same_as_alone(students)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("forked_processes")
 def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
-    students: Students, published: Path, corpus: Path
+    students: Students, released: Path, corpus: Path
 ) -> None:
     del students["logits"]
     students, divided = (
         in_parts(students, 3),
         {"threads": 2, "gpus": 2},
     )  # two processes take 4 rows each, in parts of 2
-    each_alone(students, published, corpus, **divided)
-    distilled(students, published, corpus, **divided)
+    each_alone(students, released, corpus, **divided)
+    distilled(students, released, corpus, **divided)
     assert same_as_alone(students)
     card = Path("results/distilled/hidden/README.md").read_text()
     assert '"gpus": 2\n' in card  # how its steps were taken
@@ -269,13 +269,13 @@ def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes
 )
 @pytest.mark.usefixtures("forked_processes")
 def test_a_batch_that_is_compared_whole_is_not_divided(
-    students: Students, published: Path, corpus: Path, parts: int, divided: dict[str, int], rows: int
+    students: Students, released: Path, corpus: Path, parts: int, divided: dict[str, int], rows: int
 ) -> None:
     own = students["hidden"]
     term = own.stages[0].terms[0].model_copy(update={"objective": "sample-similarity", "options": {}})
     joint = own.model_copy(update={"stages": [own.stages[0], own.stages[0].model_copy(update={"terms": [term]})]})
     with pytest.raises(RetortError) as caught:
-        distilled(in_parts({"hidden": joint}, parts), published, corpus, **divided)
+        distilled(in_parts({"hidden": joint}, parts), released, corpus, **divided)
     assert str(caught.value) == (
         f"companions: 'sample-similarity' needs all 8 examples of a batch at once, and {rows} would go through a GPU; "
         "take a GPU with more memory, leave 'micro_batch' out, or give the student a smaller batch_size"
@@ -284,10 +284,10 @@ def test_a_batch_that_is_compared_whole_is_not_divided(
 
 
 def test_a_job_that_was_ended_trains_no_step_twice(
-    students: Students, published: Path, corpus: Path, taken: list[None], monkeypatch: pytest.MonkeyPatch
+    students: Students, released: Path, corpus: Path, taken: list[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also not those of a student that is done, while its companions have further steps."""
-    each_alone(students, published, corpus)
+    each_alone(students, released, corpus)
     taken.clear()
     passes = [0]
 
@@ -297,9 +297,9 @@ def test_a_job_that_was_ended_trains_no_step_twice(
 
     monkeypatch.setattr(Recorder, "__call__", passed)
     with pytest.raises(Interrupted, match="after step 4"):
-        distilled(students, published, corpus, clock=short_after(4))
+        distilled(students, released, corpus, clock=short_after(4))
     assert not Path("results/distilled").exists()
-    said = distilled(students, published, corpus)
+    said = distilled(students, released, corpus)
     for steps in STEPS.values():
         assert f"{steps} steps, resumed at step {min(4, steps)}\n" in said
     assert len(taken) == sum(STEPS.values())
@@ -307,31 +307,31 @@ def test_a_job_that_was_ended_trains_no_step_twice(
     assert same_as_alone(students)
 
 
-def test_a_student_goes_on_alone_or_beside_others_whoever_began_it(
-    students: Students, published: Path, corpus: Path
+def test_a_student_goes_on_alone_or_next_to_others_whoever_began_it(
+    students: Students, released: Path, corpus: Path
 ) -> None:
-    each_alone(students, published, corpus)
+    each_alone(students, released, corpus)
     with pytest.raises(Interrupted, match="after step 2"):
-        distilled(students, published, corpus, clock=short_after(2))
-    assert "3 steps, resumed at step 2" in distilled({"relations": students.pop("relations")}, published, corpus)
+        distilled(students, released, corpus, clock=short_after(2))
+    assert "3 steps, resumed at step 2" in distilled({"relations": students.pop("relations")}, released, corpus)
     with pytest.raises(Interrupted, match="after step 4"):
-        distilled({"logits": students["logits"]}, published, corpus, clock=short_after(2))
-    said = distilled(students, published, corpus)
+        distilled({"logits": students["logits"]}, released, corpus, clock=short_after(2))
+    said = distilled(students, released, corpus)
     assert "8 steps, resumed at step 4" in said
     assert "5 steps, resumed at step 2" in said
     assert same_as_alone(STEPS)
 
 
 def test_a_student_that_diverges_does_so_at_the_same_step_and_its_companions_go_on(
-    students: Students, published: Path, corpus: Path
+    students: Students, released: Path, corpus: Path
 ) -> None:
     stage = students["hidden"].stages[0]
     wild = stage.model_copy(update={"terms": [stage.terms[0].model_copy(update={"weight": 1e38})]})
     students["hidden"] = students["hidden"].model_copy(update={"stages": [wild]})
-    each_alone(students, published, corpus)
+    each_alone(students, released, corpus)
     with pytest.raises(Interrupted, match="after step 1"):
-        distilled(students, published, corpus, clock=short_after(1))
-    assert "diverged at step 1, and so does all that starts from it" in distilled(students, published, corpus)
+        distilled(students, released, corpus, clock=short_after(1))
+    assert "diverged at step 1, and so does all that starts from it" in distilled(students, released, corpus)
     for folder in ("alone", "distilled"):
         assert json.loads(Path("results", folder, "hidden/diverged.json").read_text()) == {"step": 1}
     assert same_as_alone({"logits", "relations"})
@@ -343,31 +343,31 @@ def test_a_student_that_diverges_does_so_at_the_same_step_and_its_companions_go_
 
 @pytest.mark.parametrize(("promised", "seen", "said"), [(1, 0, "a GPU, .* none"), (4, 2, "4 GPUs, .* 2")])
 def test_a_job_with_fewer_gpus_than_promised_stops(
-    promised: int, seen: int, said: str, students: Students, published: Path, corpus: Path,
+    promised: int, seen: int, said: str, students: Students, released: Path, corpus: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
     monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
     with pytest.raises(RetortError, match=f"the job was promised {said}"):
-        distilled(students, published, corpus, gpu=True, gpus=promised)
+        distilled(students, released, corpus, gpu=True, gpus=promised)
     assert not Path("results/checkpoints").exists()
 
 
-def test_a_student_that_cannot_begin_ends_the_job(students: Students, published: Path, corpus: Path) -> None:
+def test_a_student_that_cannot_begin_ends_the_job(students: Students, released: Path, corpus: Path) -> None:
     start = {"layers": [1, 9], "random": False}
     wrong = students["relations"].initialisation.model_copy(update=start)
     students["relations"] = students["relations"].model_copy(update={"initialisation": wrong})
     with pytest.raises(RetortError, match="teacher has no layer 9; it has 4"):
-        distilled(students, published, corpus)
+        distilled(students, released, corpus)
     assert not Path("results/checkpoints").exists()
 
 
 @pytest.mark.parametrize(("group", "names"), [("hidden", ["hidden"]), ("t_1", ["hidden", "relations"])])
 def test_a_student_is_saved_with_its_checksums_which_tell_the_group_that_it_was_distilled_in(
-    group: str, names: list[str], students: Students, published: Path, corpus: Path
+    group: str, names: list[str], students: Students, released: Path, corpus: Path
 ) -> None:
     own = {name: students[name] for name in names}
-    folders, made = StartFolders(str(published), str(published), str(published), None), f"results/distilled/{group}"
+    folders, made = StartFolders(str(released), str(released), str(released), None), f"results/distilled/{group}"
     asked = rule_job(output=[made], log=[f"distill_students.{group}.log"], config={"checkpoint_seconds": 0})
     with job(asked) as running:
         distill_students(running, own, [str(corpus)], folders, made, {})

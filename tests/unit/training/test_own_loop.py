@@ -34,7 +34,7 @@ AUTO = {
 }
 INPUT_IDS = torch.tensor([[2, 9, 12, 7, 3], [2, 30, 3, 0, 0]])
 MASK = INPUT_IDS.ne(0)
-FIELDS: dict[str, dict[str, torch.Tensor]] = {  # what transformers' collators give beside the inputs
+FIELDS: dict[str, dict[str, torch.Tensor]] = {  # what transformers' collators give next to the inputs
     "classification": {"labels": torch.tensor([1, 2])},
     "masked-lm": {"labels": torch.tensor([[-100, 9, -100, 7, -100], [-100, 31, -100, -100, -100]])},
     "span": {"start_positions": torch.tensor([1, 0]), "end_positions": torch.tensor([3, 0])},

@@ -90,5 +90,5 @@ def test_one_process_writes_and_so_does_none_without_a_log_on_disk(more: dict[st
     assert not FILE.exists()
 
 
-def test_the_file_lies_beside_the_log() -> None:
+def test_the_file_lies_next_to_the_log() -> None:
     assert steps_file("results/logs/rule/kd.mood.1-2.log") == Path("results/logs/rule/kd.mood.1-2.steps.jsonl")

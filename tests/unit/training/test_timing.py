@@ -10,7 +10,7 @@ from retort.plan import resolve
 from retort.results.frames import Line, lines_of
 from retort.settings.trainings import ProfileSettings
 from retort.specs.config import read_config
-from retort.specs.printed import Timing
+from retort.specs.reported import Timing
 from retort.study.cells import profiled
 from retort.study.load import open_study
 from retort.study.questions import further_timings
@@ -41,7 +41,7 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
             "parameters": 1, **STAMP, "device": device}  # fmt: skip
 
 
-def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
+def test_a_processor_is_timed_next_to_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
     assert further_timings(open_study(read_config(config)))["tiny-attention"] == [Timing(device="cpu")]

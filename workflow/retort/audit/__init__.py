@@ -1,4 +1,4 @@
-"""The audit: checks that find errors in the numbers that papers print, one check per type of error.
+"""The audit: checks that find errors in the numbers that papers report, one check per type of error.
 
 Importing this package imports every file in it, and each file registers its checks.
 """

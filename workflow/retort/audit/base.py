@@ -1,9 +1,9 @@
 """The input and output of the audit's checks.
 
-A check goes through printed numbers and finds those that cannot be right, or cannot both be right. A finding says what
-is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. (Those of `readings`
-say in which sense a sentence does not hold.) The page of the audit prints the first line of a check's docstring,
-without "Check that", as the heading of its findings.
+A check goes through reported numbers and finds those that cannot be right, or cannot both be right. A finding says what
+is reported, where, what it would have to be, and why. It leaves open which of two numbers is wrong. (Those of
+`readings` say in which sense a sentence does not hold.) The page of the audit shows the first line of a check's
+docstring, without "Check that", as the heading of its findings.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Architecture
 from retort.specs.paper import Facts, Statement
-from retort.specs.printed import AVERAGE, OF_A_MODEL, Number
+from retort.specs.reported import AVERAGE, OF_A_MODEL, Number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.layout import label_of
-from retort.tables.numbers import printed_tables
+from retort.tables.numbers import reported_tables
 
 TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come out slightly larger
 Item = TypeVar("Item")
@@ -38,18 +38,18 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
 
 @dataclass(frozen=True)
 class Finding:
-    """A number that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
+    """A number that cannot be right: where it is reported, what is reported, what it would have to be, and why."""
 
     paper: str
     where: str
-    printed: str
+    reported: str
     other: str
     why: str
 
 
 @dataclass(frozen=True)
-class PrintedNumber:
-    """One printed number: paper, table and cell, and the number of runs behind it (0 if unknown)."""
+class ReportedNumber:
+    """One reported number: paper, table and cell, and the number of runs behind it (0 if unknown)."""
 
     paper: str
     table: str
@@ -87,16 +87,16 @@ class PrintedNumber:
         """Return the finding that this number would have to be another one."""
         return Finding(self.paper, self.where, self.number.text, other, why)
 
-    def place_beside(self, other: PrintedNumber) -> str:
-        """Return where it is printed, with its paper if `other` is of another one."""
+    def place_next_to(self, other: ReportedNumber) -> str:
+        """Return where it is reported, with its paper if `other` is of another one."""
         return self.where if self.paper == other.paper else f"{self.paper}, {self.where}"
 
 
-def entries_of(paper: str, name: str, table: Exhibit) -> list[PrintedNumber]:
-    """List every printed number of a table of models."""
+def entries_of(paper: str, name: str, table: Exhibit) -> list[ReportedNumber]:
+    """List every reported number of a table of models."""
     columns = {cell.column: cell.spec for cell in table.cells()}
-    numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
-    runs = max((cell.runs for cell in table.published_cells()), default=0)
+    numbers = {(cell.row, cell.column): cell.number for cell in table.paper_cells()}
+    runs = max((cell.runs for cell in table.reported_cells()), default=0)
     entries = []
     for cell in table.cells():
         number = numbers.get((cell.row, cell.column))
@@ -105,7 +105,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[PrintedNumber]:
         if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
             tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
             cell = replace(cell, tasks=tasks)
-        entries.append(PrintedNumber(paper, name, cell, number, runs))
+        entries.append(ReportedNumber(paper, name, cell, number, runs))
     return entries
 
 
@@ -122,12 +122,12 @@ class Build:
     """What a model is made of; models of two papers with equal builds can be compared.
 
     Args:
-        teacher: the published model that it learns from; for a model that is only fine-tuned, that model itself.
+        teacher: the released model that it learns from; for a model that is only fine-tuned, that model itself.
         architecture: its sizes.
         vocabulary: number of tokens in its vocabulary.
         positions: maximal length of its input, in tokens.
         objectives: the objectives of its stages; empty if it is only fine-tuned.
-        published: whether published weights are fine-tuned without distillation.
+        released: whether released weights are fine-tuned without distillation.
     """
 
     teacher: str
@@ -135,33 +135,33 @@ class Build:
     vocabulary: int
     positions: int
     objectives: tuple[str, ...] = ()
-    published: bool = False
+    released: bool = False
 
 
 @dataclass(frozen=True)
-class Printed:
-    """The input of a check: all that papers print, and facts to compare them with.
+class Reported:
+    """The input of a check: all that papers report, and facts to compare them with.
 
     Args:
-        tables: every printed table, by (paper, name).
-        entries: every printed number of a table of models.
+        tables: every reported table, by (paper, name).
+        entries: every reported number of a table of models.
         statements: what each paper's text says and claims about its numbers, by paper.
         facts: the sizes of each data set and the scores of the majority class, by task.
         models: the build of each student and teacher, by name.
     """
 
     tables: dict[tuple[str, str], Exhibit]
-    entries: list[PrintedNumber]
+    entries: list[ReportedNumber]
     statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
     models: dict[str, Build]
 
-    def rows(self) -> dict[tuple[str, str, str], dict[str, PrintedNumber]]:
+    def rows(self) -> dict[tuple[str, str, str], dict[str, ReportedNumber]]:
         """Group the entries by (paper, table, row), and in each row by column."""
         rows = group_by(self.entries, lambda entry: (entry.paper, entry.table, entry.cell.row))
         return {key: {entry.cell.column: entry for entry in row} for key, row in rows.items()}
 
-    def in_rows(self) -> Iterator[tuple[PrintedNumber, dict[str, PrintedNumber]]]:
+    def in_rows(self) -> Iterator[tuple[ReportedNumber, dict[str, ReportedNumber]]]:
         """Yield each entry with its row, row by row."""
         for row in self.rows().values():
             yield from ((entry, row) for entry in row.values())
@@ -169,21 +169,21 @@ class Printed:
 
 # for each item or group of items that a check looks at: how many items, and what is wrong with them
 Looked = Iterator[tuple[int, Finding | None]]
-checks: Registry[Callable[[Printed], Looked]] = Registry("check")
+checks: Registry[Callable[[Reported], Looked]] = Registry("check")
 
 
-def by_table(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str], list[PrintedNumber]]:
+def by_table(entries: Iterable[ReportedNumber]) -> dict[tuple[str, str], list[ReportedNumber]]:
     """Group entries by (paper, table)."""
     return group_by(entries, lambda entry: (entry.paper, entry.table))
 
 
-def by_column(entries: Iterable[PrintedNumber]) -> dict[tuple[str, str, str], list[PrintedNumber]]:
+def by_column(entries: Iterable[ReportedNumber]) -> dict[tuple[str, str, str], list[ReportedNumber]]:
     """Group entries by (paper, table, column)."""
     return group_by(entries, lambda entry: (entry.paper, entry.table, entry.cell.column))
 
 
-def printed_span(entries: list[PrintedNumber]) -> str:
-    """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
+def reported_span(entries: list[ReportedNumber]) -> str:
+    """Return the smallest and the largest of some numbers as reported, such as '71.2 to 73.5'."""
     texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
@@ -193,29 +193,29 @@ def _builds(study: Study) -> dict[str, Build]:
     builds = {}
     for name, teacher in study.teachers.items():
         model = study.models[teacher.model]
-        builds[name] = Build(teacher.model, model.architecture, model.vocabulary, model.positions, published=True)
+        builds[name] = Build(teacher.model, model.architecture, model.vocabulary, model.positions, released=True)
     for name, student in study.students.items():
         start, model = student.initialisation.checkpoint, study.model_of(student.teacher)
-        published = bool(start) and not student.stages
+        released = bool(start) and not student.stages
         terms = [term for stage in student.stages for term in stage.terms]
         builds[name] = Build(
-            start if published and start else study.teachers[student.teacher].model,
+            start if released and start else study.teachers[student.teacher].model,
             student.architecture, model.vocabulary, model.positions,
-            tuple(term.objective for term in terms), published,
+            tuple(term.objective for term in terms), released,
         )  # fmt: skip
     return builds
 
 
 def _merge(findings: list[Finding]) -> list[Finding]:
     """Merge findings with the same two numbers and the same reason into one that names all places."""
-    alike = group_by(findings, lambda one: (one.paper, *sorted((one.printed, one.other)), one.why))
+    alike = group_by(findings, lambda one: (one.paper, *sorted((one.reported, one.other)), one.why))
     return [replace(same[0], where="; ".join(dict.fromkeys(one.where for one in same))) for same in alike.values()]
 
 
-def printed(study: Study) -> Printed:
+def reported(study: Study) -> Reported:
     """Collect the input of the checks from all papers, without studies of our own."""
-    tables = printed_tables(study)
-    return Printed(
+    tables = reported_tables(study)
+    return Reported(
         tables,
         [entry for (paper, name), table in tables.items() for entry in entries_of(paper, name, table)],
         {
@@ -228,7 +228,7 @@ def printed(study: Study) -> Printed:
     )
 
 
-def look(check: str, everything: Printed) -> CheckResult:
+def look(check: str, everything: Reported) -> CheckResult:
     """Run one check."""
     looked = list(checks[check](everything))
     return CheckResult(sum(count for count, _ in looked), _merge([finding for _, finding in looked if finding]))
@@ -236,7 +236,7 @@ def look(check: str, everything: Printed) -> CheckResult:
 
 def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
-    everything = printed(study)
+    everything = reported(study)
     return {name: look(name, everything) for name in checks}
 
 
@@ -247,7 +247,7 @@ def as_text(results: dict[str, CheckResult]) -> str:
         lines += [f"{name}: {condition_of(name)} {len(result.findings)} of {result.count} do not hold."]
         for finding in result.findings:
             why = f" ({finding.why})" if finding.why else ""
-            lines.append(f"  {finding.paper}, {finding.where}: {finding.printed}; but {finding.other}{why}")
+            lines.append(f"  {finding.paper}, {finding.where}: {finding.reported}; but {finding.other}{why}")
         lines.append("")
     return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
 

@@ -7,8 +7,8 @@ import math
 import statistics
 from collections import Counter
 
-from retort.audit.base import Finding, Looked, Printed, by_column, by_table, checks, group_by, printed_span
-from retort.specs.printed import CHANGE
+from retort.audit.base import Finding, Looked, Reported, by_column, by_table, checks, group_by, reported_span
+from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
 UNNAMED = "not named"  # part of `quoted` in the files of tables, if the paper names no source
@@ -18,30 +18,30 @@ SMALL = 0.2  # largest deviation that tells rounded scores: above, they can have
 
 
 @checks.register("mixed-averages")
-def mixed_averages(printed: Printed) -> Looked:
+def mixed_averages(reported: Reported) -> Looked:
     """Check that an average is over columns of one metric."""
-    rows = printed.rows()
-    for (paper, table, column), entries in by_column(printed.entries).items():
+    rows = reported.rows()
+    for (paper, table, column), entries in by_column(reported.entries).items():
         row = rows[paper, table, entries[0].cell.row]
         metrics = Counter(row[part].cell.metric for part in entries[0].cell.spec.mean_of if part in row)
         yield min(1, len(metrics)), None
         if len(metrics) > 1:
             other = ", ".join(f"{number} of {metric}" for metric, number in metrics.most_common())
             why = "a point of one metric is not a point of another"
-            yield 0, Finding(paper, f"{label_of(table)}, {column}", printed_span(entries), other, why)
+            yield 0, Finding(paper, f"{label_of(table)}, {column}", reported_span(entries), other, why)
 
 
 @checks.register("test-servers")
-def test_servers(printed: Printed) -> Looked:
+def test_servers(reported: Reported) -> Looked:
     """Check that variants of one student are compared on dev sets, not on test sets of a server; a finding a paper."""
-    tables = by_table(entry for entry in printed.entries if entry.is_score)
+    tables = by_table(entry for entry in reported.entries if entry.is_score)
     yield len(tables), None
     compared: dict[str, dict[str, int]] = {}  # paper -> table -> scores on test sets
     for (paper, table), entries in tables.items():
         models = {entry.cell.identity for entry in entries}
-        if any(entry.cell.quoted for entry in entries) or not models <= set(printed.models):
+        if any(entry.cell.quoted for entry in entries) or not models <= set(reported.models):
             continue
-        architectures = [printed.models[name].architecture for name in models]
+        architectures = [reported.models[name].architecture for name in models]
         on_server = sum(entry.cell.split == "test" and entry.cell.task in SERVED for entry in entries)
         if len(models) > 1 and len({(one.layers, one.hidden) for one in architectures}) == 1 and on_server:
             compared.setdefault(paper, {})[label_of(table)] = on_server
@@ -52,9 +52,9 @@ def test_servers(printed: Printed) -> Looked:
 
 
 @checks.register("noise")
-def noise(printed: Printed) -> Looked:
+def noise(reported: Reported) -> Looked:
     """Check that a change of a time is larger than the deviations of both times together."""
-    for (paper, table, row), entries in printed.rows().items():
+    for (paper, table, row), entries in reported.rows().items():
         small = []
         for entry in (entry for entry in entries.values() if entry.cell.metric == CHANGE):
             base, own = entries[entry.cell.spec.change_from].number, entries[entry.cell.before].number
@@ -71,9 +71,9 @@ def noise(printed: Printed) -> Looked:
 
 
 @checks.register("sources")
-def sources(printed: Printed) -> Looked:
+def sources(reported: Reported) -> Looked:
     """Check that a row of other work names where its numbers are from; all rows of a paper are one finding."""
-    quoted = [entry for entry in printed.entries if entry.cell.quoted]
+    quoted = [entry for entry in reported.entries if entry.cell.quoted]
     rows = {(entry.paper, label_of(entry.table), entry.cell.row): entry.cell.quoted for entry in quoted}
     yield len(rows), None
     unnamed = [key for key, source in rows.items() if UNNAMED in source]
@@ -84,12 +84,12 @@ def sources(printed: Printed) -> Looked:
 
 
 @checks.register("rounded-first")
-def rounded_first(printed: Printed) -> Looked:
+def rounded_first(reported: Reported) -> Looked:
     """Check that deviations have values that only scores rounded to a tenth beforehand cannot have.
 
     It looks at deviations of two digits over three runs or more, up to 0.20.
     """
-    held = [entry for entry in printed.entries if entry.is_score and entry.runs > 2]
+    held = [entry for entry in reported.entries if entry.is_score and entry.runs > 2]
     exact = [entry for entry in held if len(entry.number.std_text.partition(".")[2]) == 2]
     for (paper, table), entries in by_table(exact).items():
         small = [entry.number.std_text for entry in entries if float(entry.number.std_text) <= SMALL]

@@ -11,14 +11,14 @@ from retort.audit.base import (
     Build,
     Finding,
     Looked,
-    Printed,
-    PrintedNumber,
+    Reported,
+    ReportedNumber,
     by_column,
     checks,
     group_by,
-    printed_span,
+    reported_span,
 )
-from retort.specs.printed import CHANGE
+from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
 APART = 1.0  # points: report scores of one model in two papers that are farther apart
@@ -39,15 +39,15 @@ def parameters(build: Build) -> tuple[int, int]:
     return encoder, encoder + (hidden + 1) * hidden
 
 
-def _build_of(printed: Printed, entry: PrintedNumber) -> Build | None:
-    return printed.models.get(entry.cell.identity) or printed.models.get(entry.cell.student)
+def _build_of(reported: Reported, entry: ReportedNumber) -> Build | None:
+    return reported.models.get(entry.cell.identity) or reported.models.get(entry.cell.student)
 
 
 @checks.register("parameters")
-def sizes_of_models(printed: Printed) -> Looked:
-    """Check that a printed size of a model follows from its architecture and vocabulary, with or without the pooler."""
-    for entry in printed.entries:
-        build = _build_of(printed, entry)
+def sizes_of_models(reported: Reported) -> Looked:
+    """Check that a reported size of a model follows from its architecture and vocabulary, with or without the pooler."""
+    for entry in reported.entries:
+        build = _build_of(reported, entry)
         if build and entry.cell.metric in ("parameters", "without_pooler"):
             plain, pooled = (size / 1e6 for size in parameters(build))
             other = f"{plain:.1f}M, with the pooler {pooled:.1f}M"
@@ -57,19 +57,19 @@ def sizes_of_models(printed: Printed) -> Looked:
 
 
 @checks.register("same-model")
-def same_model(printed: Printed) -> Looked:
-    """Check that papers that build or fine-tune one model alike print scores within a point of each other.
+def same_model(reported: Reported) -> Looked:
+    """Check that papers that build or fine-tune one model alike report scores within a point of each other.
 
     Models are alike if they have the same teacher, architecture and objectives; mapped layers and schedules may differ.
     The first row of a paper with a score counts. Cells that `audit.yaml` calls built differently are left out.
     """
-    scores = [one for one in printed.entries if one.is_score and not one.cell.quoted]
+    scores = [one for one in reported.entries if one.is_score and not one.cell.quoted]
     differently = {
-        (paper, *key) for paper, said in printed.statements.items() for one in said if one.built for key in one.keys
+        (paper, *key) for paper, said in reported.statements.items() for one in said if one.built for key in one.keys
     }
-    built = [one for one in scores if one.cell.identity in printed.models and one.key not in differently]
-    for alike in group_by(built, lambda one: printed.models[one.cell.identity]).values():
-        papers: dict[str, dict[tuple[str, ...], PrintedNumber]] = {}
+    built = [one for one in scores if one.cell.identity in reported.models and one.key not in differently]
+    for alike in group_by(built, lambda one: reported.models[one.cell.identity]).values():
+        papers: dict[str, dict[tuple[str, ...], ReportedNumber]] = {}
         for entry in alike:
             papers.setdefault(entry.paper, {}).setdefault(entry.measure, entry)
         for (paper, numbers), (other, others) in combinations(papers.items(), 2):
@@ -77,35 +77,35 @@ def same_model(printed: Printed) -> Looked:
             yield len(pairs), None
             apart = [pair for pair in pairs if abs(pair[0].number.value - pair[1].number.value) > APART]
             if apart:
-                (where, texts), (elsewhere, against) = (_printed_at(side) for side in zip(*apart, strict=True))
+                (where, texts), (elsewhere, against) = (_reported_at(side) for side in zip(*apart, strict=True))
                 yield 0, Finding(paper, where, texts, against, f"built alike in {other}, {elsewhere}")
 
 
-def _printed_at(entries: tuple[PrintedNumber, ...]) -> tuple[str, str]:
-    """Return where some entries are printed, and the numbers; the columns of one row are named together."""
+def _reported_at(entries: tuple[ReportedNumber, ...]) -> tuple[str, str]:
+    """Return where some entries are reported, and the numbers; the columns of one row are named together."""
     rows = group_by(entries, lambda entry: (label_of(entry.table), entry.cell.row)).items()
     places = [", ".join([*row, *(entry.cell.column for entry in same)]) for row, same in rows]
     return "; ".join(places), ", ".join(entry.number.text for entry in entries)
 
 
 @checks.register("speed-ups")
-def speed_ups(printed: Printed) -> Looked:
+def speed_ups(reported: Reported) -> Looked:
     """Check that an architecture has the same speed-up over a base model in every paper."""
-    for (layers, hidden), measured in group_by(_factors(printed), lambda item: item[0]).items():
+    for (layers, hidden), measured in group_by(_factors(reported), lambda item: item[0]).items():
         _, first, factor = measured[0]
         others = [(entry, value) for _, entry, value in measured if entry.paper != first.paper]
         differing = [(entry, value) for entry, value in others if abs(value / factor - 1) > FASTER]
-        places = "; ".join(entry.place_beside(first) for entry, _ in differing)
+        places = "; ".join(entry.place_next_to(first) for entry, _ in differing)
         texts = ", ".join(f"{value:.1f}" for _, value in differing)
         why = f"{layers} layers of {hidden} in {places}"
         yield len(others), first.finding(texts, why) if differing else None
 
 
-def _factors(printed: Printed) -> Iterator[tuple[tuple[int, int], PrintedNumber, float]]:
-    """Yield (layers, width), entry and speed-up: as printed, or from the latencies of the entry's column."""
-    columns = by_column(printed.entries)
-    for entry, _ in printed.in_rows():
-        build, cell = _build_of(printed, entry), entry.cell
+def _factors(reported: Reported) -> Iterator[tuple[tuple[int, int], ReportedNumber, float]]:
+    """Yield (layers, width), entry and speed-up: as reported, or from the latencies of the entry's column."""
+    columns = by_column(reported.entries)
+    for entry, _ in reported.in_rows():
+        build, cell = _build_of(reported, entry), entry.cell
         if build is None or build.architecture.layers == BASE:
             continue
         sizes = build.architecture.layers, build.architecture.hidden
@@ -113,16 +113,16 @@ def _factors(printed: Printed) -> Iterator[tuple[tuple[int, int], PrintedNumber,
             yield sizes, entry, entry.number.value
         if cell.metric == "latency":
             column = columns[entry.paper, entry.table, cell.column]
-            builds = ((one, printed.models.get(one.cell.identity)) for one in column)
+            builds = ((one, reported.models.get(one.cell.identity)) for one in column)
             base = next((one for one, model in builds if model and model.architecture.layers == BASE), None)
             if base:
                 yield sizes, entry, base.number.value / entry.number.value
 
 
 @checks.register("averages")
-def averages(printed: Printed) -> Looked:
-    """Check that a printed average is the mean of its columns, as far as their rounding lets it."""
-    for entry, row in printed.in_rows():
+def averages(reported: Reported) -> Looked:
+    """Check that a reported average is the mean of its columns, as far as their rounding lets it."""
+    for entry, row in reported.in_rows():
         names = entry.cell.spec.mean_of
         if not names or not all(name in row for name in names):
             continue
@@ -134,9 +134,9 @@ def averages(printed: Printed) -> Looked:
 
 
 @checks.register("changes")
-def changes(printed: Printed) -> Looked:
-    """Check that a printed relative change follows from the two numbers, as far as their rounding lets it."""
-    for entry, row in printed.in_rows():
+def changes(reported: Reported) -> Looked:
+    """Check that a reported relative change follows from the two numbers, as far as their rounding lets it."""
+    for entry, row in reported.in_rows():
         if entry.cell.metric == CHANGE:
             base, own = row[entry.cell.spec.change_from].number, row[entry.cell.before].number
             ratio = own.value / base.value
@@ -147,10 +147,10 @@ def changes(printed: Printed) -> Looked:
 
 
 @checks.register("floors")
-def floors(printed: Printed) -> Looked:
+def floors(reported: Reported) -> Looked:
     """Check that a score on dev is not below that of a model that always gives the commonest answer."""
-    floor = {(task, metric): value for task, facts in printed.facts.items() for metric, value in facts.floors.items()}
-    held = [one for one in printed.entries if one.cell.split == "dev" and (one.cell.task, one.cell.metric) in floor]
+    floor = {(task, metric): value for task, facts in reported.facts.items() for metric, value in facts.floors.items()}
+    held = [one for one in reported.entries if one.cell.split == "dev" and (one.cell.task, one.cell.metric) in floor]
     for (paper, table, column), entries in by_column(held).items():
         cell = entries[0].cell
         least = floor[cell.task, cell.metric]
@@ -158,15 +158,15 @@ def floors(printed: Printed) -> Looked:
         yield len(entries), None
         if below:
             rows = below[0].cell.row if len(below) == 1 else f"{len(below)} of {len(entries)} rows"
-            why = f"{cell.metric} of always the commonest answer; {printed.facts[cell.task].source}"
-            yield 0, Finding(paper, f"{label_of(table)}, {column}, {rows}", printed_span(below), f"{least:g}", why)
+            why = f"{cell.metric} of always the commonest answer; {reported.facts[cell.task].source}"
+            yield 0, Finding(paper, f"{label_of(table)}, {column}, {rows}", reported_span(below), f"{least:g}", why)
 
 
 @checks.register("exact-match")
-def exact_match(printed: Printed) -> Looked:
+def exact_match(reported: Reported) -> Looked:
     """Check that an exact match is never above the F1 of the same answers."""
     why = "an answer that matches exactly has an F1 of 1"
-    for em, row in printed.in_rows():
+    for em, row in reported.in_rows():
         same = ("exact", "f1", em.cell.task, em.cell.subset)
         for f1 in row.values():
             if (em.cell.metric, f1.cell.metric, f1.cell.task, f1.cell.subset) == same:
@@ -175,16 +175,16 @@ def exact_match(printed: Printed) -> Looked:
 
 
 @checks.register("reachable")
-def reachable(printed: Printed) -> Looked:
+def reachable(reported: Reported) -> Looked:
     """Check that an accuracy over a whole dev set is a count of right answers divided by the number of questions."""
-    for entry in printed.entries:
+    for entry in reported.entries:
         cell, runs = entry.cell, entry.runs
         # the number of runs behind a quoted number is unknown
         if (cell.metric, cell.split, cell.subset, cell.quoted) != ("accuracy", "dev", "", "") or not runs:
             continue
-        if cell.task not in printed.facts:
+        if cell.task not in reported.facts:
             continue
-        questions = printed.facts[cell.task].sizes["dev"] * runs
+        questions = reported.facts[cell.task].sizes["dev"] * runs
         nearest = round(entry.number.value * questions / 100)
         value = 100 * nearest / questions
         over = f"{questions} answers" if runs == 1 else f"{questions} answers of {runs} runs"

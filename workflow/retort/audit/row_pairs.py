@@ -7,32 +7,32 @@ import statistics
 from collections import Counter
 from itertools import combinations
 
-from retort.audit.base import TINY, Finding, Looked, Printed, PrintedNumber, by_table, checks, group_by
-from retort.specs.printed import CHANGE
+from retort.audit.base import TINY, Finding, Looked, Reported, ReportedNumber, by_table, checks, group_by
+from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
 RARE = 0.01  # report equal numbers if their probability is below this
 
 
-def _is_different(first: PrintedNumber, other: PrintedNumber) -> bool:
+def _is_different(first: ReportedNumber, other: ReportedNumber) -> bool:
     return abs(first.number.value - other.number.value) > max(first.number.half, other.number.half) + TINY
 
 
 @checks.register("repeats")
-def repeats(printed: Printed) -> Looked:
+def repeats(reported: Reported) -> Looked:
     """Check that one model, measured in one way, has the same number in every table."""
-    held = [entry for entry in printed.entries if entry.cell.identity and entry.cell.metric != CHANGE]
+    held = [entry for entry in reported.entries if entry.cell.identity and entry.cell.metric != CHANGE]
     for first, *others in group_by(held, lambda entry: (entry.cell.identity, *entry.measure)).values():
         differing = [entry for entry in others if _is_different(first, entry)]
         numbers = ", ".join(dict.fromkeys(entry.number.text for entry in differing))
-        why = f"the same model in {'; '.join(entry.place_beside(first) for entry in differing)}"
+        why = f"the same model in {'; '.join(entry.place_next_to(first) for entry in differing)}"
         yield len(others), first.finding(numbers, why) if differing else None
 
 
 @checks.register("versions")
-def versions(printed: Printed) -> Looked:
-    """Check that two versions of a paper print the same numbers in the same row; a row is one finding."""
-    rows = printed.rows()
+def versions(reported: Reported) -> Looked:
+    """Check that two versions of a paper report the same numbers in the same row; a row is one finding."""
+    rows = reported.rows()
     for (paper, table, row), entries in rows.items():
         base, _, version = table.rpartition("-")
         other = rows.get((paper, base, row)) or rows.get((paper, base, f"{_shape(entries)}: {row}"))
@@ -48,16 +48,16 @@ def versions(printed: Printed) -> Looked:
             yield 0, Finding(paper, f"{label_of(table)}, {row}", says, f"others in {label_of(base)}", why)
 
 
-def _shape(entries: dict[str, PrintedNumber]) -> str:
-    """Return layers × width of a row's model, such as '6×384', as some tables print them before its name."""
+def _shape(entries: dict[str, ReportedNumber]) -> str:
+    """Return layers × width of a row's model, such as '6×384', as some tables report them before its name."""
     sizes = {entry.cell.metric: entry.number.text for entry in entries.values()}
     return f"{sizes.get('layers')}×{sizes.get('hidden')}"
 
 
 @checks.register("names")
-def names(printed: Printed) -> Looked:
+def names(reported: Reported) -> Looked:
     """Check that a number of one model on one task is not given for two different metrics."""
-    held = [entry for entry in printed.entries if entry.cell.identity and entry.is_score]
+    held = [entry for entry in reported.entries if entry.cell.identity and entry.is_score]
     alike = group_by(
         held, lambda one: (one.cell.identity, one.cell.task, one.cell.subset, one.cell.split, one.number.text)
     )
@@ -65,17 +65,17 @@ def names(printed: Printed) -> Looked:
         yield min(1, len(others)), None
         for other in (entry for entry in others if entry.cell.metric != first.cell.metric):
             one, two = (f"{entry.number.text} as {entry.cell.metric}" for entry in (first, other))
-            why = f"the same number of the same model in {other.place_beside(first)}"
+            why = f"the same number of the same model in {other.place_next_to(first)}"
             yield 0, Finding(first.paper, first.where, one, two, why)
 
 
 @checks.register("copies")
-def copies(printed: Printed) -> Looked:
+def copies(reported: Reported) -> Looked:
     """Check that two models do not have the same number on every one of many tasks.
 
     Rows with fewer than five scores are left out.
     """
-    rows = [[entry for entry in row.values() if entry.is_score] for row in printed.rows().values()]
+    rows = [[entry for entry in row.values() if entry.is_score] for row in reported.rows().values()]
     long = [row for row in rows if len(row) >= 5]
     for (paper, table), same in group_by(long, lambda row: (row[0].paper, row[0].table)).items():
         for one, two in combinations(same, 2):
@@ -89,9 +89,9 @@ def copies(printed: Printed) -> Looked:
 
 
 @checks.register("coincidences")
-def coincidences(printed: Printed) -> Looked:
+def coincidences(reported: Reported) -> Looked:
     """Check that three models or more do not have one number where other rows of the table lie points apart."""
-    measured = [entry for entry in printed.entries if entry.cell.scored or entry.cell.tasks]
+    measured = [entry for entry in reported.entries if entry.cell.scored or entry.cell.tasks]
     for table in by_table(measured).values():
         alike = group_by(table, lambda one: (one.cell.row, one.cell.spec.heading, *one.measure)).items()
         several = [item for item in alike if len({entry.cell.identity for entry in item[1]}) >= 3]
@@ -99,7 +99,7 @@ def coincidences(printed: Printed) -> Looked:
             yield from _equal_numbers([entries for _, entries in rows])
 
 
-def _equal_numbers(rows: list[list[PrintedNumber]]) -> Looked:
+def _equal_numbers(rows: list[list[ReportedNumber]]) -> Looked:
     """Find equal numbers of models in the rows of a table, each with the numbers of one measure."""
     values = [[entry.number.value for entry in entries] for entries in rows]
     spread = statistics.median(max(each) - min(each) for each in values)

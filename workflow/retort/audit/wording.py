@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retort.audit.base import Finding, Looked, Printed, PrintedNumber, by_column, checks
-from retort.judgement.cells import Draws, Objects, Pairs, Verdict
+from retort.audit.base import Finding, Looked, Reported, ReportedNumber, by_column, checks
+from retort.judgement.cells import CellValues, Objects, Pairs, Verdict
 from retort.judgement.comparisons import by_column as places_by_column
 from retort.judgement.comparisons import pairs_of
 from retort.judgement.groups import gains_of
 from retort.judgement.judge import (
     Side,
     decide_statement,
-    printed_numbers,
     recomputed_averages,
+    reported_numbers,
     sides_of,
     within_rounding,
 )
@@ -22,58 +22,58 @@ from retort.tables.layout import label_of
 
 
 @checks.register("metrics")
-def metrics(printed: Printed) -> Looked:
+def metrics(reported: Reported) -> Looked:
     """Check that a column's numbers are of the metric that its heading names."""
-    for (paper, table, column), entries in by_column(printed.entries).items():
+    for (paper, table, column), entries in by_column(reported.entries).items():
         spec, where = entries[0].cell.spec, f"{label_of(table)}, {column}"
-        finding = Finding(paper, where, f"the heading {spec.printed}", str(spec.metric), spec.because)
+        finding = Finding(paper, where, f"the heading {spec.reported}", str(spec.metric), spec.because)
         yield 1, finding if spec.because else None
 
 
 @checks.register("sizes")
-def sizes(printed: Printed) -> Looked:
-    """Check that a printed size of a data set is its size, rounded or cut."""
-    for (paper, name), table in printed.tables.items():
-        for cell in table.printed_cells():
+def sizes(reported: Reported) -> Looked:
+    """Check that a reported size of a data set is its size, rounded or cut."""
+    for (paper, name), table in reported.tables.items():
+        for cell in table.paper_cells():
             task, split = cell.counted or ("", "")
-            size = printed.facts[task].sizes.get(split) if task else None  # type: ignore[call-overload]
+            size = reported.facts[task].sizes.get(split) if task else None  # type: ignore[call-overload]
             if cell.number and size is not None:
                 where = f"{label_of(name)}, {cell.row}, {cell.column}"
-                finding = Finding(paper, where, cell.number.text, f"{size:,}", printed.facts[task].source)
+                finding = Finding(paper, where, cell.number.text, f"{size:,}", reported.facts[task].source)
                 yield 1, None if cell.number.is_size(size) else finding
 
 
 @checks.register("texts")
-def texts(printed: Printed) -> Looked:
-    """Check that what a paper's text says and claims of its numbers is what its tables print.
+def texts(reported: Reported) -> Looked:
+    """Check that what a paper's text says and claims of its numbers is what its tables report.
 
     A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
     """
-    for paper, statements in printed.statements.items():
-        sides = both_sides(printed, paper)
+    for paper, statements in reported.statements.items():
+        sides = both_sides(reported, paper)
         for statement in statements:
             verdict = judged(statement, sides)
             if verdict:
-                yield 1, None if verdict.holds else _finding(paper, statement, verdict.result or verdict.numbers)
+                yield 1, None if verdict.supported else _finding(paper, statement, verdict.result or verdict.numbers)
 
 
-def both_sides(printed: Printed, paper: str) -> tuple[Side, Side]:
-    """Return the numbers of a paper as printed, and with each average computed from the numbers of its row."""
-    tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
-    side = printed_numbers(tables)
+def both_sides(reported: Reported, paper: str) -> tuple[Side, Side]:
+    """Return the numbers of a paper as reported, and with each average computed from the numbers of its row."""
+    tables = {name: table for (slug, name), table in reported.tables.items() if slug == paper}
+    side = reported_numbers(tables)
     return side, recomputed_averages(side, tables)
 
 
 def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
-    """Return the verdict on printed numbers, or on recomputed averages if it holds on these alone; None without one.
+    """Return the verdict on reported numbers, or on recomputed averages if it holds on these alone; None without one.
 
     What rounding alone may have turned holds.
     """
     verdicts = [verdict for side in sides if not isinstance(verdict := decide_statement(statement, side), str)]
-    if not verdicts or verdicts[0].holds is None:  # a figure prints no numbers
+    if not verdicts or verdicts[0].supported is None:  # a figure reports no numbers
         return None
     tied = (replace(verdicts[0], true=~verdicts[0].true) for side in sides if within_rounding(statement, side))
-    return next((verdict for verdict in (*verdicts, *tied) if verdict.holds), verdicts[0])
+    return next((verdict for verdict in (*verdicts, *tied) if verdict.supported), verdicts[0])
 
 
 def _finding(paper: str, statement: Statement, other: str) -> Finding:
@@ -84,9 +84,9 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
 
 
 @checks.register("prose")
-def prose(printed: Printed) -> Looked:
+def prose(reported: Reported) -> Looked:
     """Check that the formulas and citations of a text are right, its metrics and conditions named."""
-    for paper, statements in printed.statements.items():
+    for paper, statements in reported.statements.items():
         for one in (statement for statement in statements if statement.but):
             yield 1, Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why)
 
@@ -98,13 +98,13 @@ def prose(printed: Printed) -> Looked:
 Sides = tuple[Objects, Objects]  # (table, row, column) of cells of one column: the text says that the first are above
 
 
-def _all(own: Draws, others: Draws) -> list[Sides]:
+def _all(own: CellValues, others: CellValues) -> list[Sides]:
     """Pair each cell with each of the others in the same table and column."""
     pairs = pairs_of(own, others)
     return _one_by_one(pairs[pairs.own.keys[:, 0] == pairs.other.keys[:, 0]])
 
 
-def _in_order(own: Draws, others: Draws) -> list[Sides]:
+def _in_order(own: CellValues, others: CellValues) -> list[Sides]:
     """Pair each cell with its counterpart in the same column."""
     return _one_by_one(gains_of(own, others))
 
@@ -113,7 +113,7 @@ def _one_by_one(pairs: Pairs) -> list[Sides]:
     return list(zip(pairs.own.keys[:, None], pairs.other.keys[:, None], strict=True))
 
 
-def _of_best(own: Draws, others: Draws) -> list[Sides]:
+def _of_best(own: CellValues, others: CellValues) -> list[Sides]:
     """Pair all cells of a column with all others in it: the best of each side will count."""
     rivals = places_by_column(others)
     both = ((places, rivals[column]) for column, places in places_by_column(own).items() if column in rivals)
@@ -133,20 +133,22 @@ PAIRED = {
 
 
 @checks.register("readings")
-def readings(printed: Printed) -> Looked:
+def readings(reported: Reported) -> Looked:
     """Check that a claim which can be read in several ways holds in each of its readings."""
-    for paper, statements in printed.statements.items():
-        sides = both_sides(printed, paper)
+    for paper, statements in reported.statements.items():
+        sides = both_sides(reported, paper)
         for claim in statements:
             as_claimed = judged(claim, sides)
             for reading in claim.other_readings.values():
                 statement = claim.read_as(reading)
                 verdict = judged(statement, sides)
-                if verdict is None:  # nothing is printed for this reading
+                if verdict is None:  # nothing is reported for this reading
                     continue
-                why = f"{'holds' if as_claimed and as_claimed.holds else 'does not hold'} as judged among the claims"
+                why = (
+                    f"{'holds' if as_claimed and as_claimed.supported else 'does not hold'} as judged among the claims"
+                )
                 finding = _reading(paper, statement, verdict.numbers, why)
-                yield 1, None if verdict.holds else finding
+                yield 1, None if verdict.supported else finding
 
 
 def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Finding:
@@ -156,11 +158,11 @@ def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Findin
 
 
 @checks.register("means")
-def means(printed: Printed) -> Looked:
+def means(reported: Reported) -> Looked:
     """Check that a claim that holds on average holds on more than half of the columns of that average."""
-    rows = printed.rows()
-    for paper, statements in printed.statements.items():
-        side, _ = both_sides(printed, paper)
+    rows = reported.rows()
+    for paper, statements in reported.statements.items():
+        side, _ = both_sides(reported, paper)
         for statement, sides in ((one, sides) for one in statements for sides in _on_average(one, side)):
             column = sides[0][0][2]
             own, other = ([rows.get((paper, table, row), {}) for table, row, _ in keys] for keys in sides)
@@ -183,6 +185,6 @@ def _on_average(statement: Statement, side: Side) -> list[Sides]:
     return pair(*sides_of(statement, side.cells_of(statement))) if pair else []
 
 
-def _best(rows: list[dict[str, PrintedNumber]], column: str) -> PrintedNumber:
+def _best(rows: list[dict[str, ReportedNumber]], column: str) -> ReportedNumber:
     """Return the entry with the largest number in a column."""
     return max((row[column] for row in rows), key=lambda entry: entry.number.value)

@@ -10,12 +10,12 @@ from typing import Any
 import argcomplete
 
 from retort import __version__, environment
-from retort.cli import budgeting, checking, measuring, new_paper, printed_numbers, rehearsing, status, verify
+from retort.cli import budgeting, checking, measuring, new_paper, rehearsing, reported_numbers, status, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
 # each registers its verbs
-VERBS = (budgeting, checking, measuring, new_paper, printed_numbers, rehearsing, status, verify)
+VERBS = (budgeting, checking, measuring, new_paper, reported_numbers, rehearsing, status, verify)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -75,7 +75,9 @@ def config_of(arguments: argparse.Namespace) -> Config:
     """
     path = Path(arguments.config) if arguments.config else ROOT / CONFIG
     if not (ROOT / "workflow").is_dir():
-        hint = "work in a clone of retort: `make install` there gives its command, whose papers and rules lie beside it"
+        hint = (
+            "work in a clone of retort: `make install` there gives its command, whose papers and rules lie next to it"
+        )
         raise RetortError("this is the package without its workflow", hint)
     if not path.exists():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")

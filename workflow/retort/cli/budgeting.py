@@ -122,7 +122,7 @@ def _curves(prices: Prices, claims: Iterable[Claim], demands: Sequence[Demand]) 
 
 
 def _draw(study: Study, curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """Draw the curve of each paper into its folder, and all of them together beside those of the first folder."""
+    """Draw the curve of each paper into its folder, and all of them together next to those of the first folder."""
     draw_curves(curves, {"svg": str(study.config.study_folders[0] / "papers" / CURVES)})
     for paper, curve in curves.items():
         draw_curves({paper: curve}, {"svg": str(study.folders[paper] / CURVES)})

@@ -104,7 +104,7 @@ def check_everything(arguments: argparse.Namespace) -> int:
         lines = [_unstated_line(setting) for setting in found.get(arguments.paper, [])]
     else:
         lines = [
-            f"{paper}: neither its files nor its deviations say anything of {len(settings)} settings of printed rows; "
+            f"{paper}: neither its files nor its deviations say anything of {len(settings)} settings of reported rows; "
             f"see `retort check {paper}`"
             for paper, settings in found.items()
             if settings

@@ -172,15 +172,15 @@ def _check_task(tokenizers: Mapping[str, list[Path]], study: Study, name: str) -
 def _check_model(study: Study, name: str) -> Iterator[Found]:
     """Yield what jobs that read a model would refuse: they call the same functions."""
     from retort.models.build import load  # imports torch
-    from retort.models.initialise import check_published
+    from retort.models.initialise import check_released
 
     spec, own = study.models[name], study.models[study.tokenizer_of(name)]
-    folder, beside = folder_of(study, spec.source), folder_of(study, own.source)
+    folder, nearby = folder_of(study, spec.source), folder_of(study, own.source)
     checks: list[Callable[[], object]] = [
-        lambda: check_published(folder, resolve_data.model_settings(study, name)),
+        lambda: check_released(folder, resolve_data.model_settings(study, name)),
         lambda: load(folder, "masked-lm" if spec.masked_lm else "none"),
-        lambda: check_ids(tokenizer_file(beside), spec.vocabulary),
-        lambda: check_same_tokenizer(str(folder), str(beside)),
+        lambda: check_ids(tokenizer_file(nearby), spec.vocabulary),
+        lambda: check_same_tokenizer(str(folder), str(nearby)),
     ]
     for check in checks:
         try:

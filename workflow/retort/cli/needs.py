@@ -14,7 +14,7 @@ from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
 from retort.judgement.certainty import FIRST, LOOKS, AsIf, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, printed_numbers
+from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, reported_numbers
 from retort.plan.plan import Plan
 from retort.results import frames
 from retort.specs.config import Config, read_config
@@ -29,13 +29,13 @@ SEEDS = (2, 3, 4, 6, 10, 20)  # of each student; what needs more is out of reach
 SURER = 1.43  # times the deviations: (z(97.5 %) + z(80 %)) / z(97.5 %), so that a claim is decided with a power of 80 %
 
 DECIDED, OPEN = "decided", "open"  # by the scores that are there; by further runs
-FAR, UNKNOWN = "out of reach", "not printed"  # by more than 20 seeds; there is no printed difference to expect
+FAR, UNKNOWN = "out of reach", "not reported"  # by more than 20 seeds; there is no reported difference to expect
 CANNOT = "not ours"  # its numbers are of others' models, or it has none
 WITHOUT = "no training"  # sizes, times of passes and quoted numbers are all that it reads
 EXPECTED = (
     f"Seeds, or distillations of students that have one: the fewest of {SEEDS[0]} to {SEEDS[-1]} that decide a claim "
-    "with a power of about 80 %, if differences are as printed, or as in the scores that are there, and deviations as "
-    "printed, or as assumed by the table (0.6 points by default)."
+    "with a power of about 80 %, if differences are as reported, or as in the scores that are there, and deviations as "
+    "reported, or as assumed by the table (0.6 points by default)."
 )
 
 
@@ -65,14 +65,14 @@ def claims_of(study: Study) -> Iterator[Claim]:
     for paper in study.running_papers:
         statements = study.claims.get(paper, {})
         exhibits = {name: study.exhibits[paper, name] for name in study.exhibits_of(paper)}
-        printed = printed_numbers(exhibits)
+        reported = reported_numbers(exhibits)
         for name, claim in statements.items():
-            state, runs = _needs(study, paper, claim, {table: exhibits[table] for table in claim.tables}, printed)
+            state, runs = _needs(study, paper, claim, {table: exhibits[table] for table in claim.tables}, reported)
             yield Claim(paper, name, state, runs, claim.where.startswith("abstract"), tuple(claim.tables))
 
 
 def _needs(
-    study: Study, paper: str, claim: Statement, exhibits: Mapping[str, Exhibit], printed: Side
+    study: Study, paper: str, claim: Statement, exhibits: Mapping[str, Exhibit], reported: Side
 ) -> tuple[str, Runs]:
     """Return the state of a claim, and what decides it."""
     if not claim.compare:
@@ -80,7 +80,10 @@ def _needs(
     files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
     lines = {name: frames.read(path) for name, path in files.items() if path.is_file()}
     own = our_numbers(exhibits, frames.for_claims(study, lines))
-    if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (Kind.HOLDS, Kind.FAILS):
+    if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (
+        Kind.SUPPORTED,
+        Kind.NOT_SUPPORTED,
+    ):
         return DECIDED, {}
     trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
     once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}
@@ -89,14 +92,14 @@ def _needs(
     for key, runs in trained.items():
         if key in here:
             expected[key] = _wider(own.numbers[key])
-        elif key in printed.numbers:
+        elif key in reported.numbers:
             unit = "x100" if runs else ""
-            expected[key] = {**printed.numbers[key], "n": 0, "unit": unit, "std": math.nan, "by_seed": ()}
+            expected[key] = {**reported.numbers[key], "n": 0, "unit": unit, "std": math.nan, "by_seed": ()}
     if trained and not any(trained.values()):
         return OPEN, {}
     side = Side(claim_frame(expected), Reached)
     verdict = decide_statement(claim, side)
-    if isinstance(verdict, str) or verdict.holds is None:
+    if isinstance(verdict, str) or verdict.supported is None:
         return (UNKNOWN if len(expected) < len(trained) else CANNOT), {}
     every: Runs = reduce(joined_runs, (runs for key, runs in trained.items() if key in expected), NONE)
 
@@ -105,13 +108,13 @@ def _needs(
 
     def decided(seeds: int) -> bool:
         def assumed(key: Key) -> AssumedSpread:
-            known, before = printed.numbers[key]["std"] if key in printed.numbers else math.nan, prior(key)
+            known, before = reported.numbers[key]["std"] if key in reported.numbers else math.nan, prior(key)
             std = SURER * (known if known > 0 else before.std) * (seeds**0.5 if key in once else 1)
             return replace(before, std=std, distillation_std=SURER * before.distillation_std)
 
         as_if = AsIf(distillations=seeds) if distilled else AsIf(seeds)
-        shares = shares_of(claim, side, assumed, as_if, LOOKS[1], draws=FIRST)
-        return shares.shows_true if verdict.holds else shares.shows_false
+        shares = shares_of(claim, side, assumed, as_if, LOOKS[1], resamples=FIRST)
+        return shares.shows_true if verdict.supported else shares.shows_false
 
     there = max((1 if prior(key).student else cell["n"] for key, cell in own.numbers.items()), default=0)
     further = [seeds for seeds in SEEDS if seeds > there or there <= 1]
@@ -158,7 +161,7 @@ def prices_of(config: Config, flops: float | None) -> Prices:
 
 
 def lines_of_claims(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """Yield the lines of `cost --claims`: the seeds and hours of each claim, alone and beside the others.
+    """Yield the lines of `cost --claims`: the seeds and hours of each claim, alone and next to the others.
 
     Args:
         config: the checked configuration.
@@ -169,7 +172,7 @@ def lines_of_claims(config: Config, names: list[str], flops: float | None) -> It
     study = prices.plan.study
     shown = set(selected_exhibits(study, names))
     claims = [claim for claim in claims_of(study) if shown & {(claim.paper, table) for table in claim.tables}]
-    rows = [["claim", "seeds", f"{'GPU' if config.gpus else 'CPU'} hours", "beside the others", ""]]
+    rows = [["claim", "seeds", f"{'GPU' if config.gpus else 'CPU'} hours", "next to the others", ""]]
     every = prices.hours(reduce(joined_runs, (claim.runs for claim in claims), NONE))
     for claim in claims:
         others = reduce(joined_runs, (other.runs for other in claims if other is not claim), NONE)

@@ -1,4 +1,4 @@
-"""The verb `new`: the folder of a further paper, from a table that it prints."""
+"""The verb `new`: the folder of a further paper, from a table that it reports."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
 from retort.specs.base import NAME
 from retort.specs.config import Config
-from retort.specs.printed import AS_PRINTED, METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
+from retort.specs.reported import AS_REPORTED, METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
 from retort.specs.task import Task
 from retort.study.load import read_study
 from retort.study.schemas import schema_line
-from retort.study.table_cells import PrintedTable, read_table
+from retort.study.table_cells import GivenTable, read_table
 
 CHOOSE = "# choose: "
 OF_MODELS = {r"#?params?.*|parameters.*|size.*": "parameters", r"speed-?up.*": "speed-up", r"latency.*": "latency",
@@ -33,11 +33,11 @@ SUBSETS = {"m": "matched", "mm": "mismatched"}  # as papers write them -> subset
 @verb(
     "new",
     argument("paper", nargs="?", help="the name of its folder: letters and digits, with single dashes between them"),
-    argument("--from", dest="table", help="a table that it prints: a .csv file, or its LaTeX source"),
+    argument("--from", dest="table", help="a table that it reports: a .csv file, or its LaTeX source"),
     argument("--study", help="begin a folder for papers, tasks and objectives of your own, outside this clone"),
 )
 def new_paper(arguments: argparse.Namespace) -> int:
-    """Write the folder of a further paper from a table that it prints, and list what is left to choose."""
+    """Write the folder of a further paper from a table that it reports, and list what is left to choose."""
     if bool(arguments.paper) != bool(arguments.table) or not (arguments.paper or arguments.study):
         raise RetortError("nothing to begin", "give a paper and --from TABLE, or --study FOLDER, or both")
     config = config_of(arguments)
@@ -90,7 +90,7 @@ def _paper(name: str) -> str:
     return f"{title}\nreference: {name} {CHOOSE}authors, year, title, and where it was published\n"
 
 
-def _table(table: PrintedTable, tasks: Mapping[str, Task]) -> str:
+def _table(table: GivenTable, tasks: Mapping[str, Task]) -> str:
     """Return the file of a table, without its first line; a comment marks what could not be guessed."""
     columns = list(_columns(table, tasks))
     numbers = sum(read_number(cell) is not None for _, _, cells in table.rows for cell in cells)
@@ -104,19 +104,22 @@ def _table(table: PrintedTable, tasks: Mapping[str, Task]) -> str:
         (f"title: {_flow(table.caption or 'Table 1')}", "" if table.caption else "what it shows, in one line"),
         ("question: What does it show?", "the question that it answers, in one sentence"),
         *([("split: dev", "dev or test")] if scored else []),
-        (f"numbers: {numbers}", "count the numbers of the printed table yourself, without deviations; these were read"),
+        (
+            f"numbers: {numbers}",
+            "count the numbers of the reported table yourself, without deviations; these were read",
+        ),
         (f"stub: {_flow(table.stub)}", ""),
         ("columns:", ""),
         *((f"  - {_flow(column)}", choice) for column, choice in columns),
         ("rows:", "'student: NAME' in place of 'planned' once a student exists; 'quoted: WHOSE' for a quoted row"),
         *((f"  - {_flow(row)}", "") for row in labels.values()),
-        ("printed: |", ""),
+        ("reported: |", ""),
     ]
     lines = [f"{text} {CHOOSE}{choice}" if choice else text for text, choice in fields]
     return "\n".join([*lines, *(f"  {line}" for line in _block(table)), ""])
 
 
-def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, object], str]]:
+def _columns(table: GivenTable, tasks: Mapping[str, Task]) -> Iterator[tuple[dict[str, object], str]]:
     """Yield each column, and what the author has to choose about it; empty if all of it could be guessed."""
     scores: list[str] = []  # the columns of scores so far
     for heading, label in table.columns:
@@ -133,7 +136,7 @@ def _columns(table: PrintedTable, tasks: Mapping[str, Task]) -> Iterator[tuple[d
             yield {**column, "task": task, **measured}, choice
         else:
             choice = "'task' and 'metric' if it is measured, too; `retort list tasks` prints the tasks"
-            yield {**column, "metric": AS_PRINTED}, choice
+            yield {**column, "metric": AS_REPORTED}, choice
 
 
 def _task(text: str, tasks: Mapping[str, Task]) -> str:
@@ -164,8 +167,8 @@ def _flow(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _block(table: PrintedTable) -> list[str]:
-    """Return the lines of the block of printed cells, aligned but for a first line of headings over several columns."""
+def _block(table: GivenTable) -> list[str]:
+    """Return the lines of the block of reported cells, aligned but for a first line of headings over several columns."""
     heads = header_lines(table.stub, table.columns)
     names = row_names([TextRow(label=label, group=group) for group, label, _ in table.rows])
     lines = [heads[-1], *([name, *row[2]] for name, row in zip(names, table.rows, strict=True))]

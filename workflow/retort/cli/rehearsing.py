@@ -28,7 +28,7 @@ FOLDER = "results/rehearsal"
 def rehearsal_config(arguments: argparse.Namespace) -> Config:
     """Return the configuration at scale `rehearsal`, with all papers: the widths of models depend on all students.
 
-    Settings for a cluster, for a GPU, and for published data and models are reset.
+    Settings for a cluster, for a GPU, and for released data and models are reset.
     """
     config = config_of(arguments)
     content = config.model_dump(exclude={"run_sources"})
@@ -62,7 +62,7 @@ def _content(plan: Plan) -> dict[str, object]:
 
 @verb(
     "rehearse",
-    argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
+    argument("papers", nargs="*", metavar="paper", help="only these (default: all published papers)"),
     argument(
         "--distinct",
         action="store_true",

@@ -105,8 +105,8 @@ def repair(arguments: argparse.Namespace, found: Iterable[Difference]) -> int:
         differing |= {result_of(path, planned) for path in chosen}
     made = made_from(jobs)
     wrong = reached(differing, made)
-    beside = {path: job.outputs for job in jobs for path in job.outputs}
-    anew = reached(differing, {path: [*made.get(path, ()), *beside.get(path, ())] for path in {*made, *beside}})
+    nearby = {path: job.outputs for job in jobs for path in job.outputs}
+    anew = reached(differing, {path: [*made.get(path, ()), *nearby.get(path, ())] for path in {*made, *nearby}})
     if not anew:  # there are links that lead nowhere, and nothing else
         return 1
     for path in sorted(anew):
@@ -164,8 +164,8 @@ def delete(path: Path) -> bool:
     """
     folder, was_there = path.parent.resolve(), False
     if any(folder.is_relative_to(Path(name).resolve()) for name in ("results", "reports")):
-        beside = path.with_name(f".{path.name}{checksums.NAME}")  # also where a folder has replaced a file
-        for each in (path, beside):  # the checksums of a folder lie in it
+        nearby = path.with_name(f".{path.name}{checksums.NAME}")  # also where a folder has replaced a file
+        for each in (path, nearby):  # the checksums of a folder lie in it
             was_there |= each.is_symlink() or each.exists()
             if each.is_dir() and not each.is_symlink():
                 shutil.rmtree(each)

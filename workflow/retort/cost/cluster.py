@@ -139,7 +139,7 @@ class Cluster(Spec):
         return None if self.gpu_memory_gb is None else self.gpu_memory_gb * 1e9
 
     def of_every_job(self, workers: int) -> dict[str, int | str]:
-        """Return what every job asks for beside its own time and memory: name of the resource -> value.
+        """Return what every job asks for next to its own time and memory: name of the resource -> value.
 
         A job is on one node, because Slurm may otherwise spread its GPUs over several. The plugin uses `cpus_per_gpu`
         only for jobs with a GPU.

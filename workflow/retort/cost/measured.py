@@ -1,4 +1,4 @@
-"""What finished jobs took, beside what was predicted: a table of `retort cost`."""
+"""What finished jobs took, next to what was predicted: a table of `retort cost`."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Step:
         gradients: bytes of all gradients; the backward pass makes them while it frees what the rows hold.
         row: bytes that each row holds until the backward pass.
         loss: the cost of the loss for a row.
-        teacher: bytes of the weights of a teacher that runs beside it.
+        teacher: bytes of the weights of a teacher that runs next to it.
         kept: bytes for each row of the batch that are kept of the teacher's pass, for students that share it.
         joint: the objectives that need all rows of a batch at once, also those of the other steps of the job.
         micro_batch: the most rows that go through the device at once; 0 for all.
@@ -102,7 +102,7 @@ def largest(steps: list[Step]) -> Step:
 
 
 def together(steps: list[Step], kept: float) -> Step:
-    """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
+    """Return the memory of students that take their steps in turn on the same batches, next to one teacher.
 
     The states of all students stay in memory, and so does what is kept of the teacher's pass over a batch. Gradients
     and what rows hold are those of one student at a time.
@@ -154,7 +154,7 @@ def host(step: Step | None, weights: float, gpu: bool, workers: int, written: fl
         step: the memory of its training step, which is in RAM where there is no GPU; None if it trains nothing.
         weights: the weights of the largest model that it loads.
         gpu: whether it runs on a GPU.
-        workers: processes that prepare batches beside it.
+        workers: processes that prepare batches next to it.
         written: bytes of the state that it writes; safetensors holds all of them at once.
     """
     device = 0.0 if gpu or step is None else step.bytes(step.rows)

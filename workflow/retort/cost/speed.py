@@ -48,7 +48,7 @@ class Speed:
     Args:
         flops: FLOPs of matrix products in a second, with all that encoders do between them.
         bandwidth: bytes of losses and the optimiser that are moved in a second.
-        start: seconds that a job takes beside its work, to load Python, torch, transformers and the model's files.
+        start: seconds that a job takes next to its work, to load Python, torch, transformers and the model's files.
         origin: where the numbers come from.
         relations: the time of relations, relative to moving their bytes at `bandwidth`: below 1 if kernels never write
             them to memory.

@@ -82,7 +82,7 @@ class TrainingCost:
 
     @property
     def step(self) -> Step:
-        """The memory of a step, beside a teacher that runs on every batch."""
+        """The memory of a step, next to a teacher that runs on every batch."""
         student = self.student
         layers, logits = losses.last_layer(self.terms, 0, student.layers)
         ran = 1 if self._head_alone else layers if logits else memory.layers_run(self.terms, layers)

@@ -35,7 +35,7 @@ def encode_task(
         task_type: the task type, which makes tables from records.
         folders: the folders of the fetched sources by name.
         tokenizer: the tokenizer.json of the vocabulary.
-        output: the folder of the encoded task, a `DatasetDict` with `rows.json` beside it.
+        output: the folder of the encoded task, a `DatasetDict` with `rows.json` next to it.
         say: called with lines about rows that were left out.
     """
     return encode_splits(task, task_type, read_task(task, task_type, folders), tokenizer, output, say)
@@ -67,7 +67,7 @@ def encode_splits(
         counts.tokens[name] = Encoded.from_table(tables[""]).tokens
         counts.sample |= {name: rows.sample} if rows.sample else {}
         counts.sha256 |= {name: rows.sha256} if rows.sha256 else {}
-        del tables  # else they would take memory beside those of the next split
+        del tables  # else they would take memory next to those of the next split
     counts.write(output)
     return counts.rows
 

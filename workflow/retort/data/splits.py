@@ -18,7 +18,7 @@ from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
 from retort.specs.task import Split
 
 CARD = "README.md"  # of a data set of the hub: names its configurations, and the files of their splits
-HINT = "give the whole file, or name the task under `sample` in config.yaml, which is then printed with every score"
+HINT = "give the whole file, or name the task under `sample` in config.yaml, which is then reported with every score"
 
 
 @dataclass

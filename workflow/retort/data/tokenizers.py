@@ -33,7 +33,7 @@ FILES = (
 # encoded alone and as a pair, it shows which special tokens are added, and what becomes of capitals, accents, joined
 # letters and ideographs
 PROBE = "A Tokenizer's TOKENS: caf\u00e9, \u00c9t\u00e9, \ufb01ne \u6771\u4eac."
-PROBED = 1000  # tokens of the vocabulary, at most, that are encoded beside it
+PROBED = 1000  # tokens of the vocabulary, at most, that are encoded next to it
 CHUNK = 500  # texts tokenised at a time: an Encoding takes kilobytes, the columns only a few bytes per token
 
 

@@ -117,7 +117,7 @@ class RunningJob:
 
     @property
     def steps_file(self) -> Path | None:
-        """The file for the steps of its trainings, beside its log; None for a process or a test that writes none."""
+        """The file for the steps of its trainings, next to its log; None for a process or a test that writes none."""
         name = getattr(self.log, "name", "")
         return steps_file(name) if self.writes and name else None
 

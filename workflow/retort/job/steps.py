@@ -1,4 +1,4 @@
-"""The steps of the trainings of a job, as lines of JSON beside its log: for curves, and to see how far a job is.
+"""The steps of the trainings of a job, as lines of JSON next to its log: for curves, and to see how far a job is.
 
 `python.md` says what a line holds. The file is no output of the job: Snakemake neither knows nor deletes it.
 """
@@ -46,7 +46,7 @@ class StepsFile:
 
     Args:
         path: the file; None to write nothing.
-        job: the job, as its files are named; of a student beside others, that of all.
+        job: the job, as its files are named; of a student next to others, that of all.
         place: what tells the training from others of the job: its seed, and the point of a grid.
     """
 

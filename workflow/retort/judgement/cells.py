@@ -1,7 +1,7 @@
-"""Cells as the comparisons of claims take them: names beside an array of numbers; and the verdict that they return.
+"""Cells as the comparisons of claims take them: names next to an array of numbers; and the verdict that they return.
 
-The numbers are an array [cells, draws]: each column is judged by itself, all of them at once. One column holds the
-means, or thousands hold draws from their distributions. Texts are of the first column.
+The numbers are an array [cells, resamples]: each column is judged by itself, all of them at once. One column holds the
+means, or thousands hold resamples from their distributions. Texts are of the first column.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SeedScores = tuple[tuple[int, float], ...]  # (seed, score), sorted
 
 
 @dataclass(frozen=True)
-class Draws:
-    """Cells of a statement with draws of their numbers, or with one number each: the means.
+class CellValues:
+    """Cells of a statement with resamples of their numbers, or with one number each: the means.
 
     Args:
         keys: [cells, 3]: the table, row and column of each.
         lines: [cells]: the line of each in `arrays`.
         arrays: the columns of a frame of cells (`judge.claim_frame`) by name.
-        values: [cells, draws]: the numbers; NaN for a cell without one.
+        values: [cells, resamples]: the numbers; NaN for a cell without one.
     """
 
     keys: Objects
@@ -40,9 +40,9 @@ class Draws:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __getitem__(self, which: Any) -> Draws:
+    def __getitem__(self, which: Any) -> CellValues:
         """Return some of the cells: those at places, or those that a mask of booleans keeps."""
-        return Draws(self.keys[which], self.lines[which], self.arrays, self.values[which])
+        return CellValues(self.keys[which], self.lines[which], self.arrays, self.values[which])
 
     @property
     def rows(self) -> Objects:
@@ -65,7 +65,7 @@ class Draws:
         return ~np.isnan(self.values[:, 0])
 
     @property
-    def numbered(self) -> Draws:
+    def numbered(self) -> CellValues:
         """The cells that have a number."""
         return self[self.known]
 
@@ -84,8 +84,8 @@ class Draws:
 class Pairs:
     """Pairs of cells: each of one side with one of the other."""
 
-    own: Draws
-    other: Draws
+    own: CellValues
+    other: CellValues
 
     def __len__(self) -> int:
         return len(self.own)
@@ -95,7 +95,7 @@ class Pairs:
 
     @cached_property
     def gap(self) -> Values:
-        """[pairs, draws]: the first number minus the second."""
+        """[pairs, resamples]: the first number minus the second."""
         return self.own.values - self.other.values
 
     @property
@@ -122,7 +122,7 @@ class Pairs:
 
 
 class Parts(NamedTuple):
-    """Named parts of a statement, and [parts, draws] whether each is meant; equal names are one part."""
+    """Named parts of a statement, and [parts, resamples] whether each is meant; equal names are one part."""
 
     names: Sequence[str] = ()
     flags: Flags = np.zeros((0, 1), bool)
@@ -131,7 +131,8 @@ class Parts(NamedTuple):
 class Ballot(NamedTuple):
     """Columns of which more than half must be as stated.
 
-    Each has candidates, [candidates, draws], of which one that is so suffices; a column without a number may have none.
+    Each has candidates, [candidates, resamples], of which one that is so suffices; a column without a number may have
+    none.
 
     Args:
         good: of each column, what makes it as stated by itself: all of its pairs together, or one row.
@@ -146,12 +147,12 @@ class Ballot(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a comparison, for each draw.
+    """The result of a comparison, for each resample.
 
     Args:
-        true: [draws]: whether the statement is true of the cells that have a number.
+        true: [resamples]: whether the statement is true of the cells that have a number.
         numbers: the cells that decide, with their numbers, as text; empty if too few have one to say anything.
-        open: [draws]: whether cells without a number may turn that.
+        open: [resamples]: whether cells without a number may turn that.
         result: the one computed number that decides, as text; empty if there is no single one.
         pair: the two cells that decide; None if they are not exactly two.
         missing: which cells have no number, and why, as text.
@@ -174,11 +175,11 @@ class Verdict:
     diverged: int = 0
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the statement is true of the first draw; None if cells without a number leave that open."""
+    def supported(self) -> bool | None:
+        """Whether the statement is true of the first resample; None if cells without a number leave that open."""
         return None if self.open[0] else bool(self.true[0])
 
     @property
-    def leans(self) -> bool | None:
-        """Whether the statement is true of those cells of the first draw that have a number; None if none tells."""
+    def points_to(self) -> bool | None:
+        """Whether the statement is true of those cells of the first resample that have a number; None if none tells."""
         return bool(self.true[0]) if self.numbers else None

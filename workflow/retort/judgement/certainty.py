@@ -4,19 +4,20 @@ Each mean is drawn anew many times from its sampling distribution: mean + s / sq
 distribution with n - 1 degrees of freedom. Means of runs with the same n seeds are drawn together, from the
 multivariate t distribution with the covariance of their scores over these seeds. So the difference of two of them, or
 any weighted sum, is drawn as in a paired t-test over the seeds, which is exact for normal scores, also with two seeds.
-Its own comparison judges the claim on all draws at once.
+Its own comparison judges the claim on all resamples at once.
 
-- The claim holds if it is true of our means and of at least 97.5 % of the draws. A claim about the best of several
+- The claim holds if it is true of our means and of at least 97.5 % of the resamples. A claim about the best of several
   rows, gains or pairs of columns must also be true of one of them by itself: of k candidates that fulfil it in any
-  draw, one must do so in at least 1 - 2.5 % / k of the draws. For luck alone lifts the best of many rows above another.
+  resample, one must do so in at least 1 - 2.5 % / k of the resamples. For luck alone lifts the best of many rows above
+  another.
 - A claim about most of m columns holds if at least u = m // 2 + 1 of them are shown to be so: p_(u), the u-th smallest
   p-value of a column, times m - u + 1 is at most 2.5 % (partial conjunction in Bonferroni's form; Benjamini and Heller,
   2008). It does not hold if as many columns as refute it are shown to be otherwise. For over columns that are equal, a
-  few of many draws win most of them, whatever some far apart are.
+  few of many resamples win most of them, whatever some far apart are.
 - The claim does not hold if it is false of our means and one of its parts is contradicted in at least 97.5 % of the
-  draws. A part is a pair, a step or a column of the comparison. If draws contradict m parts, the share must be at least
-  1 - 2.5 % / m (Bonferroni). It must be the same part each time: if many rows are equally good, hardly any draw has
-  them in the printed order, so that most draws contradict some part.
+  resamples. A part is a pair, a step or a column of the comparison. If resamples contradict m parts, the share must be
+  at least 1 - 2.5 % / m (Bonferroni). It must be the same part each time: if many rows are equally good, hardly any
+  resample has them in the reported order, so that most resamples contradict some part.
 - Else the claim is open: other runs may turn it. Then the number of runs is sought that would decide it if means
   and deviations stayed as they are.
 
@@ -25,8 +26,9 @@ level of 1 % if their students have two runs, and of 3 % if they have more. Both
 first one decides about further runs.
 
 Runs that are fine-tunings of one distillation tell nothing of another one. A claim is about methods, unless it says
-`about: students`. Then each draw also has what the distillation of each student may have been worth, with a deviation
-that is assumed (`specs/rows.py`). If no number of fine-tunings decides a claim, the number of distillations is sought.
+`about: students`. Then each resample also has what the distillation of each student may have been worth, with a
+deviation that is assumed (`specs/rows.py`). If no number of fine-tunings decides a claim, the number of distillations
+is sought.
 
 A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
 For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is open. Values that
@@ -42,7 +44,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from retort.judgement.cells import Draws, Flags, Parts, SeedScores, Values, Verdict
+from retort.judgement.cells import CellValues, Flags, Parts, SeedScores, Values, Verdict
 from retort.judgement.judge import Coverage, Key, Kind, Side, compare, coverage_of, decide_statement, sides_of
 from retort.specs.paper import Statement
 from retort.specs.rows import (
@@ -55,10 +57,10 @@ from retort.specs.rows import (
 from retort.study.distillations import distillations_of
 from retort.study.study import Study
 
-SEED = 2023  # of the draws
-DRAWS = 4000
-# Draws stop after the first FIRST if no share in them reaches OPEN, well below 97.5 %: of a claim about most columns, a
-# single draw counts several times.
+SEED = 2023  # of the resamples
+RESAMPLES = 4000
+# Resampling stops after the first FIRST if no share in them reaches OPEN, well below 97.5 %: of a claim about most
+# columns, a single resample counts several times.
 FIRST, OPEN = 400, 0.9
 LEVEL = 0.05  # two-sided
 FIRST_RUNS = 2  # of each student, at which a budget looks first
@@ -75,7 +77,7 @@ class Outcome:
 
     Args:
         kind: the outcome.
-        leans: whether the means, by themselves, say that the claim is true; None if they do not tell.
+        points_to: whether the means, by themselves, say that the claim is true; None if they do not tell.
         runs: for an open claim with all its numbers, the runs of each student that would decide it; 0 if more than
             `TRIED`; None if the deviation of a number is not known.
         known: for a claim that is open because cells have no number, how many have one.
@@ -85,7 +87,7 @@ class Outcome:
     """
 
     kind: Kind
-    leans: bool | None = None
+    points_to: bool | None = None
     runs: int | None = None
     known: Coverage | None = None
     removed: float | None = None
@@ -101,7 +103,7 @@ def seed_scores(by_seed: Iterable[SeedScores]) -> Values:
 
 @dataclass(frozen=True)
 class AsIf:
-    """A number of runs for which draws are made, in the place of the runs that there are.
+    """A number of runs for which resamples are made, in the place of the runs that there are.
 
     Args:
         runs: of each student, or fine-tunings of each distillation; fewer than there are change nothing.
@@ -112,33 +114,35 @@ class AsIf:
     distillations: int = 1
 
 
-def drawn_means(cells: Draws, assumed: Assumed, as_if: AsIf, count: int, generator: np.random.Generator) -> Values:
-    """Return [cells, count]: draws of the mean of each cell; a mean without an error is repeated.
+def resampled_means(
+    cells: CellValues, assumed: Assumed, as_if: AsIf, count: int, generator: np.random.Generator
+) -> Values:
+    """Return [cells, count]: resamples of the mean of each cell; a mean without an error is repeated.
 
     A cell without a deviation has no error, unless it is a score: its table assumes one.
 
     Args:
         cells: cells with a number.
         assumed: what is assumed of the spread of a score's runs.
-        as_if: the runs for which draws are made.
-        count: the number of draws.
-        generator: what draws.
+        as_if: the runs for which resamples are made.
+        count: the number of resamples.
+        generator: what resamples.
     """
     spreads = [assumed(tuple(key)) for key in cells.keys]
     once, n = np.array([bool(spread.student) for spread in spreads], bool), cells.facts("n")
     many = np.maximum(n, as_if.runs)
     if as_if.distillations > 1:
         many = np.where(once, as_if.distillations * many, np.maximum(n, as_if.distillations))
-    drawn = _drawn_over_runs(cells, spreads, many, count, generator)
+    resampled = _resampled_over_runs(cells, spreads, many, count, generator)
     luck = _drawn_distillations(cells, spreads, count, generator)
-    drawn += luck / np.sqrt(as_if.distillations)
-    return drawn
+    resampled += luck / np.sqrt(as_if.distillations)
+    return resampled
 
 
 def _drawn_distillations(
-    cells: Draws, spreads: Sequence[AssumedSpread], count: int, generator: np.random.Generator
+    cells: CellValues, spreads: Sequence[AssumedSpread], count: int, generator: np.random.Generator
 ) -> Values:
-    """Return [cells, count]: draws of what the one distillation of each cell's student is worth; 0 for other cells.
+    """Return [cells, count]: resamples of what the one distillation of each cell's student is worth; 0 for other cells.
 
     It is the sum of a part that all columns of the student share and of a part of its own in each, so that two columns
     are correlated by TASK_CORRELATION. A number that is no score has none.
@@ -158,11 +162,11 @@ def _drawn_distillations(
     return found
 
 
-def _drawn_over_runs(
-    cells: Draws, spreads: Sequence[AssumedSpread], many: Values, count: int, generator: np.random.Generator
+def _resampled_over_runs(
+    cells: CellValues, spreads: Sequence[AssumedSpread], many: Values, count: int, generator: np.random.Generator
 ) -> Values:
-    """Return [cells, count]: draws of the mean over so many runs of each cell; 0 for those of an assumed deviation."""
-    drawn = np.repeat(cells.values[:, :1], count, axis=1)
+    """Return [cells, count]: resamples of the mean over so many runs of each cell; 0 for those of an assumed deviation."""
+    resampled = np.repeat(cells.values[:, :1], count, axis=1)
     n, std, by_seed = cells.facts("n"), cells.facts("std"), cells.facts("by_seed")
     pairs = (std > 0) & np.array([len(scores) > 1 for scores in by_seed], bool)
     measured, planned, many = (std > 0) & (n > 1), many > np.maximum(n, 1), np.maximum(many, 1)
@@ -170,7 +174,7 @@ def _drawn_over_runs(
     spread = np.array([std[at] if measured[at] else spreads[at].std for at in apart.tolist()])
     freedom = np.where(measured | planned, many - 1, ASSUMED_FREEDOM)[apart]
     error = spread / np.sqrt(many[apart])
-    drawn[apart] += error[:, None] * generator.standard_t(freedom[:, None], (len(apart), count))
+    resampled[apart] += error[:, None] * generator.standard_t(freedom[:, None], (len(apart), count))
     together: dict[tuple[int, ...], list[int]] = {}
     for at in np.flatnonzero(pairs).tolist():
         together.setdefault(tuple(seed for seed, _ in by_seed[at]), []).append(at)
@@ -181,11 +185,11 @@ def _drawn_over_runs(
         # C ~ chi2(n - 1): multivariate t with the sample covariance / n.
         normal = generator.standard_normal((count, k)) / np.sqrt((k - 1) * most)
         scale = np.sqrt(generator.chisquare(most - 1, count) / (most - 1))
-        drawn[group] += (scores - scores.mean(axis=1, keepdims=True)) @ normal.T / scale
-    return drawn
+        resampled[group] += (scores - scores.mean(axis=1, keepdims=True)) @ normal.T / scale
+    return resampled
 
 
-def variance_removed(statement: Statement, cells: Draws) -> float | None:
+def variance_removed(statement: Statement, cells: CellValues) -> float | None:
     """Return the share of the variance of a claim's differences that pairs of runs with the same seeds remove.
 
     The differences are of each cell and each other cell of its column that it is compared with. None if none pairs.
@@ -209,16 +213,16 @@ def variance_removed(statement: Statement, cells: Draws) -> float | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the draws, from 0 to 1.
+    """Shares of the resamples, from 0 to 1.
 
     Args:
-        holds: those in which the claim holds.
+        supported: those in which the claim holds.
         wrong: part of the claim, or the whole of one without parts -> those that contradict it.
         alone: row, gain or pair of columns -> those in which it fulfils the claim by itself.
         level: the chance of a wrong decision, at most.
     """
 
-    holds: float
+    supported: float
     wrong: dict[str, float]
     alone: dict[str, float]
     level: float = LEVEL
@@ -226,16 +230,16 @@ class Shares:
     @property
     def largest(self) -> float:
         """The largest of the shares."""
-        return max(self.holds, *self.wrong.values(), 0.0)
+        return max(self.supported, *self.wrong.values(), 0.0)
 
     @property
     def shows_true(self) -> bool:
-        """Whether the claim holds in enough draws; a claim about the best of several rows, also by one row alone."""
-        return self.holds >= 1 - self.level / 2 and (not self.alone or self._one_stands_out(self.alone))
+        """Whether the claim holds in enough resamples; a claim about the best of several rows, also by one row alone."""
+        return self.supported >= 1 - self.level / 2 and (not self.alone or self._one_stands_out(self.alone))
 
     @property
     def shows_false(self) -> bool:
-        """Whether one part of the claim is contradicted in enough draws."""
+        """Whether one part of the claim is contradicted in enough resamples."""
         return self._one_stands_out(self.wrong)
 
     def _one_stands_out(self, shares: Mapping[str, float]) -> bool:
@@ -246,10 +250,11 @@ class Shares:
 def in_at_least(columns: Sequence[Flags], least: int) -> float:
     """Return 1 - p, where p is the p-value of "fewer than `least` of the columns are so" (Benjamini and Heller, 2008).
 
-    The p-value of a column is the share of draws in which its best candidate is not so, times the candidates.
+    The p-value of a column is the share of resamples in which its best candidate is not so, times the candidates.
 
     Args:
-        columns: [candidates, draws] of each: whether the candidate is so; no candidate in a column without a number.
+        columns: [candidates, resamples] of each: whether the candidate is so; no candidate in a column without a
+            number.
         least: the number of columns.
     """
     chances = sorted(len(flags) * (1 - flags.mean(axis=1).max()) if len(flags) else 1.0 for flags in columns)
@@ -257,7 +262,7 @@ def in_at_least(columns: Sequence[Flags], least: int) -> float:
 
 
 def shares_in(verdict: Verdict, level: float = LEVEL) -> Shares:
-    """Return the shares of the draws of a verdict."""
+    """Return the shares of the resamples of a verdict."""
     if verdict.ballots:
         holds = min(in_at_least(one.good, len(one.good) // 2 + 1) for one in verdict.ballots)
         lost = {one.name: in_at_least(one.bad, (len(one.bad) + 1) // 2) for one in verdict.ballots}
@@ -269,7 +274,7 @@ def shares_in(verdict: Verdict, level: float = LEVEL) -> Shares:
 
 
 def _by_name(parts: Parts) -> dict[str, float]:
-    """Return the shares of parts that are meant in any draw; parts of one name are one."""
+    """Return the shares of parts that are meant in any resample; parts of one name are one."""
     meant: dict[str, Flags] = {}
     for name, flags in zip(parts.names, parts.flags, strict=True):
         meant[name] = meant[name] | flags if name in meant else flags
@@ -277,20 +282,25 @@ def _by_name(parts: Parts) -> dict[str, float]:
 
 
 def shares_of(
-    statement: Statement, side: Side, assumed: Assumed, as_if: AsIf = AsIf(), level: float = LEVEL, draws: int = DRAWS
+    statement: Statement,
+    side: Side,
+    assumed: Assumed,
+    as_if: AsIf = AsIf(),
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
 ) -> Shares:
-    """Judge a claim on all draws and return the shares, as if each student had so many runs.
+    """Judge a claim on all resamples and return the shares, as if each student had so many runs.
 
     A claim about these students, and not about their methods, leaves the luck of their distillations out.
     """
     if statement.about == "students":
         assumed = _of_these_students(assumed)
     cells, generator = side.cells_of(statement), np.random.default_rng(SEED)
-    known, drawn = cells.known, np.repeat(cells.values, draws, axis=1)  # [cells, draws]
+    known, resampled = cells.known, np.repeat(cells.values, resamples, axis=1)  # [cells, resamples]
     start, shares = 0, Shares(0.0, {}, {})
-    for end in sorted({FIRST, draws}):
-        drawn[known, start:end] = drawn_means(cells.numbered, assumed, as_if, end - start, generator)
-        start, shares = end, shares_in(compare(statement, side.rule, replace(cells, values=drawn[:, :end])), level)
+    for end in sorted({FIRST, resamples}):
+        resampled[known, start:end] = resampled_means(cells.numbered, assumed, as_if, end - start, generator)
+        start, shares = end, shares_in(compare(statement, side.rule, replace(cells, values=resampled[:, :end])), level)
         if shares.largest < OPEN:
             break
     return shares
@@ -312,25 +322,25 @@ def claim_outcome(statement: Statement, side: Side, assumed: Assumed, level: flo
     """
     verdict = decide_statement(statement, side)
     if isinstance(verdict, str):
-        return Outcome(Kind.WITHOUT)
-    if verdict.holds is None:
-        kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
-        return Outcome(kind, verdict.leans, known=coverage_of(statement, side, verdict.diverged))
+        return Outcome(Kind.NOT_TESTED)
+    if verdict.supported is None:
+        kind = Kind.NOT_TESTED if verdict.points_to is None else Kind.INCONCLUSIVE
+        return Outcome(kind, verdict.points_to, known=coverage_of(statement, side, verdict.diverged))
     cells = side.cells_of(statement)
     if (np.isin(cells.numbered.facts("unit"), MEASURED) & np.isnan(cells.numbered.facts("std"))).any():
-        return Outcome(Kind.OPEN, verdict.holds)
+        return Outcome(Kind.INCONCLUSIVE, verdict.supported)
     removed = variance_removed(statement, cells)
 
     def decided(as_if: AsIf = AsIf()) -> bool:
         shares = shares_of(statement, side, assumed, as_if, level)
-        return shares.shows_true if verdict.holds else shares.shows_false
+        return shares.shows_true if verdict.supported else shares.shows_false
 
     if decided():
-        return Outcome(Kind.HOLDS if verdict.holds else Kind.FAILS, verdict.holds, removed=removed)
+        return Outcome(Kind.SUPPORTED if verdict.supported else Kind.NOT_SUPPORTED, verdict.supported, removed=removed)
     runs = next((runs for runs in TRIED if decided(AsIf(runs))), 0)
     once = not runs and statement.about == "method" and any(assumed(tuple(key)).student for key in cells.numbered.keys)
     more = next((many for many in DISTILLED if decided(AsIf(distillations=many))), 0) if once else None
-    return Outcome(Kind.OPEN, verdict.holds, runs, removed=removed, distillations=more)
+    return Outcome(Kind.INCONCLUSIVE, verdict.supported, runs, removed=removed, distillations=more)
 
 
 def assumed_by(study: Study, paper: str, distillations: int | None = None) -> Assumed:

@@ -1,4 +1,4 @@
-"""Judge a claim on published numbers, ours or recorded ones: the outcome, how sure it is, and the cells behind it.
+"""Judge a claim on reported numbers, ours or recorded ones: the outcome, how sure it is, and the cells behind it.
 
 The words for an outcome depend on whose numbers it is of.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from retort.formatters import number
-from retort.judgement.cells import Draws, Pairs, Verdict
+from retort.judgement.cells import CellValues, Pairs, Verdict
 from retort.judgement.certainty import LEVEL, Assumed, Outcome, claim_outcome
 from retort.judgement.difference import VariancePart, welch_difference
 from retort.judgement.judge import DEV, Kind, Side, coverage_of, decide_statement, within_rounding
@@ -19,18 +19,23 @@ from retort.specs.paper import Statement
 WITHIN = "within the spread"
 ON_DEV = "on dev"
 FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
-LEANS = {True: "the means lean yes", False: "the means lean no", None: ""}
+POINTS = {True: "the means point to yes", False: "the means point to no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
 Words = dict[Kind, str]  # the words for each outcome
 PRINT: Words = {
-    Kind.HOLDS: "borne out", Kind.TIED: "tied", Kind.FAILS: "contradicted", Kind.OPEN: "open",
-    Kind.WITHOUT: "not printed",
+    Kind.SUPPORTED: "borne out", Kind.TIED: "tied", Kind.NOT_SUPPORTED: "contradicted", Kind.INCONCLUSIVE: "open",
+    Kind.NOT_TESTED: "not reported",
 }  # fmt: skip
-CHARITABLE = (Kind.HOLDS, Kind.TIED)  # of two verdicts on print, the first of these counts
-OURS: Words = {Kind.HOLDS: "holds", Kind.FAILS: "does not hold", Kind.OPEN: "open", Kind.WITHOUT: "not run"}
+CHARITABLE = (Kind.SUPPORTED, Kind.TIED)  # of two verdicts on the reported numbers, the first of these counts
+OURS: Words = {
+    Kind.SUPPORTED: "holds",
+    Kind.NOT_SUPPORTED: "does not hold",
+    Kind.INCONCLUSIVE: "open",
+    Kind.NOT_TESTED: "not run",
+}
 SMALLER: Words = {
-    Kind.HOLDS: "showed", Kind.FAILS: "did not show", Kind.TURNS: "depends on length", Kind.OPEN: "open",
-    Kind.WITHOUT: "not run",
+    Kind.SUPPORTED: "showed", Kind.NOT_SUPPORTED: "did not show", Kind.BY_LENGTH: "depends on length", Kind.INCONCLUSIVE: "open",
+    Kind.NOT_TESTED: "not run",
 }  # fmt: skip
 
 
@@ -46,7 +51,7 @@ class Judgement:
         computed: whether it needs no run: all its numbers follow from settings.
         conditions: for smaller models: at which length and on which teacher.
         further: for a recorded run: sentences on another length, and the known cause.
-        leans: whether the means of our runs, by themselves, say that the claim is true; None if they do not tell.
+        points_to: whether the means of our runs, by themselves, say that the claim is true; None if they do not tell.
     """
 
     verdict: Kind
@@ -56,7 +61,7 @@ class Judgement:
     computed: bool = False
     conditions: str = ""
     further: tuple[str, ...] = ()
-    leans: bool | None = None
+    points_to: bool | None = None
 
     @property
     def word(self) -> str:
@@ -67,7 +72,7 @@ class Judgement:
 def _spread(pair: Pairs | None) -> str:
     """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
 
-    Only the deviations of these two cells count, so that a remark on published numbers never rests on our runs. The
+    Only the deviations of these two cells count, so that a remark on reported numbers never rests on our runs. The
     remark is also empty if the cells are in different columns, or if one has no deviation over two runs or more.
     """
     if pair is None or pair.own.columns[0] != pair.other.columns[0]:
@@ -80,17 +85,17 @@ def _spread(pair: Pairs | None) -> str:
     return WITHIN if low <= 0 <= high else ""
 
 
-def judge_printed(statement: Statement, side: Side) -> Judgement:
-    """Judge a claim on printed means; if these cannot decide it, the judgement gives the reason in place of numbers."""
+def judge_means(statement: Statement, side: Side) -> Judgement:
+    """Judge a claim on reported means; if these cannot decide it, the judgement gives the reason in place of numbers."""
     verdict = decide_statement(statement, side)
     if isinstance(verdict, str):
-        return Judgement(Kind.WITHOUT, "", verdict, PRINT)
-    if verdict.holds is None:
-        kind = Kind.WITHOUT if verdict.leans is None else Kind.OPEN
-        remarks = [LEANS[verdict.leans], str(coverage_of(statement, side, verdict.diverged))]
+        return Judgement(Kind.NOT_TESTED, "", verdict, PRINT)
+    if verdict.supported is None:
+        kind = Kind.NOT_TESTED if verdict.points_to is None else Kind.INCONCLUSIVE
+        remarks = [POINTS[verdict.points_to], str(coverage_of(statement, side, verdict.diverged))]
     else:
-        tied = not verdict.holds and within_rounding(statement, side)
-        kind = Kind.TIED if tied else Kind.HOLDS if verdict.holds else Kind.FAILS
+        tied = not verdict.supported and within_rounding(statement, side)
+        kind = Kind.TIED if tied else Kind.SUPPORTED if verdict.supported else Kind.NOT_SUPPORTED
         remarks = [_spread(verdict.pair)]
     return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
 
@@ -98,7 +103,7 @@ def judge_printed(statement: Statement, side: Side) -> Judgement:
 def judge_runs(
     statement: Statement, side: Side, assumed: Assumed, conditions: str = "", level: float = LEVEL
 ) -> Judgement:
-    """Judge a claim on numbers of ours, with certainty; which way the means lean is a remark.
+    """Judge a claim on numbers of ours, with certainty; which way the means point is a remark.
 
     Args:
         statement: the claim.
@@ -110,24 +115,24 @@ def judge_runs(
     verdict, found = decide_statement(statement, side), claim_outcome(statement, side, assumed, level)
     words = SMALLER if conditions else OURS
     if isinstance(verdict, str):
-        return Judgement(Kind.WITHOUT, "", verdict, words, conditions=conditions)
+        return Judgement(Kind.NOT_TESTED, "", verdict, words, conditions=conditions)
     numbered = side.cells_of(statement).numbered
     units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
     removed = round(100 * (found.removed or 0.0))
     paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
     remarks = [
-        *(_left_open(found) if found.kind is Kind.OPEN else ()),
+        *(_left_open(found) if found.kind is Kind.INCONCLUSIVE else ()),
         paired,
         on_dev,
         far_runs(numbered, verdict.pair),
     ]
     said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
     if units and units <= {*COMPUTED} and not on_dev:
-        return Judgement(found.kind, *said, computed=True, leans=found.leans)
-    return Judgement(found.kind, *said, words, conditions=conditions, leans=found.leans)
+        return Judgement(found.kind, *said, computed=True, points_to=found.points_to)
+    return Judgement(found.kind, *said, words, conditions=conditions, points_to=found.points_to)
 
 
-def far_runs(cells: Draws, pair: Pairs | None) -> str:
+def far_runs(cells: CellValues, pair: Pairs | None) -> str:
     """Return which rows have a run far from their others, with the signs by seed of a claim on two cells, as text.
 
     A training that collapses in one run of ten makes its row fall below an equal one in half of all claims.
@@ -149,15 +154,15 @@ def far_runs(cells: Draws, pair: Pairs | None) -> str:
 
 
 def _left_open(one: Outcome) -> tuple[str, str]:
-    """Return which way an open claim leans, and on how many cells, or how many runs would decide it."""
+    """Return which way an open claim points, and on how many cells, or how many runs would decide it."""
     if one.known:
-        return LEANS[one.leans], f"on {one.known}"
+        return POINTS[one.points_to], f"on {one.known}"
     if one.runs is None:
-        return LEANS[one.leans], "the deviation of one of its numbers is not known"
+        return POINTS[one.points_to], "the deviation of one of its numbers is not known"
     if one.distillations is not None:
         enough = f": {one.distillations} of each student would decide it" if one.distillations else ""
-        return LEANS[one.leans], f"{NEEDS_DISTILLATIONS}{enough}"
-    return LEANS[one.leans], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
+        return POINTS[one.points_to], f"{NEEDS_DISTILLATIONS}{enough}"
+    return POINTS[one.points_to], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
 
 
 def _numbers(statement: Statement, verdict: Verdict) -> str:
@@ -172,22 +177,22 @@ def _numbers(statement: Statement, verdict: Verdict) -> str:
     return f"{verdict.numbers}{result}{stated}{missing}"
 
 
-def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
-    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both, the charitable first.
+def judge_reported(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
+    """Judge a claim on the reported numbers; if recomputed averages turn the verdict, show both, the charitable first.
 
     Args:
         statement: the claim.
-        side: the numbers as printed.
+        side: the numbers as reported.
         with_recomputed: the same, with each average computed from the numbers of its row.
     """
-    printed, again = judge_printed(statement, side), judge_printed(statement, with_recomputed)
-    if again.verdict == printed.verdict:
-        return printed
-    found, remark = printed, f"{again.word} on averages of the printed columns"
-    if next((kind for kind in CHARITABLE if kind in (printed.verdict, again.verdict)), None) is again.verdict:
-        found, remark = again, f"on averages of the printed columns, {printed.word} as printed"
+    reported, again = judge_means(statement, side), judge_means(statement, with_recomputed)
+    if again.verdict == reported.verdict:
+        return reported
+    found, remark = reported, f"{again.word} on averages of the reported columns"
+    if next((kind for kind in CHARITABLE if kind in (reported.verdict, again.verdict)), None) is again.verdict:
+        found, remark = again, f"on averages of the reported columns, {reported.word} as reported"
     return replace(
         found,
-        remark=", ".join(filter(None, [printed.remark, remark])),
-        numbers=f"{printed.numbers}. Averages of the printed columns: {again.numbers}",
+        remark=", ".join(filter(None, [reported.remark, remark])),
+        numbers=f"{reported.numbers}. Averages of the reported columns: {again.numbers}",
     )

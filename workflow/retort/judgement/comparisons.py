@@ -1,9 +1,9 @@
 """The comparisons that statements in YAML name, such as `compare: above`: from columns of numbers to a verdict.
 
-A comparison takes cells with one number each, or with many draws of it (`cells.py`), and further inputs as
+A comparison takes cells with one number each, or with many resamples of it (`cells.py`), and further inputs as
 keyword-only parameters: `stated` (the number in the text), `than` (one other cell), `against` (other cells, each
-compared within its own column), `counterparts` (one other cell for each), `partners` (the cells beside them), `allowed`
-(a distance), `both` (two texts).
+compared within its own column), `counterparts` (one other cell for each), `partners` (the cells next to them),
+`allowed` (a distance), `both` (two texts).
 
 A comparison over columns of a table, or over cells in their order, also takes cells without a number, unless it is
 registered as `whole`: the verdict is then on the others, and stays open where these may turn it. If all of several
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retort.judgement.cells import Ballot, Draws, Flags, Pairs, Parts, Places, Values, Verdict
+from retort.judgement.cells import Ballot, CellValues, Flags, Pairs, Parts, Places, Values, Verdict
 from retort.registry import Registry
-from retort.specs.printed import Number
+from retort.specs.reported import Number
 from retort.study.reasons import Status
 
 TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
@@ -36,7 +36,7 @@ class Stated:
 
     Args:
         number: the number in the text.
-        within: the tolerance; by default half a unit of the last printed digit.
+        within: the tolerance; by default half a unit of the last reported digit.
     """
 
     number: Number
@@ -47,7 +47,7 @@ class Stated:
 
         Args:
             values: the values computed from cells.
-            slack: how much rounding of the printed cells may have moved each.
+            slack: how much rounding of the reported cells may have moved each.
         """
         return abs(values - self.number.value) <= slack + self.within + TINY
 
@@ -55,10 +55,10 @@ class Stated:
         """Return the verdict on a value that is computed from cells.
 
         Args:
-            values: [draws]: the computed value.
+            values: [resamples]: the computed value.
             numbers: the cells behind it, as text.
             pair: the two cells behind it; None if they are not exactly two.
-            slack: how much rounding of the printed cells may have moved the value.
+            slack: how much rounding of the reported cells may have moved the value.
         """
         digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×xMk")))
         return Verdict(self.is_met(values, slack), numbers, result=f"{values[0]:.{digits}f}", pair=pair)
@@ -92,27 +92,27 @@ def few(texts: Iterable[str]) -> str:
 
 
 @comparisons.register("value")
-def value(cells: Draws, *, stated: Stated) -> Verdict:
+def value(cells: CellValues, *, stated: Stated) -> Verdict:
     """Check that the cell is the number."""
-    printed = cells.facts("text")[0].partition(" ±")[0]
-    return Verdict(stated.is_met(cells.values[0], 0.0), cells.texts[0], result=printed)
+    reported = cells.facts("text")[0].partition(" ±")[0]
+    return Verdict(stated.is_met(cells.values[0], 0.0), cells.texts[0], result=reported)
 
 
 @comparisons.register("difference")
-def difference(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
+def difference(cells: CellValues, *, stated: Stated, than: CellValues) -> Verdict:
     """Check that the cell less the other is the number, as far as their rounding lets it."""
     pair, slack = Pairs(cells, than), cells.facts("half") + than.facts("half")
     return stated.decide(pair.gap[0], pair.texts[0], pair, slack)
 
 
 @comparisons.register("exceeds")
-def exceeds(cells: Draws, *, than: Draws) -> Verdict:
+def exceeds(cells: CellValues, *, than: CellValues) -> Verdict:
     """Check that the cell is above the other, whatever their columns are called."""
     pair = Pairs(cells, than)
     return Verdict(pair.gap[0] > 0, pair.texts[0], pair=pair)
 
 
-def _ratio_is(cells: Draws, than: Draws, stated: Stated, scale: float) -> Verdict:
+def _ratio_is(cells: CellValues, than: CellValues, stated: Stated, scale: float) -> Verdict:
     """Return whether `scale` times the ratio of two cells is the number, as far as their rounding lets it."""
     first, other = cells.values[0], than.values[0]
     ratio = first / other
@@ -122,26 +122,26 @@ def _ratio_is(cells: Draws, than: Draws, stated: Stated, scale: float) -> Verdic
 
 
 @comparisons.register("percent")
-def percent(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
+def percent(cells: CellValues, *, stated: Stated, than: CellValues) -> Verdict:
     """Check that the cell is the number in per cent of the other."""
     return _ratio_is(cells, than, stated, 100)
 
 
 @comparisons.register("times")
-def times(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
+def times(cells: CellValues, *, stated: Stated, than: CellValues) -> Verdict:
     """Check that the cell is the number times the other."""
     return _ratio_is(cells, than, stated, 1)
 
 
 @comparisons.register("at-least-percent")
-def at_least_percent(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
+def at_least_percent(cells: CellValues, *, stated: Stated, than: CellValues) -> Verdict:
     """Check that the cell is more than the number in per cent of the other."""
     ratio = 100 * cells.values[0] / than.values[0]
     return Verdict(ratio > stated.number.value, Pairs(cells, than).texts[0], result=f"{ratio[0]:.1f}")
 
 
 @comparisons.register("at-most-percent")
-def at_most_percent(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
+def at_most_percent(cells: CellValues, *, stated: Stated, than: CellValues) -> Verdict:
     """Check that the cell is at most the number in per cent of the other."""
     ratio = 100 * cells.values[0] / than.values[0]
     return Verdict(ratio <= stated.number.value + stated.within, Pairs(cells, than).texts[0], result=f"{ratio[0]:.1f}")
@@ -150,13 +150,13 @@ def at_most_percent(cells: Draws, *, stated: Stated, than: Draws) -> Verdict:
 # --- cells against others, column by column
 
 
-def pairs_of(cells: Draws, against: Draws) -> Pairs:
+def pairs_of(cells: CellValues, against: CellValues) -> Pairs:
     """Return every pair of a cell and one of the others in the same column."""
     first, other = np.nonzero(cells.columns[:, None] == against.columns)
     return Pairs(cells[first], against[other])
 
 
-def by_column(cells: Draws) -> dict[str, Places]:
+def by_column(cells: CellValues) -> dict[str, Places]:
     """Return column -> the places of its cells."""
     return {column: np.flatnonzero(cells.columns == column) for column in dict.fromkeys(cells.columns)}
 
@@ -181,13 +181,13 @@ def every(pairs: Pairs, good: Good) -> Verdict:
 
 
 @comparisons.register("above")
-def above(cells: Draws, *, against: Draws) -> Verdict:
+def above(cells: CellValues, *, against: CellValues) -> Verdict:
     """Check that in every column each of the cells is above each of the others."""
     return every(pairs_of(cells, against), np.greater)
 
 
 @comparisons.register("not-below")
-def not_below(cells: Draws, *, against: Draws) -> Verdict:
+def not_below(cells: CellValues, *, against: CellValues) -> Verdict:
     """Check that in every column each of the cells is at least each of the others."""
     return every(pairs_of(cells, against), np.greater_equal)
 
@@ -203,7 +203,7 @@ def most(pairs: Pairs, good: Good, columns: Iterable[Places] = (), counted: str 
     """
     columns, fine = list(columns) or list(by_column(pairs.own).values()), good(pairs.gap, 0)
     bad = ~fine & pairs.known[:, None]
-    won = np.array([fine[at].all(axis=0) for at in columns])  # [columns, draws]
+    won = np.array([fine[at].all(axis=0) for at in columns])  # [columns, resamples]
     lost = np.array([bad[at].any(axis=0) for at in columns])
     wins, losses, many = won.sum(axis=0), lost.sum(axis=0), len(columns)
     worst = [min(at[bad[at, 0]], key=pairs.gap[:, 0].__getitem__) for at in columns if bad[at, 0].any()]
@@ -216,7 +216,7 @@ def most(pairs: Pairs, good: Good, columns: Iterable[Places] = (), counted: str 
 
 
 @comparisons.register("mostly-above")
-def mostly_above(cells: Draws, *, against: Draws) -> Verdict:
+def mostly_above(cells: CellValues, *, against: CellValues) -> Verdict:
     """Check that in more than half of the columns each of the cells is above each of the others."""
     return most(pairs_of(cells, against), np.greater)
 
@@ -233,7 +233,7 @@ def all_near(pairs: Pairs, allowed: float, names: Sequence[str]) -> Verdict:
 
 
 @comparisons.register("near")
-def near(cells: Draws, *, allowed: float, against: Draws) -> Verdict:
+def near(cells: CellValues, *, allowed: float, against: CellValues) -> Verdict:
     """Check that in every column each of the cells differs from each of the others by at most the allowed distance."""
     pairs = pairs_of(cells, against)
     return all_near(pairs, allowed, pairs.names)
@@ -242,7 +242,7 @@ def near(cells: Draws, *, allowed: float, against: Draws) -> Verdict:
 # --- cells in their order, and texts
 
 
-def _steps(cells: Draws, good: Good) -> Verdict:
+def _steps(cells: CellValues, good: Good) -> Verdict:
     """Return whether all steps from a cell to the next are good; the text gives the others, or else all cells."""
     known = cells.numbered
     if len(known) < 2:
@@ -255,19 +255,19 @@ def _steps(cells: Draws, good: Good) -> Verdict:
 
 
 @comparisons.register("falls-at-each-step")
-def falls_at_each_step(cells: Draws) -> Verdict:
+def falls_at_each_step(cells: CellValues) -> Verdict:
     """Check that each of the cells in their order is below the one before it."""
     return _steps(cells, np.less)
 
 
 @comparisons.register("rises-at-each-step")
-def rises_at_each_step(cells: Draws) -> Verdict:
+def rises_at_each_step(cells: CellValues) -> Verdict:
     """Check that each of the cells in their order is above the one before it."""
     return _steps(cells, np.greater)
 
 
 @comparisons.register("rises")
-def rises(cells: Draws) -> Verdict:
+def rises(cells: CellValues) -> Verdict:
     """Check that the last of the cells in their order is the highest, and above the first."""
     known = cells.numbered
     if len(known) < 2 or not cells.known[-1]:
@@ -279,7 +279,7 @@ def rises(cells: Draws) -> Verdict:
 
 
 @comparisons.register("diverges")
-def diverges(cells: Draws) -> Verdict:
+def diverges(cells: CellValues) -> Verdict:
     """Check that the training behind each of the cells diverges."""
     diverged = cells[~cells.known & (cells.facts("status") == Status.DIVERGED)]
     told = [f"{column}: diverged ({row})" for _, row, column in diverged.keys]
@@ -289,6 +289,6 @@ def diverges(cells: Draws) -> Verdict:
 
 
 @comparisons.register("two-texts")
-def two_texts(cells: Draws, *, both: tuple[str, str]) -> Verdict:
+def two_texts(cells: CellValues, *, both: tuple[str, str]) -> Verdict:
     """Check that the text gives the same at both places."""
     return Verdict(np.array([both[0] == both[1]]), both[1])

@@ -6,9 +6,9 @@ Two rows are compared by paired tests over tasks and seeds. The tests differ in 
 what would be drawn anew if the experiment were repeated:
 
 - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds.
+- `tasks-random`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds.
 - `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
-  for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
+  for fixed tasks and much too bold for random ones, so it is shown only next to reported tests.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def tasks_fixed(differences: Differences, luck: float = 0.0) -> Comparison:
     return mean_is_zero(list(differences.values()), "fewer than two seeds on a task", luck * shared)
 
 
-def tasks_drawn(differences: Differences, luck: float = 0.0) -> Comparison:
+def tasks_random(differences: Differences, luck: float = 0.0) -> Comparison:
     """Return the t-test over the mean differences of tasks; they show what of the luck the tasks do not share."""
     means = [statistics.fmean(values) for values in differences.values()]
     return mean_is_zero([means], "fewer than two tasks", luck * TASK_CORRELATION)
@@ -227,12 +227,10 @@ class PairedTest:
         return f"{self.metric}-holm"
 
 
-OF_SEEDS = "Tasks fixed: would other seeds give the same sign of the mean over these tasks?"
-OF_TASKS = "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds."
-OF_PAIRS = (
-    "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn."
-)
-FIXED = PairedTest("tasks fixed", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
-DRAWN = PairedTest("tasks drawn", OF_TASKS, tasks_drawn, "p-tasks-drawn")
+OF_SEEDS = "Fixed tasks: would other seeds give the same sign of the mean over these tasks?"
+OF_TASKS = "Random tasks: would other tasks of this sort? Each task counts once, by its mean over seeds."
+OF_PAIRS = "Pairs: every task and seed counts as an independent sample, as in the reported tests; too bold if tasks are random."
+FIXED = PairedTest("fixed tasks", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
+DRAWN = PairedTest("random tasks", OF_TASKS, tasks_random, "p-tasks-random")
 PAIRS = PairedTest("pairs", OF_PAIRS, paired_test, "p")
 TESTS = (FIXED, DRAWN, PAIRS)

@@ -1,18 +1,18 @@
-"""Judge a statement of a paper's text on one side: the numbers that the paper prints, or those of our runs.
+"""Judge a statement of a paper's text on one side: the numbers that the paper reports, or those of our runs.
 
 Both sides use the same comparison. They differ in what a number x in the text requires of a value v from the cells:
 
-- Published side: v must be x, to its last digit or within the statement's `within`: |v - x| <= within + slack. The
-  slack is the error that rounding of the printed cells can cause in a difference or a ratio; for a single cell, zero.
+- Reported side: v must be x, to its last digit or within the statement's `within`: |v - x| <= within + slack. The
+  slack is the error that rounding of the reported cells can cause in a difference or a ratio; for a single cell, zero.
 - Our side: v must have the sign of x and be at least as large, less the tolerance: sign(x) v >= |x| - within. Another
   run need not repeat a number to support the statement. Numbers of parameters do not depend on the seed, so they must
-  meet x as on the published side.
+  meet x as on the reported side.
 
-Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: of ours it
-tells which way the means lean, and `certainty.py` decides.
+Without `within`, the tolerance is half a unit of the last reported digit of x. This is no significance test: of ours it
+tells which way the means point, and `certainty.py` decides.
 
 If a cell has no number, the others may still decide the statement: one column that contradicts it is enough, and so are
-most columns if it is about most. Else the statement stays open, and the verdict says which way it leans. If only a
+most columns if it is about most. Else the statement stays open, and the verdict says which way it points. If only a
 test server can compute a score, our score on dev is used, unless the statement is about test sets alone.
 """
 
@@ -30,13 +30,13 @@ import numpy as np
 
 from retort.formatters import number as formatted
 from retort.judgement import groups
-from retort.judgement.cells import Draws, SeedScores, Verdict
+from retort.judgement.cells import CellValues, SeedScores, Verdict
 from retort.judgement.comparisons import OPEN, TINY, Reached, Stated, comparisons
 from retort.results.frames import lines_of, scores_by_seed
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.paper import Statement
-from retort.specs.printed import Number, read_number
+from retort.specs.reported import Number, read_number
 from retort.study.reasons import Status
 
 if TYPE_CHECKING:  # pandas takes long to import
@@ -50,36 +50,37 @@ Facts = Mapping[str, Any]  # what is known of a cell: some of `FACTS`
 ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
 SHOWN = 3  # name at most so many rows without a number
-ROUNDED = 2000  # draws of what was rounded to the printed numbers
-UNPRINTED = "nothing is printed"
-NOT_AS_PRINTED = "ours is not what the row prints: {}"
+ROUNDED = 2000  # resamples of what was rounded to the reported numbers
+UNREPORTED = "nothing is reported"
+NOT_AS_REPORTED = "ours is not what the row reports: {}"
 DEV = "dev"
-# unit -> printed decimals, for values that are not scores
+# unit -> reported decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0, "p": 3}
 # the columns of a frame of cells, with the values of a cell of which nothing is known
 FACTS: Facts = {
     "value": math.nan,  # the mean; NaN without one
-    "text": "",  # the mean as printed, with its standard deviation if there is one
-    "half": 0.0,  # half a unit of the last printed digit
+    "text": "",  # the mean as reported, with its standard deviation if there is one
+    "half": 0.0,  # half a unit of the last reported digit
     "n": 0,  # runs that are averaged; 0 if unknown
     "std": math.nan,  # the standard deviation over them; NaN if unknown
-    "unit": "",  # that of the frame; empty for a published number
+    "unit": "",  # that of the frame; empty for a reported number
     "by_seed": (),  # (seed, score) of each run, if known
     "split": "",  # `DEV` for our score on dev of a cell that only a test server can score
     "status": "",  # what became of a cell of ours
-    "reason": UNPRINTED,  # why it has no number
+    "reason": UNREPORTED,  # why it has no number
 }
 
 
 class Kind(StrEnum):
     """What numbers say of a claim. The words for it depend on whose numbers they are (`tables/claims.py`)."""
 
-    HOLDS = "holds"
-    TIED = "tied"  # contradicted as printed, and not by more than rounding
-    FAILS = "does not hold"
-    OPEN = "open"  # other runs, or cells without a number, may turn it
-    TURNS = "depends on length"
-    WITHOUT = "no numbers"
+    SUPPORTED = "supported"
+    TIED = "tied"  # not supported as reported, and not by more than rounding
+    NOT_SUPPORTED = "not supported"
+    INCONCLUSIVE = "inconclusive"  # other runs, or cells without a number, may turn it
+    BY_LENGTH = "depends on length"
+    NOT_TESTED = "not tested"
+    NOT_REPORTED = "not reported"  # of a paper's own numbers
 
 
 def claim_frame(cells: Mapping[Key, Facts]) -> DataFrame:
@@ -105,14 +106,14 @@ def facts_of(number: Number, n: int, std: float | None, by_seed: SeedScores = ()
 def facts_of_runs(
     mean: float, std: float | None, digits: int, n: int, by_seed: SeedScores = (), unit: str = "x100"
 ) -> Facts:
-    """Return what is known of a cell of ours, a mean with so many printed digits."""
+    """Return what is known of a cell of ours, a mean with so many reported digits."""
     number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
     return facts_of(number, n, std, by_seed, unit)
 
 
 @dataclass(frozen=True)
 class Side:
-    """The numbers on which statements are judged: published, ours or recorded.
+    """The numbers on which statements are judged: reported, ours or recorded.
 
     Args:
         frame: the cells (`claim_frame`).
@@ -139,12 +140,12 @@ class Side:
         every = {key: dict(zip(FACTS, line, strict=True)) for key, line in zip(self.places, lines, strict=True)}
         return {key: facts for key, facts in every.items() if not math.isnan(facts["value"])}
 
-    def cells(self, keys: Sequence[Key]) -> Draws:
+    def cells(self, keys: Sequence[Key]) -> CellValues:
         """Return cells with their numbers, the means alone."""
         lines = np.array([self.places.get(key, -1) for key in keys], int)
-        return Draws(np.array(keys, object).reshape(-1, 3), lines, self.arrays, self.arrays["value"][lines, None])
+        return CellValues(np.array(keys, object).reshape(-1, 3), lines, self.arrays, self.arrays["value"][lines, None])
 
-    def cells_of(self, statement: Statement) -> Draws:
+    def cells_of(self, statement: Statement) -> CellValues:
         """Return the cells of a statement, each once, in the order of their names.
 
         Scores on dev are no numbers of a statement about test sets alone.
@@ -165,8 +166,8 @@ def _list_few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
-def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
-    """Return the numbers that a paper prints in its tables, or that a study of ours recorded.
+def reported_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
+    """Return the numbers that a paper reports in its tables, or that a study of ours recorded.
 
     Args:
         exhibits: the tables and figures of the paper by name.
@@ -174,14 +175,14 @@ def printed_numbers(exhibits: Mapping[str, Exhibit]) -> Side:
     cells = {
         (name, one.row, one.column): facts_of(stated, one.runs, one.number.std, one.by_seed)
         for name, exhibit in exhibits.items()
-        for one in exhibit.published_cells()
+        for one in exhibit.reported_cells()
         if one.number and (stated := one.stated)
     }
     return Side(claim_frame(cells))
 
 
 def recomputed_averages(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
-    """Return the numbers of a paper with each average computed from the printed numbers of its row."""
+    """Return the numbers of a paper with each average computed from the reported numbers of its row."""
     cells = dict(side.numbers)
     for name, exhibit in exhibits.items():
         for cell in exhibit.cells():
@@ -206,7 +207,7 @@ def our_numbers(exhibits: Mapping[str, Exhibit], frames: Mapping[str, DataFrame]
 def _facts_of_line(line: Any, digits: int) -> Facts:
     """Return what a line of a frame says of its cell; our score on dev counts where only a server has others."""
     if line.differs:
-        return {"reason": NOT_AS_PRINTED.format(line.differs)}
+        return {"reason": NOT_AS_REPORTED.format(line.differs)}
     state = {"status": line.status, "reason": "no number" if line.status == Status.OK else line.state}
     on_dev = line.status == Status.DEV or line.mean is None
     if on_dev and line.dev is not None:
@@ -217,7 +218,7 @@ def _facts_of_line(line: Any, digits: int) -> Facts:
     return {**facts, **state, **({"text": f"dev {facts['text']}", "split": DEV} if on_dev else {})}
 
 
-def sides_of(statement: Statement, cells: Draws) -> tuple[Draws, Draws]:
+def sides_of(statement: Statement, cells: CellValues) -> tuple[CellValues, CellValues]:
     """Return the cells of a statement, and those that they are compared with, in its order.
 
     Args:
@@ -231,8 +232,8 @@ def sides_of(statement: Statement, cells: Draws) -> tuple[Draws, Draws]:
     return own, others
 
 
-def compare(statement: Statement, rule: type[Stated], cells: Draws) -> Verdict:
-    """Compare the cells of a statement, for each draw of their numbers.
+def compare(statement: Statement, rule: type[Stated], cells: CellValues) -> Verdict:
+    """Compare the cells of a statement, for each resample of their numbers.
 
     Args:
         statement: the statement.
@@ -250,7 +251,7 @@ def compare(statement: Statement, rule: type[Stated], cells: Draws) -> Verdict:
 
 
 def within_rounding(statement: Statement, side: Side) -> bool:
-    """Return whether a statement may be true of the numbers that were rounded to the printed ones.
+    """Return whether a statement may be true of the numbers that were rounded to the reported ones.
 
     A number in the text has its tolerance, which counts the rounding of cells.
     """

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from retort.judgement.cells import SeedScores, Values
-from retort.judgement.certainty import DRAWS, SEED, AsIf, assumed_by, drawn_means, seed_scores
+from retort.judgement.certainty import RESAMPLES, SEED, AsIf, assumed_by, resampled_means, seed_scores
 from retort.judgement.comparisons import Reached
 from retort.judgement.judge import Facts, Key, Side, claim_frame, facts_of_runs
 from retort.specs.exhibit import Exhibit
@@ -95,7 +95,7 @@ def _mean_over(cells: Sequence[Facts], runs: int) -> Facts:
 def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Collection[str] | None = None) -> Side:
     """Return the numbers of a recorded run; a mean without a deviation counts as one run.
 
-    Rows whose model is not what they print are left out, and so are columns that decide nothing.
+    Rows whose model is not what they report are left out, and so are columns that decide nothing.
 
     Args:
         study: the study.
@@ -134,16 +134,16 @@ def side_of_recording(study: Study, paper: str, recording: Recording, tasks: Col
 
 @dataclass(frozen=True)
 class Order:
-    """How the order of a table's rows in a recorded run agrees with that of print.
+    """How the order of a table's rows in a recorded run agrees with that of the reported numbers.
 
     Args:
         rho: Spearman's rank correlation of the means over the columns.
-        low: the 2.5 % quantile of rho over draws of our means, whose deviations are those over seeds.
+        low: the 2.5 % quantile of rho over resamples of our means, whose deviations are those over seeds.
         high: the 97.5 % quantile.
         rows: how many rows are compared.
-        tasks: the tasks that ran, whose mean is compared where the table prints them singly.
-        printed: of how many tasks of the table.
-        moved: the row whose place differs most, with its place here and in print, from 1.
+        tasks: the tasks that ran, whose mean is compared where the table reports them singly.
+        reported: of how many tasks of the table.
+        moved: the row whose place differs most, with its place here and as reported, from 1.
     """
 
     rho: float
@@ -151,46 +151,46 @@ class Order:
     high: float
     rows: int
     tasks: list[str]
-    printed: int
+    reported: int
     moved: tuple[str, int, int]
 
     def __str__(self) -> str:
         """Return the correlation with its interval and what it is of, as text."""
-        over = f"{', '.join(self.tasks)}: {len(self.tasks)} of {self.printed} tasks"
+        over = f"{', '.join(self.tasks)}: {len(self.tasks)} of {self.reported} tasks"
         return f"rank correlation {self.rho:.2f} [{self.low:.2f}, {self.high:.2f}] over {self.rows} rows; {over}"
 
     @property
     def words(self) -> str:
         """What the table says of the order of its rows, as far as the interval tells."""
         if self.low > 0:
-            return f"has its rows {'nearly' if self.rho >= 0.7 else 'partly'} in the printed order"
+            return f"has its rows {'nearly' if self.rho >= 0.7 else 'partly'} in the reported order"
         return "has its rows in another order" if self.high < 0 else "leaves the order of its rows open"
 
 
 def order_of(study: Study, paper: str, table: str, recording: Recording) -> Order | None:
-    """Return how the order of a table's rows agrees with print; None without three rows that have both numbers."""
+    """Return how the order of a table's rows agrees with the reported numbers; None without three rows that have both numbers."""
     from scipy.stats import rankdata
 
     exhibit, side = study.exhibits[paper, table], side_of_recording(study, paper, recording)
     ours = {key[1:]: facts["value"] for key, facts in side.numbers.items() if key[0] == table}
-    printed = {(cell.row, cell.column): cell.number.value for cell in exhibit.published_cells() if cell.number}
+    reported = {(cell.row, cell.column): cell.number.value for cell in exhibit.reported_cells() if cell.number}
     scored = {(cell.row, cell.column): frozenset(cell.scored) for cell in exhibit.cells() if not cell.spec.mean_of}
     counts = Counter(column for row, column in ours if scored.get((row, column)))
     names = [column for column, count in counts.items() if count >= LEAST]
     found = dict.fromkeys(row for row, _ in ours)
-    rows = [row for row in found if all((row, name) in printed and (row, name) in ours for name in names)]
+    rows = [row for row in found if all((row, name) in reported and (row, name) in ours for name in names)]
     if not names or len(rows) < LEAST or any(len({scored[row, name] for row in rows}) > 1 for name in names):
         return None
     # [rows]: the means over the columns, rounded because equal ones may differ in their last bits
-    each = ([[of[row, name] for name in names] for row in rows] for of in (ours, printed))
+    each = ([[of[row, name] for name in names] for row in rows] for of in (ours, reported))
     here, there = (np.mean(values, axis=1).round(9) for values in each)
     if np.ptp(here) == 0 or np.ptp(there) == 0:  # nothing to put in order
         return None
     cells = side.cells([(table, row, name) for row in rows for name in names])
-    drawn = drawn_means(
-        cells, assumed_by(study, paper, recording.distillations), AsIf(), DRAWS, np.random.default_rng(SEED)
+    drawn = resampled_means(
+        cells, assumed_by(study, paper, recording.distillations), AsIf(), RESAMPLES, np.random.default_rng(SEED)
     )
-    means = drawn.reshape(len(rows), len(names), DRAWS).sum(axis=1)
+    means = drawn.reshape(len(rows), len(names), RESAMPLES).sum(axis=1)
     low, high = np.quantile(_rank_correlation(means, there), (0.025, 0.975))
     places = [rankdata(-means, method="min").astype(int).tolist() for means in (here, there)]
     ran = recording.replacements.get("tasks")
@@ -203,7 +203,7 @@ def order_of(study: Study, paper: str, table: str, recording: Recording) -> Orde
 
 
 def _rank_correlation(means: Values, others: Values) -> Values:
-    """Return [draws]: Spearman's rho of [rows, draws] with [rows]; 0 for a draw without an order."""
+    """Return [resamples]: Spearman's rho of [rows, resamples] with [rows]; 0 for a resample without an order."""
     from scipy.stats import rankdata
 
     ranks, fixed = (rankdata(each, axis=0) - (len(others) + 1) / 2 for each in (means, others))

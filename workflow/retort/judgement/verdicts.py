@@ -1,10 +1,10 @@
-"""Verdicts on the cells of a table: our mean agrees with the published one, differs from it, or neither is shown.
+"""Verdicts on the cells of a table: our mean agrees with the reported one, differs from it, or neither is shown.
 
 Each cell is judged by its own difference. How much a deviation over few runs is worth, the others of its column tell.
-`statistics.md` beside this file gives the reasons, and how often the verdicts are wrong.
+`statistics.md` next to this file gives the reasons, and how often the verdicts are wrong.
 
-- The variance of the difference d, ours minus published, is the sum of v / n of both sides, each with its own n, and
-  h^2 / 3 for the rounding of the printed number, where h is half a unit of its last digit.
+- The variance of the difference d, ours minus reported, is the sum of v / n of both sides, each with its own n, and
+  h^2 / 3 for the rounding of the reported number, where h is half a unit of its last digit.
 - v is a weighted mean of the variance over the runs of the side and of the one of its column (`Spread`). A side without
   a deviation has the one of its column, or that of the other side if this is larger; the verdict states it.
 - If all runs of a side are fine-tunings of one distillation, they do not tell how far off another distillation would
@@ -18,8 +18,8 @@ Each cell is judged by its own difference. How much a deviation over few runs is
 Whoever runs a study of ours has the seeds, the first weights and the batches of the recorded run. So the difference is
 formed under each seed. Its spread is that of rounding on another machine, and not that of training.
 
-- A cell repeats the recorded run if its score under each seed has the recorded digits.
-- Else it reproduces it if its mean differs by at most the margin, and the paired t-test over the seeds shows no shift:
+- A cell is reproduced exactly if its score under each seed has the recorded digits.
+- Else it is reproduced if its mean differs by at most the margin, and the paired t-test over the seeds shows no shift:
   p >= 0.05 after Holm's correction over all cells of the table that have such a test. With one seed, or with equal
   differences under all seeds, there is no test, and the margin decides alone.
 - Else it has the verdict of any other cell.
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
-REPEATS, REPRODUCES = "repeats", "reproduces"  # of the same run as a recorded one (`judge_repeats`)
-SAME_NUMBER = {REPEATS: "=", REPRODUCES: "≈"}  # their signs, where the two numbers are printed alike
-VERDICTS = (REPEATS, REPRODUCES, AGREES, DIFFERS, INCONCLUSIVE)
+EXACT, REPRODUCED = "reproduced exactly", "reproduced"  # of the same run as a recorded one (`judge_repeats`)
+SAME_NUMBER = {EXACT: "=", REPRODUCED: "≈"}  # their signs, where the two numbers are rounded alike
+VERDICTS = (EXACT, REPRODUCED, AGREES, DIFFERS, INCONCLUSIVE)
 MARGIN = 1.0  # points: two means within it count as equal
 POWER = 0.8
 BORROWED = 3  # degrees of freedom that a variance borrows from its column, at most
@@ -167,7 +167,7 @@ def difference(
         ours: our runs.
         reported: the reported ones.
         column: what the columns of the cells tell.
-        half: half a unit of the last printed digit. The rounding error is uniform between -half and half.
+        half: half a unit of the last reported digit. The rounding error is uniform between -half and half.
         luck: the variance between distillations of the sides whose runs share one.
     """
     import numpy as np
@@ -217,30 +217,30 @@ def assumed_in(exhibit: Exhibit, paper: Judging) -> Assumed:
 
 
 def is_comparable(frame: DataFrame) -> Series[bool]:
-    """Return which lines are scores with both means, of the printed model and split."""
-    both = frame["mean"].notna() & frame["published"].notna() & (frame["differs"] == "")
+    """Return which lines are scores with both means, of the reported model and split."""
+    both = frame["mean"].notna() & frame["reported"].notna() & (frame["differs"] == "")
     return both & (frame["unit"] == "x100") & (frame["status"] == Status.OK)
 
 
-def published_runs(frame: DataFrame) -> Series[int]:
-    """Return the number of runs behind each published mean; if unknown, 2 if a deviation is printed, else 1."""
-    stated = frame["published_n"]
-    return stated.where(stated > 0, 1 + frame["published_std"].notna())
+def reported_runs(frame: DataFrame) -> Series[int]:
+    """Return the number of runs behind each reported mean; if unknown, 2 if a deviation is reported, else 1."""
+    stated = frame["reported_n"]
+    return stated.where(stated > 0, 1 + frame["reported_std"].notna())
 
 
 def size_verdicts(frame: DataFrame) -> Series[str]:
-    """Return 'agrees' if a number of parameters, rounded like the printed one, equals it; else 'differs'.
+    """Return 'agrees' if a number of parameters, rounded like the reported one, equals it; else 'differs'.
 
     The verdict is empty for any other unit than 'M', and for another model. Times have none, since machines differ.
     """
-    apart = (frame["mean"] - frame["published"]).abs()
+    apart = (frame["mean"] - frame["reported"]).abs()
     judged = (frame["unit"] == "M") & apart.notna() & (frame["differs"] == "")
-    agrees = apart <= frame["published_half"].fillna(0.0) + TINY
+    agrees = apart <= frame["reported_half"].fillna(0.0) + TINY
     return agrees.map({True: AGREES, False: DIFFERS}).where(judged, "")
 
 
-# whether our deviation is known, and the published one -> which are not
-WITHOUT = {(False, False): "both deviations", (False, True): "our deviation", (True, False): "published deviation"}
+# whether our deviation is known, and the reported one -> which are not
+WITHOUT = {(False, False): "both deviations", (False, True): "our deviation", (True, False): "reported deviation"}
 
 
 def _assumptions(ours: Runs, reported: Runs, column: Spread, stated: Numbers) -> list[str]:
@@ -248,14 +248,14 @@ def _assumptions(ours: Runs, reported: Runs, column: Spread, stated: Numbers) ->
     taken, texts = column.assumed_variance(ours, reported) ** 0.5, []
     for mine, theirs, std, n, runs in zip(ours.known, reported.known, taken, stated, reported.n, strict=True):
         without = WITHOUT.get((bool(mine), bool(theirs)))
-        unstated = "" if n else f"published over {runs} run{'s' * bool(runs > 1)}, not stated"
+        unstated = "" if n else f"reported over {runs} run{'s' * bool(runs > 1)}, not stated"
         texts.append(joined(f"{without} taken to be {std:.2g}" if without else "", unstated))
     return texts
 
 
 def _distillation_variance(cells: DataFrame, assumed: Numbers) -> Numbers:
     """Return the variance between distillations of the sides of each cell whose runs share one distillation."""
-    sides = sum((cells[name] == 1).to_numpy(int) for name in ("distillations", "published_distillations"))
+    sides = sum((cells[name] == 1).to_numpy(int) for name in ("distillations", "reported_distillations"))
     return sides * assumed**2
 
 
@@ -272,15 +272,15 @@ def judge_lines(frame: DataFrame, assumed: Assumed) -> DataFrame:
     cells = frame[is_comparable(frame)]
     if cells.empty:
         return frame
-    ours, reported = Runs.of(cells["n"], cells["std"]), Runs.of(published_runs(cells), cells["published_std"])
+    ours, reported = Runs.of(cells["n"], cells["std"]), Runs.of(reported_runs(cells), cells["reported_std"])
     spreads = [assumed(name) for name in cells["column"]]
     luck = _distillation_variance(cells, np.array([spread.distillation_std for spread in spreads]))
     column = Spread.of(ours, reported, cells["column"].factorize()[0], np.array([spread.std for spread in spreads]))
-    half = cells["published_half"].fillna(0.0).to_numpy()
-    apart = difference((cells["mean"] - cells["published"]).to_numpy(), ours, reported, column, half, luck)
+    half = cells["reported_half"].fillna(0.0).to_numpy()
+    apart = difference((cells["mean"] - cells["reported"]).to_numpy(), ours, reported, column, half, luck)
     low, high = apart.interval()
     p, p_holm, p_equivalence = decisions(apart)
-    stated = _assumptions(ours, reported, column, cells["published_n"])
+    stated = _assumptions(ours, reported, column, cells["reported_n"])
     once = [ONE_DISTILLATION.format(each.distillation_std) * bool(own) for each, own in zip(spreads, luck, strict=True)]
     assumes = [joined(*texts) for texts in zip(cells["best_of"], stated, once, strict=True)]
     tested = cells.assign(
@@ -303,22 +303,22 @@ def judge_lines(frame: DataFrame, assumed: Assumed) -> DataFrame:
 def verdict_rules(frame: DataFrame) -> list[str]:
     """Return sentences that explain the verdicts of a table; none if no score of it was judged."""
     tested, found = frame[frame["p"].notna()], []
-    if not tested["verdict"].isin((REPEATS, REPRODUCES)).all():
+    if not tested["verdict"].isin((EXACT, REPRODUCED)).all():
         found.append(
-            "In brackets: the 95 % interval of the difference, with the rounding of the print; a deviation over few "
+            "In brackets: the 95 % interval of the difference, with the rounding of the reported number; a deviation over few "
             "runs borrows from those of its column. A cell 'agrees' "
             f"when the difference is shown to be within {MARGIN:g} point (two one-sided tests at "
             f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
             "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without "
-            "a number, none would, as the published mean alone is too uncertain."
+            "a number, none would, as the reported mean alone is too uncertain."
         )
-    if frame["verdict"].isin((REPEATS, REPRODUCES)).any():
+    if frame["verdict"].isin((EXACT, REPRODUCED)).any():
         found.append(
-            "A cell 'repeats' the recorded run when each seed has its digits. It 'reproduces' it when, under the same "
+            "A cell is 'reproduced exactly' when each seed has its digits. It is 'reproduced' when, under the same "
             f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
             "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the "
-            "95 % interval of the paired difference. A number that is printed like the recorded one stands once, with "
-            "'=' where it repeats the run and '≈' where it reproduces it."
+            "95 % interval of the paired difference. A number that is rounded to the digits of the recorded one stands once, with "
+            "'=' where it is reproduced exactly and '≈' where it is reproduced."
         )
     return found
 
@@ -332,26 +332,26 @@ SAME, PAIRED = "the same digits as the recorded run", "paired with the recorded 
 
 def seed_differences(line: Any) -> list[float]:
     """Return ours minus recorded under each seed, of a comparable line; empty if the two runs have other seeds."""
-    ours, recorded = scores_by_seed(line.by_seed), scores_by_seed(line.published_by_seed)
+    ours, recorded = scores_by_seed(line.by_seed), scores_by_seed(line.reported_by_seed)
     if not recorded or ours.keys() != recorded.keys():
         return []
     return [round(ours[seed], DIGITS) - score for seed, score in recorded.items()]
 
 
 def judge_repeats(frame: DataFrame) -> DataFrame:
-    """Return the frame of a table in which lines that repeat or reproduce a recorded run have this verdict."""
-    pairs = frame[is_comparable(frame) & (frame["published_by_seed"] != "")]
+    """Return the frame of a table in which lines that reproduce a recorded run have this verdict."""
+    pairs = frame[is_comparable(frame) & (frame["reported_by_seed"] != "")]
     apart = {at: seed_differences(line) for at, line in zip(pairs.index, lines_of(pairs), strict=True)}
     apart = {at: values for at, values in apart.items() if values}
     tests = {at: mean_is_zero([values]) for at, values in apart.items()}
     shifts = holm_corrected([float("nan") if test.p is None else test.p for test in tests.values()])
-    shown, found = frame["mean"] - frame["published"], {}
+    shown, found = frame["mean"] - frame["reported"], {}
     for (at, test), p in zip(tests.items(), shifts, strict=True):
         if max(map(abs, apart[at])) < DIGIT / 2:
-            found[at] = (REPEATS, shown[at], shown[at], SAME)
+            found[at] = (EXACT, shown[at], shown[at], SAME)
         elif abs(test.mean or 0.0) <= MARGIN + TINY and not p < LEVEL:
             ends = map(float, test.difference.interval()) if test.difference else (float("nan"),) * 2
-            found[at] = (REPRODUCES, *ends, PAIRED)
+            found[at] = (REPRODUCED, *ends, PAIRED)
     if not found:
         return frame
     verdict, low, high, assumes = map(list, zip(*found.values(), strict=True))

@@ -25,7 +25,7 @@ LICENCES = {"apache-2.0", "mit", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0"}
 
 @dataclass(frozen=True)
 class About:
-    """What a card says of a model, beside how it was trained.
+    """What a card says of a model, next to how it was trained.
 
     Args:
         title: the model in words.

@@ -249,7 +249,7 @@ def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
         if ours.split(".")[0] in ("embeddings", "transformer"):
             for theirs, bert in WEIGHT_NAMES.items():
                 ours = ours.replace(f"{theirs}.", f"{bert}.")
-            weights[ours] = weight.float()  # published weights may be in 16 bits
+            weights[ours] = weight.float()  # released weights may be in 16 bits
     embeddings = weights["embeddings.word_embeddings.weight"]  # (vocabulary, width)
     return {**weights, "embeddings.token_type_embeddings.weight": torch.zeros(types, embeddings.shape[1])}
 

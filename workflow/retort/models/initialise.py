@@ -1,4 +1,4 @@
-"""Initialise a student: from teacher layers, another student, a published checkpoint, or at random."""
+"""Initialise a student: from teacher layers, another student, a released checkpoint, or at random."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class StartFolders:
 
     Args:
         teacher: the folder of the teacher; None if the student reads nothing of it.
-        model: the folder of the published model behind the teacher, which gives the family.
+        model: the folder of the released model behind the teacher, which gives the family.
         tokenizer: the folder of the tokenizer with which the data is encoded.
-        parent: the folder of the student or published model that the student starts from; None if there is none.
+        parent: the folder of the student or released model that the student starts from; None if there is none.
     """
 
     teacher: str | None
@@ -37,8 +37,8 @@ class StartFolders:
     parent: str | None
 
 
-def check_published(folder: Path | str, model: ModelSettings) -> None:
-    """Check that the folder of a published model holds the model that the study describes.
+def check_released(folder: Path | str, model: ModelSettings) -> None:
+    """Check that the folder of a released model holds the model that the study describes.
 
     Raises:
         RetortError: a field of its config.json differs.
@@ -98,7 +98,7 @@ def with_pooler(
     """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
     transformers builds masked-LM models without a pooler. The student gets the pooler with which it would have started
-    without a masked-LM head: that of its parent or of the published model, or a random one. ELECTRA models have no
+    without a masked-LM head: that of its parent or of the released model, or a random one. ELECTRA models have no
     pooler and are returned without one.
 
     Args:
@@ -133,7 +133,7 @@ def initialise_student(
     Args:
         settings: the student's settings, with its architecture and initialisation.
         vocabulary: number of tokens in the vocabulary.
-        folders: the folders of the teacher, the published model and the parent.
+        folders: the folders of the teacher, the released model and the parent.
         head: the student's head, a key of `build.HEADS`.
         num_labels: number of outputs of the head.
         labels: the names of the outputs of a classification head.

@@ -1,4 +1,4 @@
-"""Models with random weights, in the published form of each family, and tokenizers of exactly their vocabulary."""
+"""Models with random weights, in the released form of each family, and tokenizers of exactly their vocabulary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INITIALIZER_RANGE = 0.2
 def write_model(folder: Path, made: MadeModel, seed: int) -> None:
     """Write config.json, model.safetensors and, if the model has its own tokenizer, tokenizer.json to a folder."""
     torch.manual_seed(seed)
-    with_head = made.masked_lm or made.family == "distilbert"  # published DistilBERTs always have the head
+    with_head = made.masked_lm or made.family == "distilbert"  # released DistilBERTs always have the head
     auto_class: Any = AutoModelForPreTraining if with_head else AutoModel
     family = FAMILIES[made.family]
     config = AutoConfig.for_model(

@@ -67,13 +67,13 @@ def name_outputs(model: Any, task: TaskSettings | None) -> None:
 
 
 def note_result(folder: Path | str, result: object) -> None:
-    """Write a note beside the weights of a training if its result is a divergence."""
+    """Write a note next to the weights of a training if its result is a divergence."""
     if isinstance(result, Diverged):
         write_json(Path(folder) / NOTE, {"step": result.step})
 
 
 def is_noted(folder: Path | str) -> bool:
-    """Return whether a note beside the weights in a folder says that their training diverged."""
+    """Return whether a note next to the weights in a folder says that their training diverged."""
     return (Path(folder) / NOTE).is_file()
 
 

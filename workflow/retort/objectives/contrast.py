@@ -375,7 +375,7 @@ class SampleContrastive(nn.Module):
             scores = scores / self.temperature
         own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)  # A(i) leaves i itself out
         others = scores.masked_fill(own, NEVER)
-        # log of exp(h_i . h_p / rho) / sum over A(i), eq. 17; as printed, rho cancels
+        # log of exp(h_i . h_p / rho) / sum over A(i), eq. 17; as reported, rho cancels
         log_p = F.log_softmax(others, dim=-1)
         if self.reading == "released":  # the sum is larger by 1e-7 times the largest term
             largest = scores.detach().amax(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Deviations: the settings that they name, and the settings of printed rows of which a paper's files say nothing."""
+"""Deviations: the settings that they name, and the settings of reported rows of which a paper's files say nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from retort.plan.value_lines import Origins, Value, WrittenFiles
 from retort.specs.exhibit import Exhibit, student_metrics
 from retort.study.study import Study
 
-NOT_PRINTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing
-# an option without effect -> the option, and its value, beside which it has none
+NOT_REPORTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing
+# an option without effect -> the option, and its value, next to which it has none
 WITHOUT_EFFECT = {"squared": ("temperature", 1.0)}
 
 
@@ -33,7 +33,7 @@ class Unstated:
 
 
 def unstated_settings(study: Study, paper: str) -> list[Unstated]:
-    """Return the defaults of the students in a paper's printed rows that its files neither state nor declare.
+    """Return the defaults of the students in a paper's reported rows that its files neither state nor declare.
 
     A default that is off or empty does not count, nor does the weight of the only term of a stage.
 
@@ -42,11 +42,11 @@ def unstated_settings(study: Study, paper: str) -> list[Unstated]:
         paper: the name of a paper.
     """
     tables = [exhibit for (slug, _), exhibit in study.exhibits.items() if slug == paper]
-    printed = [table for table in tables if table.published_cells()]
+    reported = [table for table in tables if table.reported_cells()]
     files, found = WrittenFiles(study), dict[tuple[str, str], tuple[Any, list[str]]]()
     for name, student in study.students.items():
         of = {pattern for one in student.deviations for pattern in one.of}
-        for task in dict.fromkeys(task for table in printed for task, _ in student_metrics(table, name)):
+        for task in dict.fromkeys(task for table in reported for task, _ in student_metrics(table, name)):
             for value in _open_defaults(list(Origins(files, name, task).values(study))):
                 if not any(map(value.is_named, of)):
                     key = re.sub(r"\.\d+\.", ".*.", value.key)
@@ -62,11 +62,11 @@ def _open_defaults(values: list[Value]) -> Iterator[Value]:
     for value in values:
         if value.is_default and value.value:
             above, _, field = value.key.rpartition(".")
-            beside, idle = WITHOUT_EFFECT.get(field, ("", ""))
-            has_effect = by_key.get(f"{above}.{beside}") != idle
+            nearby, idle = WITHOUT_EFFECT.get(field, ("", ""))
+            has_effect = by_key.get(f"{above}.{nearby}") != idle
             has_effect = has_effect and (value.value != "widths-differ" or len(widths) > 1)
             alone = field == "weight" and f"{above.rpartition('.')[0]}.2.weight" not in by_key
-            if field not in NOT_PRINTED and has_effect and not alone:
+            if field not in NOT_REPORTED and has_effect and not alone:
                 yield value
 
 

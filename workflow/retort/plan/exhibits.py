@@ -72,7 +72,7 @@ def scores(plan: Plan, paper: str, name: str) -> list[str]:
     return sorted(paths - plan.config.run_sources.failed.keys())
 
 
-def records_beside(plan: Plan, paper: str, name: str) -> list[str]:
+def records_next_to(plan: Plan, paper: str, name: str) -> list[str]:
     """Return the replications of a paper, which its table shows; and the recorded runs, which it shows if not run."""
     recorded = recorded_files(plan.study, paper) if paper in plan.study.unrun else []
     return [*replications(plan.study, paper), *recorded]
@@ -90,7 +90,7 @@ def profiles(plan: Plan, paper: str, name: str) -> list[str]:
 
 
 def trials(plan: Plan, paper: str, name: str) -> list[str]:
-    """Return the trials of the grids whose best a table holds against a published best."""
+    """Return the trials of the grids whose best a table holds against a reported best."""
     study, failed = plan.study, plan.config.run_sources.failed
     pairs = gridded(study, study.exhibits[paper, name])
     return [path for pair in pairs for path in grid_parts(study, *pair) if path not in failed]
@@ -155,8 +155,8 @@ def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
 
 def files_of_claims(plan: Plan, paper: str) -> list[str]:
     """Return the YAML files that the claims of a paper stand in, and those of its recorded runs."""
-    beside = ["paper.yaml"] if plan.study.papers[paper].claims else []
-    return [*_own(plan.study, paper, "claims.yaml", *beside), *recorded_files(plan.study, paper)]
+    nearby = ["paper.yaml"] if plan.study.papers[paper].claims else []
+    return [*_own(plan.study, paper, "claims.yaml", *nearby), *recorded_files(plan.study, paper)]
 
 
 def tables_of_claims(plan: Plan, paper: str) -> list[str]:
@@ -222,13 +222,13 @@ def pages_of_papers(plan: Plan) -> list[str]:
 
 
 def page_of_audit(plan: Plan) -> list[str]:
-    """Return the page of the audit; empty if the study has no printed paper."""
+    """Return the page of the audit; empty if the study has no published paper."""
     return audit_page(plan.study)
 
 
 def files_of_audit(plan: Plan) -> list[str]:
-    """Return the files of printed papers, which the audit reads."""
-    return _files_of(plan.study, printed_papers(plan.study))
+    """Return the files of published papers, which the audit reads."""
+    return _files_of(plan.study, papers_of_others(plan.study))
 
 
 class Prints:
@@ -244,7 +244,7 @@ class Prints:
 
     @functools.cached_property
     def code(self) -> dict[str, str]:
-        """The code that prints: what it prints is printed anew once it changes."""
+        """The code that prints: what it reports is printed anew once it changes."""
         return {"the code that prints": provenance.digest_printing()}
 
     def compares(self, of: Wildcards) -> list[Any]:
@@ -304,8 +304,8 @@ def recorded_files(study: Study, paper: str) -> list[str]:
     return list(map(file_of_study, [*recorded, *scales]))
 
 
-def printed_papers(study: Study) -> list[str]:
-    """Return the folders of all printed papers of a study, also of those that a run leaves out."""
+def papers_of_others(study: Study) -> list[str]:
+    """Return the folders of all published papers of a study, also of those that a run leaves out."""
     return [path.parent.name for path in study.config.files("papers/*/paper.yaml") if not is_ours(path)]
 
 
@@ -320,8 +320,8 @@ def _files_of(study: Study, papers: Iterable[str]) -> list[str]:
 
 
 def audit_page(study: Study) -> list[str]:
-    """Return the page of the audit; empty if the study has no printed paper."""
-    return ["reports/audit.html"] if printed_papers(study) else []
+    """Return the page of the audit; empty if the study has no published paper."""
+    return ["reports/audit.html"] if papers_of_others(study) else []
 
 
 def pages(study: Study) -> list[str]:

@@ -16,7 +16,7 @@ Inputs = dict[str, Input]
 NUMBER = r"\d+"
 PARTS = {"part": NUMBER, "parts": NUMBER}
 SCORES = "results/scores/{student}/{task}/{seeds}"
-CSVS, PRINTED = "results/tables/{paper}/", "reports/{paper}/"
+CSVS, REPORTS = "results/tables/{paper}/", "reports/{paper}/"
 RENDERED, DRAWN = ("md", "tex", "html"), ("svg", "png")
 TRIALS = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
 
@@ -52,7 +52,7 @@ def _of_data(plan: Plan, reads: InputFunctions) -> list[Rule]:
 def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
     study, specific, agnostic = plan.study, plan.alone(plan.task_specific), plan.alone(plan.task_agnostic)
     teacher = {"teacher": plan.alone(study.teachers), "task": one_of(study.tasks), "corpus": one_of(study.corpora)}
-    begins: Inputs = {"model": reads.published_model, "tokenizer": reads.tokenizer}
+    begins: Inputs = {"model": reads.released_model, "tokenizer": reads.tokenizer}
     of_teacher: Inputs = {"encoded": reads.encoded_task, **begins}
     on_task: Inputs = {"encoded": reads.encoded_task, "teacher": reads.finetuned_teacher, **begins}
     on_task["parent"] = reads.parent
@@ -78,7 +78,7 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
              {"student": specific, "seeds": SEEDS}),
         Rule("distill_students", {"folder": "results/distilled/{group}"},
              {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
-              "model": reads.published_model_of_group, "tokenizer": reads.tokenizer_of_group,
+              "model": reads.released_model_of_group, "tokenizer": reads.tokenizer_of_group,
               "parent": reads.parent_of_group}, {"settings": settings_of_group(plan)}),
         Rule("save_student", {"model": "results/students/{student}/model"}, {"folder": reads.distilled_group},
              _stamp(plan, "students", "student"), {"student": agnostic}),
@@ -86,7 +86,7 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
              _stamp(plan, "grids", "student", "task"), {"student": agnostic, **PARTS}),
         Rule("finetune_student", scored, {**tuned, **grid},
              {**_stamp(plan, "finetunings", "student", "task"), **trained}, {"student": agnostic, "seeds": SEEDS}),
-        Rule("profile_student", {"profile": "results/profiles/{student}.json"}, {"model": reads.published_model},
+        Rule("profile_student", {"profile": "results/profiles/{student}.json"}, {"model": reads.released_model},
              _stamp(plan, "profiles", "student")),
         Rule("bench_gpu", {"measured": "results/bench/gpu.json"}),
         Rule("predict_test", {"answers": "results/answers/{student}/seed-{seed}/{task}.json"},
@@ -101,20 +101,20 @@ def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
     prints, ran = Prints(plan), plan.config.run_sources
     code: dict[str, object] = {"code": prints.code}
     return [
-        Rule("make_table", {"csv": f"{CSVS}{{table}}.csv", **{end: f"{PRINTED}{{table}}.{end}" for end in RENDERED}},
+        Rule("make_table", {"csv": f"{CSVS}{{table}}.csv", **{end: f"{REPORTS}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
               "trials": reads.trials_of_table, "submissions": reads.submissions_of_table,
-              "recorded": reads.records_beside_table},
+              "recorded": reads.records_next_to_table},
              {**code, "compares": prints.compares, "left_out": prints.left_out_of_table, "verdicts": prints.verdicts,
               "settings": prints.shown_settings, "scale": prints.scale}, {"table": TABLE}),
-        Rule("plot_figure", {"csv": f"{CSVS}{{figure}}.csv", **{end: f"{PRINTED}{{figure}}.{end}" for end in DRAWN}},
+        Rule("plot_figure", {"csv": f"{CSVS}{{figure}}.csv", **{end: f"{REPORTS}{{figure}}.{end}" for end in DRAWN}},
              {"figure": reads.file_of_figure, "scores": reads.scores_of_figure, "profiles": reads.profiles_of_figure,
               "tables": reads.tables_of_figure}, {**code, "left_out": prints.left_out_of_figure, "scale": prints.scale},
              {"figure": FIGURE}),
         Rule("check_claims",
-             {"html": f"{PRINTED}claims.html", "md": f"{PRINTED}claims.md", "judged": f"{CSVS}claims.json"},
+             {"html": f"{REPORTS}claims.html", "md": f"{REPORTS}claims.md", "judged": f"{CSVS}claims.json"},
              {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}, code),
-        Rule("make_page", {"page": f"{PRINTED}index.html"},
+        Rule("make_page", {"page": f"{REPORTS}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
              {**code, "deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
         Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}, code),

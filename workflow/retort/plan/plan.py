@@ -283,7 +283,7 @@ class Plan:
         return f"results/corpora/{corpus}/{self.tokenizer_of(name)}"
 
     def parent(self, student: str) -> list[str]:
-        """Return the student or published model from which a student starts; empty if there is none."""
+        """Return the student or released model from which a student starts; empty if there is none."""
         start = self.study.students[student].initialisation
         if start.checkpoint:
             return [self.model_folder(start.checkpoint)]
@@ -312,7 +312,7 @@ class Plan:
     def stores_activations(self, student: str, task: str) -> bool:
         """Return whether a job stores what its student reads of the teacher on a task, and reads it in each training.
 
-        Else the teacher runs beside the student: at a scale without `stores_activations`, or where the student reads
+        Else the teacher runs next to the student: at a scale without `stores_activations`, or where the student reads
         what cannot be stored.
         """
         if not self.study.scale.stores_activations or not resolve.reads_teacher(self.study.students[student]):

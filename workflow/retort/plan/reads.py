@@ -71,8 +71,8 @@ class InputFunctions:
         """Return the folder of the task, encoded with the tokenizer of the student or teacher."""
         return self.plan.encoded(self._name(of), of.task)
 
-    def published_model(self, of: Wildcards) -> str:
-        """Return the folder of the published model of the teacher, or of the student's teacher."""
+    def released_model(self, of: Wildcards) -> str:
+        """Return the folder of the released model of the teacher, or of the student's teacher."""
         return self.plan.pretrained_folder(self._name(of))
 
     def tokenizer(self, of: Wildcards) -> str:
@@ -88,7 +88,7 @@ class InputFunctions:
         return self.plan.teacher(of.student, of.task)
 
     def parent(self, of: Wildcards) -> list[str]:
-        """Return the student or published model from which the student starts; empty if there is none."""
+        """Return the student or released model from which the student starts; empty if there is none."""
         return self.plan.parent(of.student)
 
     # --- students that are distilled on corpora, side by side; all students of a group have the same inputs
@@ -102,11 +102,11 @@ class InputFunctions:
         return self.plan.corpora(self._first(of))
 
     def teacher_of_group(self, of: Wildcards) -> str:
-        """Return the teacher of a group: with a fitted head if its students read one that the published model lacks."""
+        """Return the teacher of a group: with a fitted head if its students read one that the released model lacks."""
         return self.plan.corpus_teacher(self._first(of))
 
-    def published_model_of_group(self, of: Wildcards) -> str:
-        """Return the folder of the published model of a group's teacher."""
+    def released_model_of_group(self, of: Wildcards) -> str:
+        """Return the folder of the released model of a group's teacher."""
         return self.plan.pretrained_folder(self._first(of))
 
     def tokenizer_of_group(self, of: Wildcards) -> str:
@@ -114,7 +114,7 @@ class InputFunctions:
         return self.plan.tokenizer_folder(self._first(of))
 
     def parent_of_group(self, of: Wildcards) -> list[str]:
-        """Return the student or published model from which a group starts; empty if there is none."""
+        """Return the student or released model from which a group starts; empty if there is none."""
         return self.plan.parent(self._first(of))
 
     def distilled_group(self, of: Wildcards) -> str:
@@ -165,7 +165,7 @@ class InputFunctions:
     scores_of_table = _given(exhibits.scores, "paper", "table")
     profiles_of_table = _given(exhibits.profiles, "paper", "table")
     trials_of_table = _given(exhibits.trials, "paper", "table")
-    records_beside_table = _given(exhibits.records_beside, "paper", "table")
+    records_next_to_table = _given(exhibits.records_next_to, "paper", "table")
     submissions_of_table = _given(exhibits.submissions, "paper", "table")
     file_of_figure = _given(exhibits.file_of, "paper", "figure")
     scores_of_figure = _given(exhibits.scores, "paper", "figure")

@@ -17,7 +17,7 @@ from retort.settings.trainings import (
     InitialisationSettings,
     PointSettings,
     ProfileSettings,
-    PublishedTeacherSettings,
+    ReleasedTeacherSettings,
     ScoreSettings,
     SearchSettings,
     StageSettings,
@@ -27,7 +27,7 @@ from retort.settings.trainings import (
     TermSettings,
     points_of,
 )
-from retort.specs import catalogue, printed
+from retort.specs import catalogue, reported
 from retort.specs.base import Settings as Changes
 from retort.specs.protocol import Changes as KeyedChanges
 from retort.specs.protocol import Protocol, Schedule, SearchGrid, SettingKey
@@ -163,7 +163,7 @@ def reads_teacher(student: Student) -> bool:
 def can_store_activations(study: Study, name: str, task_name: str) -> bool:
     """Return whether all teacher activations that a student reads on a task can be stored.
 
-    Otherwise the teacher runs beside the student.
+    Otherwise the teacher runs next to the student.
     """
     objectives, students = catalogue.objectives(), questions.tried(study.students[name])
     stages = questions.stages_of(study.students[name])
@@ -207,7 +207,7 @@ def settings_of_stages(
 
 
 def _parent(study: Study, name: str) -> CorpusDistillationSettings | ModelSettings | None:
-    """Return the settings of the student or published model that a student starts from; None if there is none."""
+    """Return the settings of the student or released model that a student starts from; None if there is none."""
     start = study.students[name].initialisation
     if start.checkpoint:
         return model_settings(study, start.checkpoint)
@@ -233,14 +233,14 @@ def task_distillation(study: Study, name: str, task_name: str) -> TaskDistillati
     """Return the settings of a task-specific distillation: of the student, its teacher, the task and its parent."""
     student, axes = study.students[name], questions.grid_of(study, name, task_name)
     read = reads_teacher(student)
-    published = model_settings(study, study.teachers[student.teacher].model)
+    released = model_settings(study, study.teachers[student.teacher].model)
     stages = [settings_of_stages(study, student, task_name, point) for point in axes.points()] if axes else []
     return TaskDistillationSettings(
         **_distillation(study, name, task_name),
         grid=_search(study, study.protocols[student.protocol], task_name, axes, stages) if axes else None,
         teacher=teacher(study, student.teacher, task_name)
         if read
-        else PublishedTeacherSettings(model=published, task=task_settings(study, task_name)),
+        else ReleasedTeacherSettings(model=released, task=task_settings(study, task_name)),
     )
 
 
@@ -248,15 +248,15 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
     """Return the settings of a task-agnostic distillation: those of the student, its corpora, teacher and parent."""
     student = study.students[name]
     fitted = questions.fitted_on(study, name)
-    published = model_settings(study, study.teachers[student.teacher].model)
+    released = model_settings(study, study.teachers[student.teacher].model)
     return CorpusDistillationSettings(
         **_distillation(study, name, ""),
         seed=distillation_seed(study, name),
         corpora={stage.data: corpus_settings(study, stage.data) for stage in student.stages},
         teacher=teacher_head(study, student.teacher, fitted)
         if fitted
-        else PublishedTeacherSettings(
-            model=published, head="published" if questions.reads_published_head(study, name) else None
+        else ReleasedTeacherSettings(
+            model=released, head="published" if questions.reads_released_head(study, name) else None
         ),
     )
 
@@ -290,7 +290,7 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
     return finetuned(grid(study, name, task_name))
 
 
-def profile(study: Study, name: str, timings: Mapping[str, list[printed.Timing]]) -> ProfileSettings:
+def profile(study: Study, name: str, timings: Mapping[str, list[reported.Timing]]) -> ProfileSettings:
     """Return the settings of a model's profile: its architecture, and how its latency is measured.
 
     Args:
@@ -299,15 +299,15 @@ def profile(study: Study, name: str, timings: Mapping[str, list[printed.Timing]]
         timings: of each model what `questions.further_timings` finds, which looks at all tables.
     """
     student, miniature = study.students.get(name), study.scale.miniature
-    published = study.model_of(study.teacher_of(name))
+    released = study.model_of(study.teacher_of(name))
     return ProfileSettings(
-        architecture=student.architecture if student else published.architecture,
-        vocabulary=published.vocabulary,
-        batch=printed.ROWS,
-        length=printed.TOKENS,
+        architecture=student.architecture if student else released.architecture,
+        vocabulary=released.vocabulary,
+        batch=reported.ROWS,
+        length=reported.TOKENS,
         further=timings.get(name) or None,
         runs=5,
-        passes=miniature.passes if miniature else printed.PASSES,
+        passes=miniature.passes if miniature else reported.PASSES,
         threads=1,
         stage=VERSIONS["profile"],
     )

@@ -106,7 +106,7 @@ def our_text(study: Study, paper: str, cell: SettingsCell) -> str:
         settings = {MAPPINGS: mappings_of(study, paper)}
     value = value_at(settings, cell.reads)
     try:
-        return format_value(value, cell.formatter, cell.printed_as)
+        return format_value(value, cell.formatter, cell.reported_as)
     except (TypeError, ValueError, ArithmeticError, KeyError) as error:
         raise RetortError(
             f"'{cell.reads}' is {value!r}", f"formatter '{cell.formatter or 'plain'}' cannot print that"

@@ -10,7 +10,7 @@ import numpy as np
 
 from retort.formatters import signed_number
 from retort.judgement.certainty import seed_scores
-from retort.judgement.judge import Facts, Key, our_numbers, printed_numbers
+from retort.judgement.judge import Facts, Key, our_numbers, reported_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, panel_of
@@ -20,7 +20,7 @@ from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 
 Cells = Mapping[Key, Facts]
-LOOKS = {"print": "print", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
+LOOKS = {"reported": "reported", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Question:
 
 
 def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
-    """Yield the numbers of a table on each side: in print, recorded at each scale, and in the current run."""
+    """Yield the numbers of a table on each side: as reported, recorded at each scale, and in the current run."""
     exhibits = {one.table: study.exhibits[one.paper, one.table]}
-    yield "record" if study.papers[one.paper].ours else "print", printed_numbers(exhibits).numbers
+    yield "record" if study.papers[one.paper].ours else "reported", reported_numbers(exhibits).numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
             yield "recorded", side_of_recording(study, one.paper, recording).numbers

@@ -21,7 +21,7 @@ from retort.study.load import whole_of
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.layout import label_of
-from retort.tables.numbers import printed_tables
+from retort.tables.numbers import reported_tables
 from retort.tables.recordings import has_scores
 from retort.tables.render import aligned
 
@@ -51,7 +51,7 @@ def entry_of(shown: Shown) -> PaperEntry:
     study, paper = shown.study, shown.paper
     spec, names = study.papers[paper], study.exhibits_of(paper)
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    table = shown.files.printed(paper, first)
+    table = shown.files.rendered(paper, first)
     there = first and shown.tally.measured and table.is_file()
     return PaperEntry(
         slug=paper,
@@ -71,7 +71,7 @@ def _link_from_index(table: Markup, paper: str) -> Markup:
 
 
 def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: str) -> None:
-    """Write the index to `to`; the papers' pages are in folders beside it.
+    """Write the index to `to`; the papers' pages are in folders next to it.
 
     Args:
         job: the running job.
@@ -115,11 +115,11 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
 
 
 def make_audit(job: RunningJob, config: dict[str, Any], to: str) -> None:
-    """Run the audit and write its page to `to`: every finding with both numbers and where they are printed."""
+    """Run the audit and write its page to `to`: every finding with both numbers and where they are reported."""
     study = whole_of(planned_study(config))
     results = audit(study)
-    tables = printed_tables(study)
-    cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
+    tables = reported_tables(study)
+    cells = [cell for table in tables.values() for cell in table.paper_cells() if cell.number]
     count = sum(len(result.findings) for result in results.values())
     write_page(
         to, "audit.html", condition_of=condition_of,

@@ -44,7 +44,7 @@ class Files:
         """Return the path of the judgements of a paper's claims."""
         return self.root / f"results/tables/{paper}/claims.json"
 
-    def printed(self, paper: str, name: str) -> Path:
+    def rendered(self, paper: str, name: str) -> Path:
         """Return the path of a table, or of the claims, as HTML."""
         return self.root / f"reports/{paper}/{name}.html"
 
@@ -94,8 +94,8 @@ class Opening:
         found: each claim with its judgement.
         words: the words of the side for outcomes.
         conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
-        orders: table -> how the order of its rows agrees with print.
-        moved: the row whose place differs most from that in print, as a sentence.
+        orders: table -> how the order of its rows agrees with the reported numbers.
+        moved: the row whose place differs most from the reported one, as a sentence.
         stuck: which tasks decide nothing, each as a sentence.
         scored: whether there is a score; if not, only claims about sizes and costs have numbers.
         source: of the recorded run of a study of ours: where, when, how often and on what it was run.
@@ -122,7 +122,7 @@ class Opening:
     @property
     def shown(self) -> bool:
         """Whether the page shows its lists: there are scores, and a claim has an outcome."""
-        return self.scored and self.counts.total() > self.counts[Kind.WITHOUT]
+        return self.scored and self.counts.total() > self.counts[Kind.NOT_TESTED]
 
     @property
     def lists(self) -> list[Listed]:
@@ -141,10 +141,10 @@ class Opening:
 
     @property
     def surprise(self) -> str:
-        """The first claim that print bears out and the run does not, else the row that moved most; empty if none."""
-        for kind in (Kind.FAILS, Kind.TURNS):
+        """The first claim that the reported numbers support and the run does not, else the row that moved most; empty if none."""
+        for kind in (Kind.NOT_SUPPORTED, Kind.BY_LENGTH):
             for item, one in self.found:
-                if one.verdict is kind and item.published.verdict is Kind.HOLDS and not one.computed:
+                if one.verdict is kind and item.reported.verdict is Kind.SUPPORTED and not one.computed:
                     return f"{one.word}: \u201c{item.claim.says.removesuffix('.')}\u201d"
         return self.moved
 
@@ -152,8 +152,8 @@ class Opening:
     def learnt(self) -> list[str]:
         """What each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
         claims = [(item.claim, one.verdict) for item, one in self.found if item.claim.contrary]
-        decided = [(claim, kind) for claim, kind in claims if kind in (Kind.HOLDS, Kind.FAILS)]
-        return [claim.says if kind is Kind.HOLDS else claim.contrary for claim, kind in decided]
+        decided = [(claim, kind) for claim, kind in claims if kind in (Kind.SUPPORTED, Kind.NOT_SUPPORTED)]
+        return [claim.says if kind is Kind.SUPPORTED else claim.contrary for claim, kind in decided]
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class Tally:
         measured: those with a value of ours.
         not_run: those that this scale does not run, or that have no student yet.
         verdicts: verdict -> how many measured cells have it.
-        counted: values that need no run and are compared with printed ones: settings, sizes, counts.
-        as_printed: how many of `counted` agree.
+        counted: values that need no run and are compared with reported ones: settings, sizes, counts.
+        as_reported: how many of `counted` agree.
     """
 
     cells: int = 0
@@ -174,7 +174,7 @@ class Tally:
     not_run: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     counted: int = 0
-    as_printed: int = 0
+    as_reported: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sums of the counts of both."""
@@ -187,8 +187,8 @@ class Tally:
 
     @property
     def confirmed(self) -> int:
-        """The number of cells that repeat or reproduce a recorded run, or agree with the published values."""
-        return sum(self.verdicts[verdict] for verdict in ("repeats", "reproduces", "agrees"))
+        """The number of cells that repeat or reproduce a recorded run, or agree with the reported values."""
+        return sum(self.verdicts[verdict] for verdict in ("reproduced exactly", "reproduced", "agrees"))
 
 
 def cells_of(table: Table, frame: DataFrame) -> Tally:
@@ -205,7 +205,7 @@ def cells_of(table: Table, frame: DataFrame) -> Tally:
         not_run=int((cells["status"] == Status.NOT_RUN).sum()),
         verdicts=Counter(counts_of(verdicts[run])),
         counted=sum(others.values()),
-        as_printed=others["agrees"],
+        as_reported=others["agrees"],
     )
 
 
@@ -301,20 +301,20 @@ class Shown:
             exhibits = [self.study.exhibits[self.paper, name] for name in record.tables]
             tasks = sorted({task for exhibit in exhibits for task, _ in scored_metrics(exhibit)})
             source = f"{source_of(record)}; {record.runs} runs of each student; tasks: {', '.join(tasks)}."
-            date, printed = record.run.get("date", ""), [(item, item.published) for item in self.judged]
+            date, reported = record.run.get("date", ""), [(item, item.reported) for item in self.judged]
             found.append(
                 Opening(
-                    anchor=f"{self.paper}-record", title="The recorded run", found=printed, words=OURS,
+                    anchor=f"{self.paper}-record", title="The recorded run", found=reported, words=OURS,
                     source=source, date=date,
                 )
             )  # fmt: skip
         return found
 
     @cached_property
-    def by_print(self) -> Opening:
-        """The outcomes of the claims of a printed paper by its own numbers."""
-        printed = [(item, item.published) for item in self.judged]
-        return Opening(anchor=f"{self.paper}-print", title="By its own numbers", found=printed, words=PRINT)
+    def by_reported(self) -> Opening:
+        """The outcomes of the claims of a published paper by its own numbers."""
+        reported = [(item, item.reported) for item in self.judged]
+        return Opening(anchor=f"{self.paper}-reported", title="By its own numbers", found=reported, words=PRINT)
 
     def _on_smaller(self, run: Smaller) -> Opening:
         """Return the outcomes on a recorded run of smaller models."""
@@ -322,7 +322,7 @@ class Shown:
         orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
         scale, _, outdated = run.scale.partition(", ")
-        without = Judgement(Kind.WITHOUT)
+        without = Judgement(Kind.NOT_TESTED)
         return Opening(
             anchor=f"{paper}-{scale}",
             title=f"Smaller models, {run.conditions}{', ' * bool(outdated)}{outdated}",
@@ -356,13 +356,13 @@ class Shown:
         others = [Sentence(text) for text in in_a_word(self.study, self.paper)]
         found = [*self._of_run(own), *(told for one in recorded for told in _of_recorded(one))]
         if self.judged:
-            found.append(Sentence("By its own numbers: ", [one.count for one in self.by_print.lists], "."))
-        unrun = "Nothing of it was run: its tables show what is printed."
+            found.append(Sentence("By its own numbers: ", [one.count for one in self.by_reported.lists], "."))
+        unrun = "Nothing of it was run: its tables show what is reported."
         return Summary([*([] if counted.measured or recorded else [Sentence(unrun)]), *found, *others],
                        [text for one in [own, *recorded] for text in _details(one)])  # fmt: skip
 
     def _of_run(self, own: Opening) -> Iterator[Sentence]:
-        """Yield what this run made of a printed paper."""
+        """Yield what this run made of a published paper."""
         counted = self.tally
         if counted.measured:
             judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
@@ -380,7 +380,7 @@ def _of_recorded(one: Opening) -> Iterator[Sentence]:
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
-    """Return table -> how the order of its rows agrees with print in a recorded run, and after more steps."""
+    """Return table -> how the order of its rows agrees with the reported numbers in a recorded run, and after more steps."""
     words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
     longer = run.longer
     for name in words if longer else ():
@@ -390,12 +390,12 @@ def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order |
 
 
 def _moved(orders: Mapping[str, Order | None]) -> str:
-    """Return the row of a recorded run whose place differs most from that in print, as a sentence; empty if none."""
+    """Return the row of a recorded run whose place differs most from the reported one, as a sentence; empty if none."""
     moved = [(name, *order.moved) for name, order in orders.items() if order and order.moved[1] != order.moved[2]]
     if not moved:
         return ""
     name, row, here, there = max(moved, key=lambda one: abs(one[2] - one[3]))
-    return f"{row} of {label_of(name)} is in place {here} here and {there} in print"
+    return f"{row} of {label_of(name)} is in place {here} here and {there} in the paper"
 
 
 def _claims(one: Opening, before: str = "Claims") -> str:
@@ -404,7 +404,7 @@ def _claims(one: Opening, before: str = "Claims") -> str:
 
 
 def _details(one: Opening) -> Iterator[str]:
-    """Yield the sentences behind what a run of a printed paper found."""
+    """Yield the sentences behind what a run of a published paper found."""
     yield from (f"{label_of(name)} {text}." for name, text in list(one.orders.items())[1:])
     yield from (f"{text}." for text in one.stuck)
     if one.surprise:

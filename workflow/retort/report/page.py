@@ -121,7 +121,7 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     """Return a table with the plot of its ranking, or a figure, read from the files of the report."""
     study, paper = shown.study, shown.paper
     spec, top, drawn = study.exhibits[paper, name], heading(study, paper, name), shown.files.drawn(paper, name)
-    path = shown.files.printed(paper, name) if name.startswith("table") else drawn
+    path = shown.files.rendered(paper, name) if name.startswith("table") else drawn
     if not path.is_file() or (path == drawn and name not in shown.frames):
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
@@ -156,7 +156,7 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
     recorded = as_recorded(study, paper, name) if frame["recorded"].notna().any() else study
     recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
-        "print": f"the record of {record.run['date']}" if record else "as printed",
+        "reported": f"the record of {record.run['date']}" if record else "as reported",
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
@@ -192,15 +192,15 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
 
 
 def place_of(study: Study, finding: Finding) -> tuple[str, str]:
-    """Return the file and the key in it that a finding comes from: of its statement, else of its table's print."""
-    paper, said = finding.paper, finding.printed
+    """Return the file and the key in it that a finding comes from: of its statement, else of its table's reported numbers."""
+    paper, said = finding.paper, finding.reported
     folder = shown(study.folders[paper], study.config.study_folders)
     for file, statements in (("claims", study.claims), ("audit", study.statements)):
         for name, one in statements.get(paper, {}).items():
             if said.startswith(one.says.removesuffix(".")):
                 return f"{folder}/{file}.yaml", name
     named = [name for name in study.exhibits_of(paper) if finding.where.startswith(f"{label_of(name)},")]
-    return (f"{folder}/{named[0]}.yaml", "printed") if named else (f"{folder}/paper.yaml", "tables")
+    return (f"{folder}/{named[0]}.yaml", "reported") if named else (f"{folder}/paper.yaml", "tables")
 
 
 def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
@@ -218,7 +218,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
-        openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_print]),
+        openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_reported]),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
         runs=[] if spec.ours else what_was_run(shown, config),
@@ -234,7 +234,7 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
 
 def _claims(shown: Shown) -> Markup:
     """Return the claims of a paper as markup."""
-    path = shown.files.printed(shown.paper, "claims")
+    path = shown.files.rendered(shown.paper, "claims")
     return article(path) if path.is_file() else _not_made(shown.study, f"{shown.paper}-claims", "the claims", path)
 
 

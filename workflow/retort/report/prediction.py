@@ -1,4 +1,4 @@
-"""Predict what a paper would take if it were run as printed, and with which settings, as `retort cost` does."""
+"""Predict what a paper would take if it were run as reported, and with which settings, as `retort cost` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A paper run as printed.
+    """A paper run as reported.
 
     Args:
         study: the study at scale paper.

@@ -1,4 +1,4 @@
-"""Dot plots that rank the rows of a table of scores: print, a recorded run and this run, over the same columns.
+"""Dot plots that rank the rows of a table of scores: reported, a recorded run and this run, over the same columns.
 
 Sides that share no column have a panel each. The pages draw them as inline SVG (`rank` in ranking.html): places are in
 percent of a panel, so text keeps its size.
@@ -94,9 +94,9 @@ class Panel:
         """The place and the label of each tick."""
         from matplotlib.ticker import MaxNLocator
 
-        beside = (self.high - self.low) * PLACES
+        nearby = (self.high - self.low) * PLACES
         ticks = [float(tick) for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(self.low, self.high)]
-        ticks = [tick for tick in ticks if self.low - beside <= tick <= self.high + beside]
+        ticks = [tick for tick in ticks if self.low - nearby <= tick <= self.high + nearby]
         decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]))) if ticks[1:] else 1
         return [(self.place(tick), number(tick, decimals)) for tick in ticks]
 
@@ -134,12 +134,12 @@ Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
 def _sides(frame: DataFrame, runs: int) -> dict[str, Cells]:
-    """Return the cells of print, of the recorded run and of this run, without those that have no number."""
-    sides: dict[str, Cells] = {"print": {}, "recorded": {}, "ours": {}}
+    """Return the cells of the reported numbers, of the recorded run and of this run, without those that have no number."""
+    sides: dict[str, Cells] = {"reported": {}, "recorded": {}, "ours": {}}
     for line in lines_of(frame):
         mean = line.mean if line.status in HAS_VALUE else None
         given = {
-            "print": (line.published, line.published_std, line.published_n),
+            "reported": (line.reported, line.reported_std, line.reported_n),
             "recorded": (line.recorded, line.recorded_std, runs),
             "ours": (mean, line.std, line.n),
         }
@@ -165,7 +165,7 @@ def _columns(cells: Cells, mean: str, behind: list[str]) -> list[str]:
 
 
 def _ranked(cells: Cells, mean: str, kept: list[str]) -> dict[str, RankedMean]:
-    """Return row -> score: the mean that is printed, if one is named, or that of columns."""
+    """Return row -> score: the mean that is reported, if one is named, or that of columns."""
     scores = {}
     for row, of_row in cells.items():
         if mean in of_row or (all(column in of_row for column in kept) and not mean):
@@ -188,7 +188,7 @@ def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs:
     Args:
         exhibit: the table.
         frame: its frame.
-        titles: the name of each side: 'print', 'recorded' and 'ours'.
+        titles: the name of each side: 'reported', 'recorded' and 'ours'.
         runs: the number of runs behind a recorded mean.
     """
     if not exhibit.compared_rows():

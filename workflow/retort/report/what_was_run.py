@@ -1,4 +1,4 @@
-"""The settings of the students of a paper's first table, side by side: as printed, as recorded, and in this run."""
+"""The settings of the students of a paper's first table, side by side: as reported, as recorded, and in this run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RanColumn:
 
 
 def what_was_run(shown: Shown, config: Mapping[str, Any]) -> list[RanColumn]:
-    """Return the runs of a printed paper with their settings, first that of the paper.
+    """Return the runs of a published paper with their settings, first that of the paper.
 
     Args:
         shown: the paper.
@@ -41,7 +41,7 @@ def what_was_run(shown: Shown, config: Mapping[str, Any]) -> list[RanColumn]:
     def at(scale: str) -> Settings:
         return _settings(open_study(read_config({**asked, "papers": [paper], "scale": scale})), paper)
 
-    runs = [RanColumn("As printed", at("paper"))]
+    runs = [RanColumn("As reported", at("paper"))]
     for (slug, scale), one in sorted(study.recordings.items(), key=lambda item: item[0]):
         if slug == paper:
             known = {} if is_outdated(study, paper, scale) else at(scale)

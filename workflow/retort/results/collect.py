@@ -55,7 +55,7 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
 
     Raises:
         RetortError: a file was made with other settings than the study's, does not belong at its address, or does not
-            follow from the answers beside it.
+            follow from the answers next to it.
     """
     scores: Scores = {}
     for path in map(Path, paths):
@@ -174,11 +174,11 @@ def without_value(why: Reason, dev: float | None = None) -> MeasuredCell:
 
 
 ON_BOTH_SIDES = "the best of a grid compared with the best of a grid"
-OF_ONE = "published: the best of a grid; ours is no best of one: {why}"
+OF_ONE = "reported: the best of a grid; ours is no best of one: {why}"
 
 
-def best_beside(score: float, point: str, rerun: MeasuredCell) -> MeasuredCell:
-    """Return the best of a grid, with what was measured of its point, trained again, beside it."""
+def best_next_to(score: float, point: str, rerun: MeasuredCell) -> MeasuredCell:
+    """Return the best of a grid, with what was measured of its point, trained again, next to it."""
     again = replace(rerun, rerun=rerun.mean, rerun_std=rerun.std, rerun_n=rerun.n)
     return replace(again, mean=score, std=None, n=1, best_of=ON_BOTH_SIDES, best_point=point)
 
@@ -241,7 +241,7 @@ def mean_of(cells: Iterable[MeasuredCell]) -> MeasuredCell:
         again = mean_of(cell.trained_again for cell in cells)
         if again.status is not Status.OK or any(cell.rerun is None for cell in cells):
             return again
-        return best_beside(statistics.mean(cell.mean or 0.0 for cell in cells), "the mean of such points", again)
+        return best_next_to(statistics.mean(cell.mean or 0.0 for cell in cells), "the mean of such points", again)
     if not cells or any(cell.mean is None for cell in cells):
         return without_value(Reason(Status.MISSING, INCOMPLETE))
     each = [cell.by_seed for cell in cells]
@@ -291,7 +291,7 @@ def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[
     return mean_of_those_run(study, cells, "task")
 
 
-# --- the best trials of our grids, which verdicts compare with published numbers that are the best of a grid
+# --- the best trials of our grids, which verdicts compare with reported numbers that are the best of a grid
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Collect the origin of printed numbers: the distinct commits, code, versions and devices of the result files."""
+"""Collect the origin of reported numbers: the distinct commits, code, versions and devices of the result files."""
 
 from __future__ import annotations
 

@@ -1,26 +1,26 @@
-"""The frame of an exhibit: a line for each printed cell, with what is reported, measured, judged and recorded of it.
+"""The frame of an exhibit: a line for each reported cell, with what is reported, measured, judged and recorded of it.
 
 It is kept as a CSV file, which `pandas.read_csv` reads. Tables, verdicts, claims and figures are made from it alone. A
 text is empty if there is none, and a number is NaN. The columns:
 
 - the cell, by its key, what it shows, and in which unit: 'x100' (scores times 100), 'M' (million parameters), 'ms',
   'times' (speed-up), '%' (change), 'p' (p-values), 'rows', 'steps', 'h' (hours, computed);
-- `published`, its standard deviation, the number of runs behind it (0 if unknown), half a unit of its last digit, and
-  how many distillations its runs share, as far as the student tells (`published_distillations`);
-  `published_by_seed`: of the recorded run whose mean it is, if that was run in the precision of this run;
+- `reported`, its standard deviation, the number of runs behind it (0 if unknown), half a unit of its last digit, and
+  how many distillations its runs share, as far as the student tells (`reported_distillations`);
+  `reported_by_seed`: of the recorded run whose mean it is, if that was run in the precision of this run;
 - `mean`, `std` (sample deviation; none for a single run) and `n` of ours; for a ratio or a change in %, the deviation
   follows from those of the two means. `by_seed`: the score under each seed, such as '1=74.6 2=74.45'. Of a student that
   is distilled on a corpus, `distillations` is their number, and `by_run` has the score of each run, such as
   '1/11=74.6' of distillation seed 1 and fine-tuning seed 11. Several distillations are what `n` counts, and `by_seed`
   has the mean of each: their fine-tunings tell nothing of other distillations;
 - `status` and `reason`: what became of the cell (`study/reasons.py`). `note`: what a reader of the value must know.
-  `text`: our value as the paper would print it, in a cell that holds a setting. `differs`: in what the model that is
-  run is not what the row prints. `dev`: our score on dev, in a cell that only a test server can score;
-- `low` and `high`: the 95 % interval of ours minus published; `p`: of the test that both are equal; `p_holm`: after
+  `text`: our value as the paper would report it, in a cell that holds a setting. `differs`: in what the model that is
+  run is not what the row reports. `dev`: our score on dev, in a cell that only a test server can score;
+- `low` and `high`: the 95 % interval of ours minus reported; `p`: of the test that both are equal; `p_holm`: after
   Holm's correction over the table; `p_equivalence`: of the tests that they differ by the margin or more; `verdict`
   (`judgement/verdicts.py`), what it assumes, and `runs_needed`, by which equal means would be shown to agree;
-- `recorded`: the mean of a recorded run of ours at this scale, with its deviation; it never counts as published;
-- `best_of`: what is compared, if the published number is the best of a grid on dev. If `mean` is the best of our grid,
+- `recorded`: the mean of a recorded run of ours at this scale, with its deviation; it never counts as reported;
+- `best_of`: what is compared, if the reported number is the best of a grid on dev. If `mean` is the best of our grid,
   `best_point` is its point, and `rerun` the mean of that point trained again, on which claims are judged, with its
   deviation and number of runs; `by_seed` is then of `rerun`.
 """
@@ -53,15 +53,15 @@ KEY = ["row", "column"]  # of a cell within its table; everywhere with 'paper' a
 TEXT, COUNT, NUMBER = "", 0, float("nan")  # what a column holds where nothing is known
 COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("paper", "table", "row", "column", "student", "task", "metric", "unit"), TEXT),
-    **dict.fromkeys(("published", "published_std", "mean", "std"), NUMBER),
+    **dict.fromkeys(("reported", "reported_std", "mean", "std"), NUMBER),
     "n": COUNT, "status": Status.OK.value, **dict.fromkeys(("reason", "scale", "note", "text"), TEXT),
-    "published_n": COUNT, **dict.fromkeys(("published_half", "low", "high", "p", "p_holm", "p_equivalence"), NUMBER),
+    "reported_n": COUNT, **dict.fromkeys(("reported_half", "low", "high", "p", "p_holm", "p_equivalence"), NUMBER),
     **dict.fromkeys(("verdict", "assumes", "runs_needed"), TEXT),
     **dict.fromkeys(("dev", "recorded", "recorded_std"), NUMBER),
     **dict.fromkeys(("differs", "best_of", "best_point"), TEXT),
     **dict.fromkeys(("rerun", "rerun_std"), NUMBER), "rerun_n": COUNT,
-    **dict.fromkeys(("by_seed", "published_by_seed"), TEXT),
-    **dict.fromkeys(("distillations", "published_distillations"), COUNT), "by_run": TEXT,
+    **dict.fromkeys(("by_seed", "reported_by_seed"), TEXT),
+    **dict.fromkeys(("distillations", "reported_distillations"), COUNT), "by_run": TEXT,
 }  # fmt: skip
 TEXTS = [name for name, unknown in COLUMNS.items() if isinstance(unknown, str)]
 NUMBERS = [name for name, unknown in COLUMNS.items() if isinstance(unknown, float)]
@@ -159,7 +159,7 @@ def escape_formulas(texts: Iterable[str]) -> list[str]:
 
 
 def write(path: Path | str, frame: DataFrame) -> None:
-    """Write a frame as CSV, atomically, with a checksum beside it; the same lines give the same bytes."""
+    """Write a frame as CSV, atomically, with a checksum next to it; the same lines give the same bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     escaped = frame.assign(**{name: escape_formulas(frame[name]) for name in TEXTS})
@@ -179,7 +179,7 @@ def read(path: Path | str) -> DataFrame:
 
     path = Path(path)
     if checksums.check(path, thorough=True) is None:
-        raise RetortError(f"{path} has no checksum beside it", AGAIN)
+        raise RetortError(f"{path} has no checksum next to it", AGAIN)
     columns = pd.read_csv(path, dtype=object, keep_default_na=False, encoding="utf-8").to_dict("list")
     if list(columns) != list(COLUMNS):
         raise RetortError(f"{path} is not the CSV of a table or figure", AGAIN)
@@ -203,9 +203,9 @@ def prepare_ahead() -> None:
     pd.read_csv(io.StringIO(frame_of(()).to_csv(index=False)), dtype=object).to_dict("list")
 
 
-# --- what is not judged: numbers of other models than printed, and those of a rehearsal, which also get a mark
+# --- what is not judged: numbers of other models than reported, and those of a rehearsal, which also get a mark
 
-MARK = "rehearsed: a miniature on made data, which says nothing about the printed number"
+MARK = "rehearsed: a miniature on made data, which says nothing about the reported number"
 NO_JUDGEMENT = f"{AT_SCALE}: the numbers are rehearsed"
 
 

@@ -1,6 +1,6 @@
 """Read scores and profiles, and check them: a file that was edited may hold anything.
 
-Each score and each profile holds a checksum of itself, and a score follows from the answers beside its file.
+Each score and each profile holds a checksum of itself, and a score follows from the answers next to its file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from retort.checksums import REMEDY, Maker, is_sealed
 from retort.errors import RetortError, check_file
 from retort.settings.inputs import TaskSettings
 from retort.specs import catalogue
-from retort.specs.printed import metric_limits
+from retort.specs.reported import metric_limits
 from retort.study.addresses import answers_address
 from retort.study.reasons import Status
 from retort.tasks.answers import ModelAnswers, metrics_of
@@ -120,7 +120,7 @@ def _checked(name: str, record: Any) -> Record:
 
 
 def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
-    """Compute the metrics of a score again, from the answers beside its file.
+    """Compute the metrics of a score again, from the answers next to its file.
 
     Raises:
         RetortError: a metric is out of range, missing, or not what the answers give; the answers are missing or are not
@@ -143,9 +143,9 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
         registered = metric.partition("/")[0] in catalogue.metrics_of(task.task_type)
         other = again.get(metric, math.nan if registered else value)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
-            raise RetortError(f"{name}: {metric} is {value:g}, and the answers beside it give {other:g}", REMEDY)
+            raise RetortError(f"{name}: {metric} is {value:g}, and the answers next to it give {other:g}", REMEDY)
     if again and not record["metrics"]:
-        raise RetortError(f"{name} has no metric, and the answers beside it give {', '.join(sorted(again))}", REMEDY)
+        raise RetortError(f"{name} has no metric, and the answers next to it give {', '.join(sorted(again))}", REMEDY)
 
 
 def answers_of(path: Path | str, record: Record) -> dict[str, Any]:
@@ -154,15 +154,15 @@ def answers_of(path: Path | str, record: Record) -> dict[str, Any]:
     Raises:
         RetortError: they are missing, or are others.
     """
-    name, beside = name_of_score(path, record), Path(answers_address(str(path)))
-    if not beside.is_file():
-        raise RetortError(f"{beside} is missing, the answers of {name}", REMEDY)
-    stored = _content(beside)
+    name, nearby = name_of_score(path, record), Path(answers_address(str(path)))
+    if not nearby.is_file():
+        raise RetortError(f"{nearby} is missing, the answers of {name}", REMEDY)
+    stored = _content(nearby)
     if not isinstance(stored, dict) or not isinstance(answers := stored.get(str(record["seed"])), dict):
-        raise RetortError(f"{beside} holds no answers of seed {record['seed']}", REMEDY)
+        raise RetortError(f"{nearby} holds no answers of seed {record['seed']}", REMEDY)
     written = f"{json.dumps(answers)}\n".encode()  # as when the training of the seed was scored
     if hashlib.sha256(written).hexdigest() != record.get("answers_sha256"):
-        raise RetortError(f"{beside} does not hold the answers that {name} was computed from", REMEDY)
+        raise RetortError(f"{nearby} does not hold the answers that {name} was computed from", REMEDY)
     return answers
 
 
@@ -172,4 +172,6 @@ def _compute_metrics(name: str, task: TaskSettings, split: str, answers: dict[st
             raise ValueError("there are none")
         return metrics_of(task, split, {name: ModelAnswers(**stored) for name, stored in answers.items()})
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise RetortError(f"no metric of {name} can be computed from the answers beside it ({error})", REMEDY) from None
+        raise RetortError(
+            f"no metric of {name} can be computed from the answers next to it ({error})", REMEDY
+        ) from None

@@ -171,10 +171,10 @@ class Labels:
     known: dict[tuple[Path, str], bytes] = field(default_factory=dict)
 
     def check(self, scores: Path, task: TaskSettings) -> None:
-        """Compare the true answers beside scores with the labels of the encoded task that they were measured on.
+        """Compare the true answers next to scores with the labels of the encoded task that they were measured on.
 
         Args:
-            scores: the file of the scores, which agree with the answers beside it.
+            scores: the file of the scores, which agree with the answers next to it.
             task: the settings of its task.
 
         Raises:

@@ -112,8 +112,8 @@ def _job(job: PlannedJob, run: str, began: float, files: Container[Path]) -> Job
 
 def _running(job: PlannedJob, name: str, owner: dict[str, str], of_jobs: Container[Path]) -> JobStatus:
     began, own = float(owner.get("since", 0)), slug_of(job.log)
-    beside = (path for path in Path(job.log).parent.glob(f"*{SUFFIX}") if path not in of_jobs)  # those of companions
-    files = [path for path in (steps_file(job.log), *beside) if _changed(path) >= began]
+    nearby = (path for path in Path(job.log).parent.glob(f"*{SUFFIX}") if path not in of_jobs)  # those of companions
+    files = [path for path in (steps_file(job.log), *nearby) if _changed(path) >= began]
     every = (line for path in files for line in read_steps(path) if line["job"] == own and line["at"] >= began)
     lines = sorted(every, key=lambda line: float(line["at"]))
     timed = next((line for line in reversed(lines) if "steps_per_second" in line), None)

@@ -173,16 +173,16 @@ def everything(study: Study) -> list[str]:
 
 
 def mark_scale(study: Study) -> None:
-    """Mark the folder of results with the scale at which the students of printed papers run in it.
+    """Mark the folder of results with the scale at which the students of published papers run in it.
 
     The path of a score does not contain the scale, so runs at two scales would write the same files. Do nothing if the
-    scale runs no student of a printed paper.
+    scale runs no student of a published paper.
 
     Raises:
         RetortError: the folder is already marked with another scale.
     """
     scale = study.config.scale
-    if not any(map(study.is_printed, study.running)):
+    if not any(map(study.is_of_others, study.running)):
         return
     held = SCALE.read_text(encoding="utf-8").strip() if SCALE.is_file() else scale
     if held != scale:

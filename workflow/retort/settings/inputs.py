@@ -72,7 +72,7 @@ class SplitSettings(JobSettings):
         columns: what a row needs -> the column of the file, or its number from 1.
         label_names: how the files spell the labels; empty where they are the numbers of the labels.
         exclude_labels: labels of rows that are left out.
-        labelled: whether the published rows have labels.
+        labelled: whether the released rows have labels.
         unlabelled_sample: True if the files of a sample may lack the labels, else None.
         broken: the known number of lines in the files that lack fields.
         empty: the known number of rows in the files with an empty text.

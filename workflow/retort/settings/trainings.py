@@ -17,8 +17,8 @@ from retort.specs.base import Options
 from retort.specs.base import Settings as Changes
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture
-from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Schedule, SearchGrid
+from retort.specs.reported import Timing
 from retort.specs.student import Term
 
 
@@ -27,9 +27,9 @@ class InitialisationSettings(JobSettings):
 
     Args:
         layers: the layers, counted from 1, that are copied; None if none are.
-        of: the model whose layers are copied: the teacher, or the published model behind it.
+        of: the model whose layers are copied: the teacher, or the released model behind it.
         student: the student that this one starts from; None if it starts from none.
-        checkpoint: the published model that it starts from; None if it starts from none.
+        checkpoint: the released model that it starts from; None if it starts from none.
         random: whether the weights are drawn at random.
         new_heads: whether pooler and heads are drawn at random where layers are copied.
     """
@@ -162,12 +162,12 @@ class TeacherHeadSettings(JobSettings):
         return True
 
 
-class PublishedTeacherSettings(JobSettings):
-    """A teacher as published.
+class ReleasedTeacherSettings(JobSettings):
+    """A teacher as released.
 
     Args:
         model: its model.
-        head: set if a student reads its output through the published masked-LM head.
+        head: set if a student reads its output through the released masked-LM head.
         task: of a task-specific student, which reads nothing of its teacher but the vocabulary; None on a corpus.
     """
 
@@ -190,7 +190,7 @@ class DistillationSettings(JobSettings):
         stages: its stages, in order.
         precision: 'bfloat16', 'tf32' or 'float32'.
         versions: the versions of the code, the student and its protocol.
-        parent: the student or published model that it starts from; None if it starts from none.
+        parent: the student or released model that it starts from; None if it starts from none.
         pooler_relu: whether a ReLU stands between pooler and classifier of both models.
     """
 
@@ -206,7 +206,7 @@ class DistillationSettings(JobSettings):
 class TaskDistillationSettings(DistillationSettings):
     """Task-specific distillation: a student distilled and scored on a task, tuned over its grid if it has one."""
 
-    teacher: TeacherSettings | PublishedTeacherSettings
+    teacher: TeacherSettings | ReleasedTeacherSettings
     grid: SearchSettings | None = left_out()
 
     def at(self, point: PointSettings) -> TaskDistillationSettings:
@@ -227,7 +227,7 @@ class CorpusDistillationSettings(DistillationSettings):
 
     seed: int
     corpora: dict[str, CorpusSettings]
-    teacher: TeacherHeadSettings | PublishedTeacherSettings
+    teacher: TeacherHeadSettings | ReleasedTeacherSettings
 
 
 class GridSettings(JobSettings):

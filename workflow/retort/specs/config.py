@@ -66,7 +66,7 @@ class Budget(Spec):
     Args:
         hours: on one device.
         runs: student or teacher -> what is run of it.
-        left_out: student or teacher -> the hours that the tables would need of it beside the others.
+        left_out: student or teacher -> the hours that the tables would need of it next to the others.
     """
 
     hours: Real = Field(gt=0)
@@ -94,8 +94,8 @@ class Config(Spec):
         study: the folders with papers/, tasks/, models/, ..., which are read together.
         keep_weights: keep the weights of every fine-tuned student.
         checkpoint_seconds: time between two checkpoints of a training.
-        dataloader_num_workers: processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most
-            64, because each takes memory, and a few keep up with a GPU.
+        dataloader_num_workers: processes that prepare batches next to a training; null: 2 next to a GPU, else 0; at
+            most 64, because each takes memory, and a few keep up with a GPU.
         students_together: students of one teacher that a job distils side by side, at most; 1: each in a job of its
             own.
         hours_together: hours on one device that a job of students side by side may be predicted to take; null: any.
@@ -214,7 +214,7 @@ class Config(Spec):
         return 0 if self.device == "cpu" else _gpus_at(next(filter(Path.is_file, paths), paths[0]))
 
     def workers(self, gpu: bool) -> int:
-        """Return the number of processes that prepare batches beside a training on a GPU, or on a CPU."""
+        """Return the number of processes that prepare batches next to a training on a GPU, or on a CPU."""
         return default_workers(gpu) if self.dataloader_num_workers is None else self.dataloader_num_workers
 
     def resolved_precision(self) -> str:

@@ -24,7 +24,7 @@ from retort import own_code
 from retort.registry import Registry, unknown_name
 from retort.specs.base import Label, Spec, Text
 from retort.specs.model import Model
-from retort.specs.printed import PublishedCell, Timing
+from retort.specs.reported import ReportedCell, Timing
 from retort.specs.rows import CellSpec, Judging, Row
 
 MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all students of a paper together
@@ -32,7 +32,7 @@ MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all 
 
 @dataclass(frozen=True)
 class SettingsCell:
-    """A cell that shows a setting of ours: whose, under which keys, and how the paper prints the value.
+    """A cell that shows a setting of ours: whose, under which keys, and how the paper reports the value.
 
     Args:
         row: the name of its row.
@@ -41,7 +41,7 @@ class SettingsCell:
         task: the task on which the settings are read; empty for those of a task-agnostic distillation.
         reads: the dotted keys of the setting.
         formatter: the name of the formatter; empty for 'plain'.
-        printed_as: value -> how the paper prints it.
+        reported_as: value -> how the paper reports it.
     """
 
     row: str
@@ -50,7 +50,7 @@ class SettingsCell:
     task: str
     reads: str
     formatter: str
-    printed_as: dict[str, str]
+    reported_as: dict[str, str]
 
 
 class StudyNames(Protocol):
@@ -136,19 +136,19 @@ class Answers:
         """
         yield from ()
 
-    # --- what the paper prints, or a recorded run of ours published
+    # --- what the paper reports, or a recorded run of ours
 
-    def printed_cells(self) -> list[PublishedCell]:
-        """Return every cell as the paper prints it."""
+    def paper_cells(self) -> list[ReportedCell]:
+        """Return every cell as the paper reports it."""
         return []
 
-    def published_cells(self) -> list[PublishedCell]:
-        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
-        return self.printed_cells()
+    def reported_cells(self) -> list[ReportedCell]:
+        """Return every reported cell: as a paper reports it, or as recorded from a run of ours."""
+        return self.paper_cells()
 
     @property
     def digits(self) -> int:
-        """The decimals of our values in print."""
+        """The decimals of our values as reported."""
         return 1
 
 

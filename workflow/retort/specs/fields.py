@@ -29,11 +29,11 @@ class FieldsOf:
 
     Args:
         model: the model.
-        beside: (key, description) of a text that must stand beside the fields, if there is one.
+        nearby: (key, description) of a text that must stand next to the fields, if there is one.
     """
 
     model: type[Spec]
-    beside: tuple[str, str] | None = None
+    nearby: tuple[str, str] | None = None
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
@@ -45,11 +45,11 @@ class FieldsOf:
             name: {**{key: field[key] for key in field if key != "default"}, "description": said[name]}
             for name, field in whole.items()
         }
-        if self.beside is None:
+        if self.nearby is None:
             return {"type": "object", "properties": fields, "additionalProperties": False}
-        fields[self.beside[0]] = {"type": "string", "description": self.beside[1]}
+        fields[self.nearby[0]] = {"type": "string", "description": self.nearby[1]}
         return {
-            "type": "object", "properties": fields, "required": [self.beside[0]], "additionalProperties": False
+            "type": "object", "properties": fields, "required": [self.nearby[0]], "additionalProperties": False
         }  # fmt: skip
 
 

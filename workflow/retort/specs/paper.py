@@ -2,7 +2,7 @@
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
-with the printed paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
+with the published paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field, StringConstraints
 from retort.specs import catalogue
 from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Named, Real, Settings, Spec, Text, Whole
 from retort.specs.fields import PaperName
-from retort.specs.printed import read_number
 from retort.specs.protocol import Protocol
+from retort.specs.reported import read_number
 from retort.specs.rows import Judging
 from retort.specs.source import Commit
 from retort.specs.student import Teacher
@@ -72,9 +72,9 @@ class Cells(Spec):
         return [(self.table, row, column) for row in self.rows for column in self.columns]
 
 
-def _as_printed(number: str) -> str:
+def _as_reported(number: str) -> str:
     if number and read_number(number) is None:
-        raise ValueError(f"'{number}' is not a number as papers print it")
+        raise ValueError(f"'{number}' is not a number as papers report it")
     return number
 
 
@@ -92,7 +92,7 @@ class Reading(Spec):
 
     says: Text
     compare: ComparisonName = ""
-    number: Annotated[str, AfterValidator(_as_printed)] = ""
+    number: Annotated[str, AfterValidator(_as_reported)] = ""
     within: Real | None = Field(default=None, ge=0, le=1000)
     cells: list[Cells] = []
     than: list[Cells] = []
@@ -129,14 +129,15 @@ class Statement(Spec):
         contrary: a study of ours: what was learnt if the numbers show that the statement is false.
         compare: the comparison that the cells are put to.
         about: of methods, so that another distillation of a student is another draw, or of these students alone.
-        number: the number in the text, as printed.
+        number: the number in the text, as reported.
         within: how far the number may be off; else its last digit.
         cells: the cells of tables that the statement is about.
         than: the cells that are compared with the others.
         other: the number that the paper gives elsewhere in its text.
         why: what may explain a difference.
         reading: where the sentence has several readings: which one was taken, and why.
-        other_readings: claims.yaml: name -> another reading; the audit lists those that the print contradicts.
+        other_readings: claims.yaml: name -> another reading; the audit lists those that the reported numbers
+            contradict.
         test_alone: the sentence is about test sets: our scores on dev cannot stand in for theirs.
         undecided: what would decide the statement, if neither the paper nor the study has numbers of it.
         but: audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it.
@@ -177,7 +178,7 @@ class Statement(Spec):
         if bool(self.built) != bool(self.because):
             yield "'built: differently' and 'because' belong together"
         if self.cells:
-            _as_printed(self.number)
+            _as_reported(self.number)
         elif self.other_readings:
             yield "'other_readings' are of a claim that has 'cells'"
 
@@ -217,18 +218,18 @@ class Addition(Spec):
 class Recording(Spec):
     """One file of a paper's folder `recorded`: a run of ours, with its scores by seed.
 
-    Of a printed paper, the file is named as the scale. Its numbers stand beside those of whoever runs this scale, and
-    never among the published ones. Of a study of ours, it is named as the precision, and its numbers are the published
-    ones of whoever runs the study in this precision.
+    Of a published paper, the file is named as the scale. Its numbers stand next to those of whoever runs this scale,
+    and never among the reported ones. Of a study of ours, it is named as the precision, and its numbers are the
+    reported ones of whoever runs the study in this precision.
 
     Args:
         run: machine, commit, versions, precision and date of the run.
-        replacements: what the scale put in place of what the papers print; {} for a study of ours.
+        replacements: what the scale put in place of what the papers report; {} for a study of ours.
         runs: over how many runs a mean with a deviation is.
         distillations: of each student that is distilled on a corpus; with several, these are the runs.
         samples: task -> split -> [rows, rows of the whole set], of splits that were read in part; {}: none was.
         tables: table -> row -> column -> [mean] or [mean, standard deviation], times 100; of a study of ours as in
-            'published' of the table.
+            'means' of the table.
         by_seed: table -> row -> column -> seed -> score; older recordings lack it.
         by_run: the same by the seeds of distillation and fine-tuning, such as '1/11'; of several distillations.
         added: rows of later runs, each with the run that they are from.
@@ -251,21 +252,21 @@ Aspect = Literal["method", "teacher", "student", "corpus", "steps", "grid", "spl
 
 
 class ReplicatedRow(Spec):
-    """What a source prints for one row of a table.
+    """What a source reports for one row of a table.
 
     Args:
         where: where in the source it stands, such as 'README, Results'.
         runs: over how many runs a number is a mean; 0: the source does not say.
-        numbers: column -> the number as the source prints it, with its deviation if there is one.
+        numbers: column -> the number as the source reports it, with its deviation if there is one.
     """
 
     where: Label
     runs: Whole = Field(default=0, ge=0, le=1000)
-    numbers: dict[Text, Annotated[Label, AfterValidator(_as_printed)]] = Field(min_length=1)
+    numbers: dict[Text, Annotated[Label, AfterValidator(_as_reported)]] = Field(min_length=1)
 
 
 class Replication(Spec):
-    """One file of a paper's folder `replications`: what others measured of models that the paper prints numbers of.
+    """One file of a paper's folder `replications`: what others measured of models that the paper reports numbers of.
 
     Args:
         who: the repository, paper or thread, such as 'bloomberg/minilmv2.bb'.
@@ -274,7 +275,7 @@ class Replication(Spec):
         commit: of a repository: the commit that was read.
         same: in what it does as the paper does, in a few words each; of other aspects it says nothing.
         differs: in what it differs from the paper, in a few words each.
-        tables: table of the paper -> its row -> what the source prints for it.
+        tables: table of the paper -> its row -> what the source reports for it.
     """
 
     who: Label
@@ -317,12 +318,12 @@ class Paper(Judging):
         title: what it is, in one line.
         reference: authors, year, where it was published.
         not_at: scale at which nothing of the paper runs -> why.
-        ours: a study of ours: its published numbers are those of a recorded run.
+        ours: a study of ours: its reported numbers are those of a recorded run.
         teachers: name -> teacher.
         tables: tables without a file of their own: name -> what the file would hold.
         figures: figures without a file of their own: name -> what the file would hold.
-        protocols: protocols beside those of workflow/protocols.
-        claims: claims beside those of claims.yaml, if it exists.
+        protocols: protocols next to those of workflow/protocols.
+        claims: claims next to those of claims.yaml, if it exists.
         show: tables and figures that the report begins with, in order; the others follow by name.
     """
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 from retort.registry import unknown_name
 from retort.specs.base import Distinct, Flag, Label, Name, Real, Spec, Text
 from retort.specs.fields import Names, StudentName
-from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
+from retort.specs.reported import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and
 # the paper's over the default, which `retort/judgement/statistics.md` explains.
@@ -29,10 +29,10 @@ class Points(Spec):
     because: Text
 
 
-ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
+ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers report")
 # Degrees of freedom of an assumed deviation: how well it is known. Deviations differ from cell to cell. If a true
-# variance is 0.6^2 f / chi^2_f, a printed one over n runs is 0.6^2 F(n - 1, f); the 280 printed ones are most likely at
-# f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
+# variance is 0.6^2 f / chi^2_f, a reported one over n runs is 0.6^2 F(n - 1, f); the 280 reported ones are most likely
+# at f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
 # freedom. So an assumption tells as much as the deviation over five runs would.
 ASSUMED_FREEDOM = 4
 # The standard deviation between distillations of one student, of which its fine-tunings tell nothing; its degrees of
@@ -46,8 +46,8 @@ class Judging(Spec):
     """The key of a paper, a table or a column that verdicts on scores use.
 
     Args:
-        assumed_std: the standard deviation over runs where no cell of the column has one; beside those it counts as one
-            more; else the one of the table, then of the paper, 0.6.
+        assumed_std: the standard deviation over runs where no cell of the column has one; next to those it counts as
+            one more; else the one of the table, then of the paper, 0.6.
         assumed_distillation_std: the standard deviation between distillations of a student, where a side has one; else
             the one of the table, then of the paper, then that which our study of it measured.
     """
@@ -89,7 +89,7 @@ class Column(Judging, Measure, Heading):
     """A column: one task and one metric, or a number computed from other columns; the metric is always explicit.
 
     Args:
-        mean_of: the columns of this table whose mean the paper prints.
+        mean_of: the columns of this table whose mean the paper reports.
         change_from: the column from which the column before it is a change, in %.
         variant: joined by a dash to the name of the row's student.
     """
@@ -120,16 +120,16 @@ NamedColumns = Annotated[Columns, BeforeValidator(_named, json_schema_input_type
 
 
 class Row(Measure, TextRow):
-    """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere.
+    """A row: one student or teacher under its reported label, or numbers that the paper quotes from elsewhere.
 
     Args:
         student: the student or teacher that is run.
         students: a column's variant -> the student or teacher that is run; none in the other columns.
         best_of: further students: each column shows the one of them and of `student` whose mean on dev is best.
         planned: the name that the row's student will have; nothing is run yet.
-        quoted: whose number it is, as the paper cites it; with a student, ours stands beside it.
+        quoted: whose number it is, as the paper cites it; with a student, ours stands next to it.
         model: one name for what a quoted row shows, in whatever table.
-        differs: in what the student that is run is not what the row prints, such as: without augmentation; its cells
+        differs: in what the student that is run is not what the row reports, such as: without augmentation; its cells
             then get no verdict.
         baseline: no distillation objective: left out of the paired tests.
     """
@@ -150,7 +150,7 @@ class Row(Measure, TextRow):
         if self.model and not self.quoted:
             yield f"row '{self.label}': 'model' names what a quoted row shows"
         if self.best_of and (not self.student or self.student in self.best_of):
-            yield f"row '{self.label}': 'best_of' names students beside the one of 'student'"
+            yield f"row '{self.label}': 'best_of' names students next to the one of 'student'"
         if self.differs and not ways:
             yield f"row '{self.label}': 'differs' is of a row that is run"
 
@@ -191,8 +191,8 @@ class CellSpec:
         split: the split of a score; empty for the task's evaluation split.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
-        differs: in what the model that is run is not what the row prints; empty if it is.
-        best_of: 'grid' if the published number is the best of a grid on dev; else empty.
+        differs: in what the model that is run is not what the row reports; empty if it is.
+        best_of: 'grid' if the reported number is the best of a grid on dev; else empty.
         others: further students, if the cell shows the one that is best on dev.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
     """

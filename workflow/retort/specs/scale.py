@@ -1,4 +1,4 @@
-"""The specs of a scale: whose students run, and how much smaller they are than in print."""
+"""The specs of a scale: whose students run, and how much smaller they are than as reported."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from retort.specs.protocol import Schedule, ScheduleChanges, SearchGrid
 
 
 class Replacements(Spec):
-    """A scaled study: replacements for what the papers print, so that every type of table runs on one machine.
+    """A scaled study: replacements for what the papers report, so that every type of table runs on one machine.
 
     Args:
         model: instead of every teacher's; architectures and layers shrink in proportion.
         corpus: instead of every corpus.
-        distillation: fields of the schedule of stages on a corpus; a stage whose printed learning rate or length
+        distillation: fields of the schedule of stages on a corpus; a stage whose reported learning rate or length
             differs from its protocol's keeps the proportion.
         training: fields of the schedules of stages on a task and of fine-tuning.
         finetuning: fields of `training` that differ for students without a stage on a task.
@@ -88,7 +88,7 @@ class MadeRowCounts(Spec):
 
 
 class Miniature(Spec):
-    """A study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
+    """A study in miniature: every job of the published papers, with narrow models and few steps, on made data.
 
     Args:
         seed: of the made texts, labels and weights.
@@ -97,7 +97,7 @@ class Miniature(Spec):
         rows: of the made data sets.
         blocks: of every corpus.
         steps: of every training.
-        learning_rate_factor: times the printed learning rates, so that few steps change scores.
+        learning_rate_factor: times the reported learning rates, so that few steps change scores.
         batch_size: of every training.
         points: of every grid, at most.
         seeds: of every student, at most.
@@ -131,19 +131,20 @@ class Scale(Spec):
     Args:
         title: what it is, in one line.
         papers: studies of ours run at every scale, the papers' own students where it says so.
-        replacements: how the papers' students are made smaller; left out: they run as printed.
+        replacements: how the papers' students are made smaller; left out: they run as reported.
         miniature: how everything is made as small as it can be; its scores mean nothing.
         longer_than: a scale with the same settings and fewer steps, whose decided claims this one runs again.
         gpus: GPUs that a training asks for; 0: it runs on the CPU.
-        judged: scores are held against the printed ones.
+        judged: scores are held against the reported ones.
         claims: claims are judged on its scores; else these get a mark.
         submissions: tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores.
         stores_activations: a job stores once what its student reads of a teacher on a task, for all its trainings. This
-            saves time on a CPU, but takes gigabytes even for a small teacher. Else the teacher runs beside the student.
+            saves time on a CPU, but takes gigabytes even for a small teacher. Else the teacher runs next to the
+            student.
     """
 
     title: Label
-    papers: Literal["ours", "printed"] = "printed"
+    papers: Literal["ours", "others"] = "others"
     replacements: Replacements | None = None
     miniature: Miniature | None = None
     longer_than: Name | Literal[""] = ""

@@ -22,10 +22,10 @@ class Initialisation(Spec):
     Args:
         layers: listed layers, counted from 1; embeddings and heads come along.
         truncated: the first layers, as many as the student has.
-        of: the teacher (fine-tuned, where the stage is on a task) or the model as published.
+        of: the teacher (fine-tuned, where the stage is on a task) or the model as released.
         new_heads: pooler and heads start at random, not as those of the model whose layers are copied.
         student: another student's checkpoint.
-        checkpoint: a published model, an entry of workflow/models, of the student's architecture.
+        checkpoint: a released model, an entry of workflow/models, of the student's architecture.
         random: random first weights.
     """
 

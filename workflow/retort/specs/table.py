@@ -13,14 +13,14 @@ from pydantic import AfterValidator, Field
 from retort.specs.base import BySeed, Real, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.fields import StudentName
-from retort.specs.printed import (
-    AS_PRINTED,
+from retort.specs.reported import (
+    AS_REPORTED,
     AVERAGE,
     CHANGE,
     NOTHING,
     OF_A_MODEL,
     Heading,
-    PublishedCell,
+    ReportedCell,
     TextRow,
     Values,
     check_no_repeats,
@@ -52,37 +52,37 @@ def _check_std(numbers: list[float]) -> list[float]:
     return numbers
 
 
-Printed = Annotated[
+Reported = Annotated[
     list[Real], AfterValidator(_check_std), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
 ]
 
 
 class TextTable(Exhibit):
-    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers.
+    """The base of tables with reported rows: the headings of the row labels, the cells, and how many are numbers.
 
     Args:
         stub: the headings over the row labels, one for each level of a label.
-        numbers: printed numbers, counted in the paper; standard deviations not.
-        printed: the cells as the paper prints them: a header of the columns, then a line a row, split by '|'.
+        numbers: reported numbers, counted in the paper; standard deviations not.
+        reported: the cells as the paper reports them: a header of the columns, then a line a row, split by '|'.
     """
 
     stub: list[Text] = []
     numbers: Whole = Field(default=0, ge=0)
-    printed: str = ""
+    reported: str = ""
 
     @abstractmethod
     def headings(self) -> list[Heading]:
-        """Return the columns of the printed cells."""
+        """Return the columns of the reported cells."""
 
     @abstractmethod
     def lines(self) -> list[TextRow]:
-        """Return the rows of the printed cells."""
+        """Return the rows of the reported cells."""
 
     @cached_property
     def texts(self) -> list[list[str]]:
-        """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
+        """The text of each reported cell, row by row; a row is an empty list if the table reports none."""
         columns = [(column.heading, column.label) for column in self.headings()]
-        return read_block(self.printed, header_lines(self.stub, columns), row_names(self.lines()))
+        return read_block(self.reported, header_lines(self.stub, columns), row_names(self.lines()))
 
     def check_cells(self) -> None:
         """Check that each row has one cell per column, names are unique, and no number is missing.
@@ -93,7 +93,7 @@ class TextTable(Exhibit):
         """
         check_no_repeats("column", [column.name for column in self.headings()])
         check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
-        cells = self.printed_cells()
+        cells = self.paper_cells()
         others = [cell for cell in cells if cell.number is None and cell.text not in ("", *NOTHING)]
         if (count := len([cell for cell in cells if cell.number])) != self.numbers:
             read = ", ".join(f"'{cell.text}' (row '{cell.row}', column '{cell.column}')" for cell in others[:UNREAD])
@@ -101,10 +101,10 @@ class TextTable(Exhibit):
             hint = f"; not read as numbers: {read}{more}" if read else ""
             raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}{hint}")
 
-    def printed_cells(self) -> list[PublishedCell]:
-        """Return every cell of every row as printed."""
+    def paper_cells(self) -> list[ReportedCell]:
+        """Return every cell of every row as reported."""
         return [
-            PublishedCell(name, column.name, text, read_number(text))
+            ReportedCell(name, column.name, text, read_number(text))
             for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
             for column, text in zip(self.headings(), texts, strict=False)
         ]
@@ -113,20 +113,20 @@ class TextTable(Exhibit):
 class MeasuredTable(Judging, TextTable):
     """A table with models as rows and measurements as columns.
 
-    The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
+    The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `means`.
 
     Args:
         rows: from top to bottom.
         split: the split that a paper's scores are of; else the one that each task is scored on.
-        runs: over how many runs a published score is a mean; 0: the paper does not say. A recorded number without a
+        runs: over how many runs a reported score is a mean; 0: the paper does not say. A recorded number without a
             deviation is of one run.
         best_of: 'grid': the paper's own numbers are the best of a grid of fine-tunings on dev, so that verdicts compare
             them with the best of ours.
         length: tokens of a row that is timed; 32 if left out.
         spread: what the mean and the deviation of a time are over: the medians of runs, or single batches.
         against: the student or teacher whose speed is 1; else the first row's.
-        published: row's student -> column's label -> printed.
-        by_seed: row's student -> column's label -> the published score of each seed of a recorded run.
+        means: row's student -> column's label -> reported.
+        by_seed: row's student -> column's label -> the score of each seed of a recorded run.
     """
 
     columns: NamedColumns
@@ -138,11 +138,11 @@ class MeasuredTable(Judging, TextTable):
     spread: Values = "runs"
     against: StudentName = ""
     decimals: Decimals
-    published: dict[StudentName, dict[str, Printed]] = {}
+    means: dict[StudentName, dict[str, Reported]] = {}
     by_seed: dict[StudentName, dict[str, BySeed]] = {}
 
     def headings(self) -> list[Heading]:
-        """Return the columns of the printed cells."""
+        """Return the columns of the reported cells."""
         return list(self.columns)
 
     def lines(self) -> list[TextRow]:
@@ -153,24 +153,24 @@ class MeasuredTable(Judging, TextTable):
         self.check_cells()
         if not self.numbers:
             check_no_repeats("row", [row.student for row in self.rows if row.student])
-        elif self.published:
-            yield "the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them"
-        for cell in self.printed_cells():
+        elif self.means:
+            yield "the numbers of a paper stand in 'cells', those of a run in 'means'; give one of them"
+        for cell in self.paper_cells():
             if cell.number is None and cell.text not in NOTHING:
                 yield f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number"
         self._check_columns()
-        self._check_published()
+        self._check_means()
 
-    def _check_published(self) -> None:
+    def _check_means(self) -> None:
         metrics = {(cell.row, cell.column): cell.metric for cell in self.cells()}
         names = {row.student: name for name, row in self.named_rows().items()}
-        for student, numbers in self.published.items():
+        for student, numbers in self.means.items():
             for column, (mean, *std) in numbers.items():
                 if metric := metrics.get((names.get(student, ""), column)):
                     try:
                         check_possible(metric, mean, std[0] if std else None)
                     except ValueError as error:
-                        raise ValueError(f"published.{student}.{column}: {error}") from None
+                        raise ValueError(f"means.{student}.{column}: {error}") from None
 
     def _check_columns(self) -> None:
         names = [column.name for column in self.columns]
@@ -205,7 +205,7 @@ class MeasuredTable(Judging, TextTable):
         tasks = row.tasks or column.tasks
         derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
         metric = derived or row.metric or column.metric
-        student = "" if metric == AS_PRINTED else row.student_at(column.variant)
+        student = "" if metric == AS_REPORTED else row.student_at(column.variant)
         return CellSpec(
             row=name,
             column=column.name,
@@ -247,16 +247,16 @@ class MeasuredTable(Judging, TextTable):
         return self.against or super().first
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
-        """Yield a line for each published number that belongs to no row or column."""
-        yield from check_known("published", "row", self.published, [row.student for row in self.rows])
-        for student, numbers in self.published.items():
-            yield from check_known(f"published.{student}", "column", numbers, [column.name for column in self.columns])
+        """Yield a line for each reported number that belongs to no row or column."""
+        yield from check_known("means", "row", self.means, [row.student for row in self.rows])
+        for student, numbers in self.means.items():
+            yield from check_known(f"means.{student}", "column", numbers, [column.name for column in self.columns])
 
-    def published_cells(self) -> list[PublishedCell]:
-        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+    def reported_cells(self) -> list[ReportedCell]:
+        """Return every reported cell: as a paper reports it, or as recorded from a run of ours."""
         rows = self.named_rows()
         if self.numbers:
-            return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.printed_cells()]
+            return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.paper_cells()]
         names = {row.student: name for name, row in rows.items()}
         return [
             replace(
@@ -264,12 +264,12 @@ class MeasuredTable(Judging, TextTable):
                 decimals=self.decimals,
                 by_seed=tuple(sorted(self.by_seed.get(student, {}).get(column, {}).items())),
             )
-            for student, published in self.published.items()
-            for column, values in published.items()
+            for student, columns in self.means.items()
+            for column, values in columns.items()
             if student in names
         ]
 
     @property
     def digits(self) -> int:
-        """The decimals of our values in print."""
+        """The decimals of our values as reported."""
         return self.decimals

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
-from retort.specs.printed import check_no_repeats
+from retort.specs.reported import check_no_repeats
 from retort.specs.source import NamedSource
 from retort.specs.task_files import LARGEST, Count, FileSplit, SplitFiles
 
@@ -102,7 +102,7 @@ def check_sample(
     Args:
         sample: the records.
         required: the fields that a record must have; an `id` may be left out.
-        optional: the fields that it may have beside them.
+        optional: the fields that it may have next to them.
         labels: the names of the labels; empty where the task has none.
         bounds: the least and the greatest label, where labels are numbers; else None.
 

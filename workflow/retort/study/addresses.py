@@ -49,7 +49,7 @@ def names_of_seeds(study: Study, student: str, task: str) -> list[str]:
 def names_in_files(student: str, task: str, seeds: list[int]) -> list[str]:
     """Return how existing files of scores divide these seeds; empty if they do not hold each seed.
 
-    Files of an earlier division may lie beside them: the files of most seeds count.
+    Files of an earlier division may lie next to them: the files of most seeds count.
     """
     folder = score_folder(student, task)
     found = (SCORE_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
@@ -83,7 +83,7 @@ def seed_address(student: str, task: str, seed: int) -> str:
 
 
 def answers_address(scores: str) -> str:
-    """Return the path of the answers that scores were computed from, a file beside that of the scores."""
+    """Return the path of the answers that scores were computed from, a file next to that of the scores."""
     return scores.removesuffix(".json") + ".answers.json"
 
 

@@ -58,10 +58,10 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
 
 
 def without_best(study: Study, cell: CellSpec) -> str:
-    """Return why no best of a grid of ours is held against a published one; empty if one is.
+    """Return why no best of a grid of ours is held against a reported one; empty if one is.
 
-    A scale with replacements trains other models than the paper, so that nothing is held against print: a mean over
-    seeds tells more there than one maximum.
+    A scale with replacements trains other models than the paper, so that nothing is held against the reported numbers:
+    a mean over seeds tells more there than one maximum.
     """
     if study.scale.replacements:
         return "this scale has other models"
@@ -77,7 +77,7 @@ def without_best(study: Study, cell: CellSpec) -> str:
 
 
 def gridded(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
-    """Return the (student, task) pairs of a table whose best of a grid is held against the published one."""
+    """Return the (student, task) pairs of a table whose best of a grid is held against the reported one."""
     cells = [cell for cell in exhibit.cells() if cell.best_of and not without_best(study, cell)]
     pairs = dict.fromkeys((cell.student, task) for cell in cells for task, _ in cell.scored)
     return [pair for pair in pairs if not reasons.unscored(study, *pair)]

@@ -307,16 +307,16 @@ def _parent(study: Study, name: str) -> Iterator[str]:
 
 
 def _checkpoint(study: Study, name: str) -> Iterator[str]:
-    """Yield a line if the published model that a student starts from has other sizes or tokens."""
+    """Yield a line if the released model that a student starts from has other sizes or tokens."""
     student = study.students[name]
     start = student.initialisation.checkpoint
     if start is None:
         return
-    published, required = study.models[start].architecture.model_dump(), student.architecture.model_dump()
-    for size in sorted({*published, *required} - {"heads"}):  # the number of heads changes the shape of no weight
-        if published.get(size) != required.get(size):
+    reported, required = study.models[start].architecture.model_dump(), student.architecture.model_dump()
+    for size in sorted({*reported, *required} - {"heads"}):  # the number of heads changes the shape of no weight
+        if reported.get(size) != required.get(size):
             yield (
-                f"checkpoint: '{start}' has {size}: {published.get(size, 'none')}, "
+                f"checkpoint: '{start}' has {size}: {reported.get(size, 'none')}, "
                 f"the student's architecture {size}: {required.get(size, 'none')}"
             )
     yield from _vocabulary(study, name, "checkpoint", start, study.models[start])

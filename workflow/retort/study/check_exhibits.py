@@ -9,7 +9,7 @@ from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, ReplicatedRow, Statement
-from retort.specs.printed import check_possible, read_number
+from retort.specs.reported import check_possible, read_number
 from retort.study.study import Study
 
 # parameter of a comparison -> the key of a statement that gives its value
@@ -32,9 +32,9 @@ def check_exhibits(study: Study) -> Iterator[Found]:
     for (slug, name), exhibit in study.exhibits.items():
         path, key = study.place_of(slug, name)
         yield from ((path, f"{key}{line}") for line in _exhibit(study, slug, exhibit))
-        scores = [cell.number.value for cell in exhibit.published_cells() if cell.number]
+        scores = [cell.number.value for cell in exhibit.reported_cells() if cell.number]
         if exhibit.compared_rows() and len(scores) > 1 and all(abs(score) <= 1 for score in scores) and any(scores):
-            yield path, f"{key}all published numbers are at most 1: scores are per cent, 50 and not 0.5"
+            yield path, f"{key}all reported numbers are at most 1: scores are per cent, 50 and not 0.5"
     for slug, paper in study.papers.items():
         for line in check_known("show", "table or figure", paper.show, exhibits_of(study, slug)):
             yield study.folders[slug] / "paper.yaml", line
@@ -71,7 +71,7 @@ def check_replications(study: Study) -> Iterator[Found]:
 
 def _replicated(exhibit: Exhibit, table: str, row: str, replicated: ReplicatedRow) -> Iterator[str]:
     where = f"tables.{table}"
-    wrong = list(_printed(exhibit, where, Cells(table=table, rows=[row], columns=list(replicated.numbers))))
+    wrong = list(_reported(exhibit, where, Cells(table=table, rows=[row], columns=list(replicated.numbers))))
     yield from wrong
     metrics = {cell.column: cell.metric for cell in exhibit.cells() if cell.row == row}
     for column, text in replicated.numbers.items() if not wrong else ():
@@ -123,7 +123,7 @@ def _in_each_reading(tables: dict[str, Exhibit], file: str, name: str, statement
 
 def _statement(tables: dict[str, Exhibit], file: str, name: str, statement: Statement) -> Iterator[str]:
     yield from (f"{name}: '{key}' is not for {file}" for key in MISPLACED[file] if getattr(statement, key))
-    check, comparisons = {"claims.yaml": _shown, "audit.yaml": _printed}[file], catalogue.comparisons()
+    check, comparisons = {"claims.yaml": _shown, "audit.yaml": _reported}[file], catalogue.comparisons()
     wrong: list[str] = []
     for cells in (*statement.cells, *statement.than):
         wrong += check_known(name, "table", [cells.table], tables)
@@ -144,13 +144,13 @@ def _shown(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
     yield from check_known(name, f"column of {cells.table}", cells.columns if rows else [], columns)
 
 
-def _printed(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
-    """Yield a line for each of the cells in which the paper prints no number."""
-    printed = exhibit.printed_cells()
-    rows = {cell.row for cell in printed}
+def _reported(exhibit: Exhibit, name: str, cells: Cells) -> Iterator[str]:
+    """Yield a line for each of the cells in which the paper reports no number."""
+    reported = exhibit.paper_cells()
+    rows = {cell.row for cell in reported}
     for row in cells.rows:
         yield from check_known(name, "row", [row], rows)
-        columns = {cell.column for cell in printed if cell.row == row and cell.number}
+        columns = {cell.column for cell in reported if cell.row == row and cell.number}
         yield from check_known(name, "number in column", cells.columns if row in rows else [], columns)
 
 

@@ -1,6 +1,6 @@
-"""Make a study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
+"""Make a study in miniature: every job of the published papers, with narrow models and few steps, on made data.
 
-Depths, numbers of heads, objectives, mappings, starts and stages stay as printed. A latency that a paper measures on a
+Depths, numbers of heads, objectives, mappings, starts and stages stay as reported. A latency that a paper measures on a
 GPU is measured on the device of the job.
 """
 
@@ -82,12 +82,12 @@ def _narrow(shape: Architecture, hidden: int) -> Architecture:
 def _narrow_widths(study: Study) -> dict[Node, int]:
     """Return the smallest width of each model and student that its heads, relation heads and splits divide.
 
-    A student that is narrower than its teacher in print stays narrower. One that is as wide, or that copies weights,
+    A student that is narrower than its teacher as reported stays narrower. One that is as wide, or that copies weights,
     stays as wide.
     """
     shapes = {("models", name): model.architecture for name, model in study.models.items()}
     shapes |= {("students", name): student.architecture for name, student in study.students.items()}
-    groups = {node: {node} for node in shapes}  # of equal widths, in print and in miniature
+    groups = {node: {node} for node in shapes}  # of equal widths, as reported and in miniature
     for node, other in _equally_wide(study):
         groups |= dict.fromkeys(both := groups[node] | groups[other], both)
     group_of = {node: min(group) for node, group in groups.items()}
@@ -107,8 +107,8 @@ def _narrow_widths(study: Study) -> dict[Node, int]:
             multiple_of[group] = math.lcm(multiple_of[group], *(n for n in values if isinstance(n, int)))
     widths: dict[Node, int] = {}
     for group in sorted(set(group_of.values()), key=lambda group: (shapes[group].hidden, group)):
-        printed = shapes[group].hidden
-        narrower = [widths[n] for n in neighbours[group] if n in widths and shapes[n].hidden < printed]
+        reported = shapes[group].hidden
+        narrower = [widths[n] for n in neighbours[group] if n in widths and shapes[n].hidden < reported]
         widths[group] = (max(narrower, default=0) // multiple_of[group] + 1) * multiple_of[group]
     return {node: widths[group_of[node]] for node in shapes}
 

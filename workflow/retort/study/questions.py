@@ -15,8 +15,8 @@ from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
 from retort.specs.exhibit import timed_models
-from retort.specs.printed import Timing
 from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
+from retort.specs.reported import Timing
 from retort.specs.student import Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import SplitFiles
@@ -117,12 +117,12 @@ def runs_on(study: Study, student: str, task: str) -> bool:
 def runs_at_scale(study: Study, student: str, task: str) -> bool:
     """Return whether a student or teacher runs on a task where no budget leaves it out.
 
-    Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
+    Only a scaled study leaves tasks out, and only for students and teachers of published papers.
     """
     if student in study.not_run:
         return False
     own = study.students[student].tasks if student in study.students else None
-    scaled = study.scale.replacements if study.is_printed(student) else None
+    scaled = study.scale.replacements if study.is_of_others(student) else None
     listed = (own, scaled and scaled.tasks_for(study.paper_of(student)))
     return all(tasks is None or task in tasks for tasks in listed)
 
@@ -144,8 +144,8 @@ def fitted_on(study: Study, name: str) -> str | None:
     return None if study.model_of(study.students[name].teacher).masked_lm else corpus_of_output(study, name)
 
 
-def reads_published_head(study: Study, name: str) -> bool:
-    """Return whether a student reads its teacher's output through the published masked-LM head of its model."""
+def reads_released_head(study: Study, name: str) -> bool:
+    """Return whether a student reads its teacher's output through the released masked-LM head of its model."""
     return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
@@ -219,7 +219,7 @@ def counts_padding(term: Term) -> bool:
 
 
 def further_timings(study: Study) -> dict[str, list[Timing]]:
-    """Return student or teacher -> what tables require of its latency beside what every profile has, sorted."""
+    """Return student or teacher -> what tables require of its latency next to what every profile has, sorted."""
     required: dict[str, set[Timing]] = {}
     for exhibit in study.exhibits.values():
         for name, timings in timed_models(exhibit).items():

@@ -21,8 +21,8 @@ class Status(StrEnum):
     """Whether a cell has a value of ours and, if not, the type of reason."""
 
     OK = "ok"
-    DEV = "dev"  # measured on dev, where only a test server can compute the printed score
-    AS_PRINTED = "as-printed"  # a text of the paper without a setting or count of ours to compare
+    DEV = "dev"  # measured on dev, where only a test server can compute the reported score
+    AS_REPORTED = "as-reported"  # a text of the paper without a setting or count of ours to compare
     DIVERGED = "diverged"
     FAILED = "failed"  # a job that it needs failed
     MISSING = "missing"
@@ -37,7 +37,7 @@ HAS_VALUE = (Status.OK, Status.DEV)  # a cell with a value of ours
 _SENTENCES = {
     Status.OK: ("ok", "ok"),
     Status.DEV: ("on dev: only a server has the labels of the test set",) * 2,
-    Status.AS_PRINTED: ("as the paper prints it", "as the paper prints it"),
+    Status.AS_REPORTED: ("as the paper reports it", "as the paper reports it"),
     Status.DIVERGED: ("diverged", "diverged {reason}"),
     Status.FAILED: ("failed", "failed ({reason})"),
     Status.MISSING: ("missing", "missing ({reason})"),

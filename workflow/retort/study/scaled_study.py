@@ -20,14 +20,14 @@ from retort.study.study import Study
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate", "decay_steps"}  # only the scale sets these
 LENGTHS = {*SCHEDULED, "steps_factor"}  # of stages
 
-WEIGHTS = "starts from published weights of the size that the paper prints"
+WEIGHTS = "starts from released weights of the size that the paper reports"
 DEEPER = "is deeper than the teacher of this scale"
 
 
 def scale_study(study: Study) -> None:
     """Change the study, in place, to what its scale runs.
 
-    The students of the printed papers are marked as not run at this scale, made smaller, or left as printed.
+    The students of the published papers are marked as not run at this scale, made smaller, or left as reported.
 
     Args:
         study: the study, free of problems.
@@ -49,25 +49,28 @@ def scale_study(study: Study) -> None:
 
 
 def _shrink(study: Study, new: Replacements) -> None:
-    """Make the students, teachers and protocols of the printed papers smaller, in place.
+    """Make the students, teachers and protocols of the published papers smaller, in place.
 
     A student that cannot be made smaller is marked as not run at this scale, with the reason.
     """
-    printed = [name for name in study.running if study.is_printed(name)]
-    learning = {study.students[name].protocol for name in printed}
+    reported = [name for name in study.running if study.is_of_others(name)]
+    learning = {study.students[name].protocol for name in reported}
     smaller: dict[str, Student] = {}
-    for name in printed:
+    for name in reported:
         if reason := _why_too_large(study, name, study.models[new.model].architecture.layers):
             study.not_run[name] = reason
         else:
             smaller[name] = _shrink_student(study, name, new)
     study.students |= smaller
-    agnostic = {name for name in printed if study.students[name].distilled_on == "corpus"}
-    study.untuned |= {*printed, *filter(study.is_printed, study.teachers)} - agnostic  # the scale's grid is not theirs
+    agnostic = {name for name in reported if study.students[name].distilled_on == "corpus"}
+    study.untuned |= {
+        *reported,
+        *filter(study.is_of_others, study.teachers),
+    } - agnostic  # the scale's grid is not theirs
     for name in learning:
         training, on_tasks = {**new.training, **new.finetuning}, new.training_on
         study.protocols[name] = _shrink_protocol(study, name, new, training, on_tasks)
-    for name in [name for name in study.teachers if study.is_printed(name)]:
+    for name in [name for name in study.teachers if study.is_of_others(name)]:
         teacher = study.teachers[name]
         study.teachers[name] = teacher.model_copy(update={"model": new.model})
         if teacher.protocol not in learning:
@@ -92,7 +95,7 @@ class Shrink:
     """A change of the teacher's architecture to a smaller one, applied to the layers and widths of students.
 
     Args:
-        old: the architecture of the teacher as printed.
+        old: the architecture of the teacher as reported.
         new: the architecture of the model that replaces it.
     """
 
@@ -145,7 +148,7 @@ def _shrink_student(study: Study, name: str, new: Replacements) -> Student:
         start = start.model_copy(update={"layers": by.layers(start.layers)})
     elif start.checkpoint == model:
         shape, start = small, start.model_copy(update={"checkpoint": new.model})
-    elif start.checkpoint:  # published weights do not fit a smaller student, which is as wide as the small teacher
+    elif start.checkpoint:  # released weights do not fit a smaller student, which is as wide as the small teacher
         shape = small.model_copy(update={"layers": shape.layers, "heads": shape.heads})
         start = Initialisation(truncated=True, of="model")
     shrink = partial(_shrink_stages, study, name, by=by, widths=math.gcd(shape.hidden, small.hidden), new=new)
@@ -189,7 +192,7 @@ def _shrink_term(term: Term, by: Shrink, widths: int) -> Term:
     """Return the term for the small teacher: with layers of the same relative depth, and splits that divide widths.
 
     Args:
-        term: the term as printed.
+        term: the term as reported.
         by: the change of the teacher.
         widths: the greatest common divisor of both models' widths.
     """
@@ -209,13 +212,13 @@ def _shrink_term(term: Term, by: Shrink, widths: int) -> Term:
 
 
 def _on_corpus(stage: Stage, new: Replacements, protocol: Protocol) -> Settings:
-    """Return the fields of a stage on a corpus that change: it gets the scale's schedule, in the printed proportions.
+    """Return the fields of a stage on a corpus that change: it gets the scale's schedule, in the reported proportions.
 
-    A stage whose printed learning rate or length is, say, half of its protocol's has half of the scale's.
+    A stage whose reported learning rate or length is, say, half of its protocol's has half of the scale's.
     """
-    usual, printed = protocol.for_task(stage.data), protocol.for_task(stage.data, stage.schedule)
-    lengths = [(printed.steps, usual.steps), (printed.epochs, usual.epochs)]
-    rate = new.distillation["learning_rate"] * printed.learning_rate / usual.learning_rate
+    usual, reported = protocol.for_task(stage.data), protocol.for_task(stage.data, stage.schedule)
+    lengths = [(reported.steps, usual.steps), (reported.epochs, usual.epochs)]
+    rate = new.distillation["learning_rate"] * reported.learning_rate / usual.learning_rate
     return {
         "data": new.corpus,
         "schedule": {**_kept(stage.schedule), **new.distillation, "learning_rate": rate},
@@ -228,10 +231,10 @@ def _shrink_protocol(
 ) -> Protocol:
     """Return a protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
     protocol = study.protocols[name]
-    printed = {new.corpus if key in study.corpora else key: changes for key, changes in protocol.tasks.items()}
+    reported = {new.corpus if key in study.corpora else key: changes for key, changes in protocol.tasks.items()}
     changed: Settings = {
         "schedule": protocol.schedule.model_copy(update={"steps": None, "epochs": None, **training}),
-        "tasks": _on_tasks(printed, on_tasks),
+        "tasks": _on_tasks(reported, on_tasks),
         "grid": new.grid if protocol.grid else None,
         "grids": {},
         "seeds": list(range(1, new.seeds + 1)),
@@ -240,11 +243,11 @@ def _shrink_protocol(
     return protocol.model_copy(update=changed)
 
 
-def _on_tasks(printed: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
-    """Return task -> changes of a schedule: the printed ones that are kept, and the scale's own."""
-    return {task: _kept(printed.get(task, {})) | changes.get(task, {}) for task in {**printed, **changes}}
+def _on_tasks(reported: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
+    """Return task -> changes of a schedule: the reported ones that are kept, and the scale's own."""
+    return {task: _kept(reported.get(task, {})) | changes.get(task, {}) for task in {**reported, **changes}}
 
 
 def _kept(changes: Settings) -> Settings:
-    """Return the changes of a schedule that a scale keeps as printed."""
+    """Return the changes of a schedule that a scale keeps as reported."""
     return {key: value for key, value in changes.items() if key not in SCHEDULED}

@@ -53,7 +53,7 @@ class Study:
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
     scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
-    scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
+    scale: Scale = field(default_factory=lambda: Scale(title="as reported"))
     unrun: dict[str, str] = field(default_factory=dict)  # paper that is shown and not run -> why; may be empty
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     distillations: dict[str, dict[int, str]] = field(default_factory=dict)  # student -> seed -> a further student
@@ -63,7 +63,7 @@ class Study:
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
 
     def record_of(self, paper: str) -> Recording | None:
-        """Return the recorded run whose numbers a study of ours publishes; None if there is none.
+        """Return the recorded run whose numbers a study of ours reports; None if there is none.
 
         It is that in the precision of this run, else one in another precision, which shares no training with it.
         """
@@ -120,14 +120,14 @@ class Study:
         ]
         return Names({"papers": dict.fromkeys(self.folders)}, paper, own)
 
-    def is_printed(self, name: str) -> bool:
-        """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
+    def is_of_others(self, name: str) -> bool:
+        """Return whether a student or teacher belongs to a published paper, and not to one of our own studies."""
         return not self.papers[self.paper_of(name)].ours
 
     def judges(self, paper: str) -> bool:
-        """Return whether the scores of a paper get verdicts against its published ones.
+        """Return whether the scores of a paper get verdicts against its reported ones.
 
-        They get none where a scale trains other models than the paper prints. The published numbers of our own studies
+        They get none where a scale trains other models than the paper reports. The reported numbers of our own studies
         are of such runs themselves.
         """
         return self.scale.judged or (self.papers[paper].ours and not self.scale.miniature)

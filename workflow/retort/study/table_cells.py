@@ -1,4 +1,4 @@
-"""Read the cells of a table that a paper prints, from a CSV file or from its LaTeX source."""
+"""Read the cells of a table that a paper reports, from a CSV file or from its LaTeX source."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retort.errors import RetortError, escape_controls
-from retort.specs.printed import NOTHING, read_number
+from retort.specs.reported import NOTHING, read_number
 
 Cells = list[list[str]]
 TABULAR = re.compile(r"\\begin\{(tabular[x*]?)\}(.*?)\\end\{\1\}", re.DOTALL)
 RULES = re.compile(r"\\(toprule|midrule|bottomrule|hline|(c(line|midrule)|addlinespace)(\(\w+\))?([\[{][^\]}]*[\]}])?)")
 ARGUMENT = r"\s*\{((?:[^{}]|\{[^{}]*\})*)\}"  # of a LaTeX command; one more level of braces may stand inside
-# LaTeX, Markdown or plain text -> what the block of printed cells has; in this order, until none is left
+# LaTeX, Markdown or plain text -> what the block of reported cells has; in this order, until none is left
 PLAIN = [
     (r"\\(?:cite\w*|footnote|label)" + ARGUMENT, ""),
     (r"\\multirow" + 2 * ARGUMENT + ARGUMENT, r"\3"),
@@ -35,7 +35,7 @@ PLAIN = [
 
 
 @dataclass(frozen=True)
-class PrintedTable:
+class GivenTable:
     """A table as its source has it.
 
     Args:
@@ -51,7 +51,7 @@ class PrintedTable:
     rows: list[tuple[str, str, list[str]]]
 
 
-def read_table(path: Path) -> PrintedTable:
+def read_table(path: Path) -> GivenTable:
     """Read a table from a CSV file, or from a LaTeX file whose first tabular it is.
 
     Raises:
@@ -100,7 +100,7 @@ def _latex(path: Path, text: str) -> Iterator[list[str]]:
         yield row
 
 
-def _table(path: Path, caption: str, lines: Cells) -> PrintedTable:
+def _table(path: Path, caption: str, lines: Cells) -> GivenTable:
     """Return the table that some lines of cells hold: a header of one or two lines, groups, and rows."""
     first = next((number for number, line in enumerate(lines) if any(map(read_number, line[1:]))), 0)
     if not first:
@@ -126,7 +126,7 @@ def _table(path: Path, caption: str, lines: Cells) -> PrintedTable:
         last = [text or before for text, before in zip(line[:levels], last, strict=True)]
         rows.append((group, " / ".join(filter(None, last)), [text or "-" for text in line[levels:]]))
     stub = [next((line[level] for line in reversed(heads) if line[level]), "Model") for level in range(levels)]
-    return _with_split_columns(PrintedTable(caption, stub, columns, rows))
+    return _with_split_columns(GivenTable(caption, stub, columns, rows))
 
 
 def _is_group(line: list[str]) -> bool:
@@ -142,7 +142,7 @@ def _forward(headings: list[str]) -> list[str]:
     return filled[1:]
 
 
-def _with_split_columns(table: PrintedTable) -> PrintedTable:
+def _with_split_columns(table: GivenTable) -> GivenTable:
     """Return a table with two columns for each one whose label and cells have two parts: 'MNLI-m/mm', '84.6/83.4'."""
     columns: list[tuple[str, str]] = []
     cells: list[list[str]] = [[] for _ in table.rows]
@@ -158,4 +158,4 @@ def _with_split_columns(table: PrintedTable) -> PrintedTable:
         for row, added in zip(cells, texts_of, strict=True):
             row += map(str.strip, added)
     rows = [(group, label, row) for (group, label, _), row in zip(table.rows, cells, strict=True)]
-    return PrintedTable(table.caption, table.stub, columns, rows)
+    return GivenTable(table.caption, table.stub, columns, rows)

@@ -210,7 +210,7 @@ def _read_papers(study: Study, names: Names, problems: Problems) -> None:
 def _shown_papers(study: Study) -> list[str]:
     """Return the papers that are named, or those that the scale is for, followed by those that are only shown.
 
-    These are the printed ones where the scale runs our own studies alone, and all if the list of papers is empty.
+    These are the reported ones where the scale runs our own studies alone, and all if the list of papers is empty.
     """
     if study.config.papers:
         return study.config.papers
@@ -329,10 +329,10 @@ def _completed(study: Study, problems: Problems, name: str) -> loading.Change:
                 return loading.UNREAD
         if record is None or name not in record.tables:
             return content
-        if "published" in content:
-            problems.add(path, f"{name}: its published numbers are in the folder 'recorded'; delete 'published'")
+        if "means" in content:
+            problems.add(path, f"{name}: its reported numbers are in the folder 'recorded'; delete 'means'")
         same = record.run.get("precision") == study.config.resolved_precision()
         by_seed = {"by_seed": record.by_seed[name]} if same and name in record.by_seed else {}
-        return {**content, "published": record.tables[name], **by_seed}
+        return {**content, "means": record.tables[name], **by_seed}
 
     return enter

@@ -1,1 +1,1 @@
-"""Tables: measure their cells, print them beside the published numbers, and judge and record what they show."""
+"""Tables: measure their cells, print them next to the reported numbers, and judge and record what they show."""

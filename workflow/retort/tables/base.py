@@ -1,4 +1,4 @@
-"""What every kind of table adds to an exhibit: how its lines are collected, printed and counted."""
+"""What every kind of table adds to an exhibit: how its lines are collected, reported and counted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Inputs:
         scores: the scores that have been run.
         profiles: student or teacher -> its profile.
         tables: the frames of the tables that it reads.
-        trials: the best trials of grids, which verdicts compare with published ones.
+        trials: the best trials of grids, which verdicts compare with reported ones.
         remark: a sentence for readers on the runs behind its numbers; may be empty.
     """
 
@@ -85,16 +85,16 @@ class Table(Exhibit):
 
     @abstractmethod
     def lay_out(self, frame: DataFrame) -> Sheet:
-        """Lay out the frame as the content of a printed table."""
+        """Lay out the frame as the content of a reported table."""
 
     def verdicts(self, frame: DataFrame) -> Series[str]:
         """Return the verdict on each cell, by row and column; an empty string if it has none."""
         return frame.set_index(KEY)["verdict"]
 
     def recorded(self, study: Study, paper: str, frame: DataFrame) -> DataFrame | None:
-        """Return the lines that are recorded of a run as the table's `published`; None for a kind that records nothing.
+        """Return the lines that are recorded of a run as the table's `reported`; None for a kind that records nothing.
 
-        Their `row` and `column` are the two keys under which `published` holds the number.
+        Their `row` and `column` are the two keys under which `reported` holds the number.
         """
         return None
 

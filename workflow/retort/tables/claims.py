@@ -1,4 +1,4 @@
-"""Judge each claim of a paper on the published numbers and on ours, and print the numbers that decide."""
+"""Judge each claim of a paper on the reported numbers and on ours, and print the numbers that decide."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from retort.errors import RetortError
 from retort.formatters import condition_text
 from retort.job.context import RunningJob
 from retort.judgement.certainty import Assumed, assumed_by, level_of
-from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words, judge_published, judge_runs
+from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words, judge_reported, judge_runs
 from retort.judgement.judge import (
     Kind,
     Side,
     coverage_of,
     our_numbers,
-    printed_numbers,
     recomputed_averages,
+    reported_numbers,
 )
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
@@ -44,15 +44,15 @@ MANY = {"holds": "hold", "does not hold": "do not hold", "depends on length": "d
 
 @dataclass(frozen=True)
 class Judgements:
-    """The judgements of a claim: on the published numbers, on ours, and on recorded ones.
+    """The judgements of a claim: on the reported numbers, on ours, and on recorded ones.
 
     Args:
         recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
             scale has other settings now, the key says so after a comma.
-        otherwise: another reading of the claim -> its judgement on the published numbers.
+        otherwise: another reading of the claim -> its judgement on the reported numbers.
     """
 
-    published: Judgement
+    reported: Judgement
     ours: Judgement
     recorded: dict[str, Judgement]
     otherwise: dict[str, Judgement]
@@ -106,7 +106,7 @@ class Smaller:
     def judge(self, name: str, claim: Statement) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
         found, length = judge_runs(claim, self.side, self.assumed, self.conditions), ""
-        if found.verdict in (Kind.HOLDS, Kind.FAILS):
+        if found.verdict in (Kind.SUPPORTED, Kind.NOT_SUPPORTED):
             found, length = self._at_both_lengths(found, claim)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
         return replace(found, further=tuple(filter(None, (length, cause))))
@@ -121,8 +121,8 @@ class Smaller:
         told = "; ".join(
             f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
         )
-        turned = None not in (short.leans, long.leans) and short.leans is not long.leans
-        found = replace(found, verdict=Kind.TURNS) if turned else found
+        turned = None not in (short.points_to, long.points_to) and short.points_to is not long.points_to
+        found = replace(found, verdict=Kind.BY_LENGTH) if turned else found
         return found, f"On {', '.join(self.tasks)} alone, {told}."
 
 
@@ -150,14 +150,14 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
     """Judge every claim of a paper on the frames of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     own, recorded, assumed = our_numbers(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
-    replaced, on_print = replacements_of(study.scale, paper), judge_print(study, paper)
+    replaced, on_reported = replacements_of(study.scale, paper), judge_on_reported(study, paper)
     conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
     return [
         Judged(
-            on_print(claim),
+            on_reported(claim),
             judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
             {run.scale: run.judge(name, claim) for run in recorded if coverage_of(claim, run.side).known},
-            {reading.says: on_print(claim.read_as(reading)) for reading in claim.other_readings.values()},
+            {reading.says: on_reported(claim.read_as(reading)) for reading in claim.other_readings.values()},
             name=name,
             claim=claim,
         )
@@ -165,15 +165,15 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
     ]
 
 
-def judge_print(study: Study, paper: str) -> Callable[[Statement], Judgement]:
-    """Return a function that judges a claim on published numbers; those of a study of ours are of runs, by seed."""
+def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgement]:
+    """Return a function that judges a claim on reported numbers; those of a study of ours are of runs, by seed."""
     names = {name for claim in study.claims.get(paper, {}).values() for name in claim.tables}
     exhibits = {name: study.exhibits[paper, name] for name in names}
-    printed, assumed = printed_numbers(exhibits), assumed_by(study, paper)
+    reported, assumed = reported_numbers(exhibits), assumed_by(study, paper)
     if study.papers[paper].ours:
-        return lambda claim: judge_runs(claim, printed, assumed)
-    with_recomputed = recomputed_averages(printed, exhibits)
-    return lambda claim: judge_published(claim, printed, with_recomputed)
+        return lambda claim: judge_runs(claim, reported, assumed)
+    with_recomputed = recomputed_averages(reported, exhibits)
+    return lambda claim: judge_reported(claim, reported, with_recomputed)
 
 
 def of_claims(number: int, word: str) -> str:
@@ -197,17 +197,17 @@ def count(judgements: Iterable[Judgement], words: Words) -> str:
 
 
 def counts(claims: list[Judged]) -> str:
-    """Return sentences with the number of claims and how many have each outcome: on print, on ours, recorded."""
+    """Return sentences with the number of claims and how many have each outcome: on the reported numbers, on ours, recorded."""
     own = next((item.ours.words for item in claims if not item.ours.computed), OURS)
     conditions = next((item.ours.conditions for item in claims if item.ours.conditions), "")
-    on_print, words = [item.published for item in claims], claims[0].published.words if claims else PRINT
+    on_reported, words = [item.reported for item in claims], claims[0].reported.words if claims else PRINT
     sides = [
-        f"{'By its own numbers' if words is PRINT else 'In the recorded run'}: {count(on_print, words)}.",
+        f"{'By its own numbers' if words is PRINT else 'In the recorded run'}: {count(on_reported, words)}.",
         f"On ours{', ' * bool(conditions)}{conditions}: {count((item.ours for item in claims), own)}.",
     ]
     for scale, conditions in {scale: one.conditions for item in claims for scale, one in item.recorded.items()}.items():
-        found = [item.recorded.get(scale, Judgement(Kind.WITHOUT)) for item in claims]
-        sides.append(f"Beside it, in our recorded run {conditions} (scale {scale}): {count(found, SMALLER)}.")
+        found = [item.recorded.get(scale, Judgement(Kind.NOT_TESTED)) for item in claims]
+        sides.append(f"Next to it, in our recorded run {conditions} (scale {scale}): {count(found, SMALLER)}.")
     return " ".join([f"Claims: {len(claims)}.", *sides])
 
 

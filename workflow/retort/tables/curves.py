@@ -1,4 +1,4 @@
-"""Curves of the loss behind a cell, as lines of an SVG: one for each training, from the steps beside its log."""
+"""Curves of the loss behind a cell, as lines of an SVG: one for each training, from the steps next to its log."""
 
 from __future__ import annotations
 

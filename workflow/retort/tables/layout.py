@@ -1,4 +1,4 @@
-"""Lay out a frame as the content of a printed table, before any markup: the parts that all kinds of tables share."""
+"""Lay out a frame as the content of a table, before any markup: the parts that all kinds of tables share."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from retort.tables.curves import Curve, drawn_curves
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
-PUBLISHED_SHOWN = "the numbers are the published ones."
-NOT_RUN = "Not run {where}: " + PUBLISHED_SHOWN  # the sentence of a table in which no cell was run
-ALL_QUOTED = "Quoted from other work and never run: " + PUBLISHED_SHOWN
+SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others report a dash
+REPORTED_SHOWN = "the numbers are the reported ones."
+NOT_RUN = "Not run {where}: " + REPORTED_SHOWN  # the sentence of a table in which no cell was run
+ALL_QUOTED = "Quoted from other work and never run: " + REPORTED_SHOWN
 UNRUN = (Status.NOT_RUN, Status.QUOTED)  # of cells in such a table
 UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
 PROFILE = "profile"  # label of a run
@@ -33,7 +33,7 @@ class CellRun:
 
     Args:
         label: task, metric and seed; PROFILE for a profile.
-        value: its value as printed; without a value, its status.
+        value: its value as text; without a value, its status.
         took: its time, such as '10 s'.
         device: where it ran.
         made: when it ended, as a date and a time.
@@ -54,35 +54,35 @@ class CellRun:
 
 @dataclass(frozen=True)
 class Entry:
-    """One printed cell, as texts.
+    """One cell of a grid, as texts.
 
     Args:
         text: our value.
-        published: the published value; empty if there is none.
+        reported: the reported value; empty if there is none.
         verdict: one of `VERDICTS`, or empty.
-        bold: whether `text` is printed bold.
+        bold: whether `text` is bold.
         notes: the texts of the cell's footnotes.
-        difference: ours minus published, with its interval if it has one.
+        difference: ours minus reported, with its interval if it has one.
         runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
             empty if no number of runs would do.
-        differs: in place of a verdict: in what the model that is run is not what the row prints.
-        beside: our score on dev, in a cell that only a test server can score; or the score of our grid's best point,
+        differs: in place of a verdict: in what the model that is run is not what the row reports.
+        nearby: our score on dev, in a cell that only a test server can score; or the score of our grid's best point,
             trained again, if `text` is the best of the grid.
         recorded: the number of a recorded run of ours, which `recorded_apart` moves; empty if there is none.
         look: its class in a page; empty for none.
-        line: the line of the frame that the entry prints; None for a cell as the paper prints it.
+        line: the line of the frame that the entry shows; None for a cell as the paper reports it.
         origin: the runs behind our value, in the order of tasks and seeds.
     """
 
     text: str
-    published: str = ""
+    reported: str = ""
     verdict: str = ""
     bold: bool = False
     notes: tuple[str, ...] = ()
     difference: str = ""
     runs: str = ""
     differs: str = ""
-    beside: str = ""
+    nearby: str = ""
     recorded: str = ""
     look: str = ""
     line: Any = None
@@ -95,8 +95,8 @@ class Entry:
 
     @property
     def same(self) -> str:
-        """The sign in place of a recorded number that is printed like ours, and of its verdict; else empty."""
-        return SAME_NUMBER.get(self.verdict, "") if self.text == self.published else ""
+        """The sign in place of a recorded number that is rounded to ours, and of its verdict; else empty."""
+        return SAME_NUMBER.get(self.verdict, "") if self.text == self.reported else ""
 
     @property
     def judgement(self) -> str:
@@ -105,7 +105,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class PrintedRow:
+class GridRow:
     """A row of entries with its label; `opens` is true for the first row of a new group."""
 
     label: str
@@ -119,7 +119,7 @@ class Grid:
     """One rectangle of rows and columns; if a table has several grids, each has a title."""
 
     head: list[str]
-    rows: list[PrintedRow]
+    rows: list[GridRow]
     title: str = ""
 
     @property
@@ -145,7 +145,7 @@ class ByOthers:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole printed table: titles, grids and closing remarks; the footnotes are those of its cells.
+    """A whole table: titles, grids and closing remarks; the footnotes are those of its cells.
 
     Args:
         paper: name of the paper.
@@ -155,7 +155,7 @@ class Sheet:
         question: the question that the table answers.
         caption: caption of the table.
         grids: its rows and columns.
-        remarks: sentences printed below the table.
+        remarks: sentences below the table.
         state: why no cell of the table was run; empty if some cell was.
         by_others: what others measured for its cells; None if nobody is known to.
     """
@@ -190,13 +190,13 @@ class Sheet:
         return ",".join(self.letters[text] for text in entry.notes)
 
     @property
-    def published(self) -> bool:
-        """Whether any cell has a published value below ours."""
-        return any(entry.published and not entry.same for entry in self.entries)
+    def reported(self) -> bool:
+        """Whether any cell has a reported value below ours."""
+        return any(entry.reported and not entry.same for entry in self.entries)
 
     @property
     def compared(self) -> bool:
-        """Whether any cell shows how ours differs from the published value."""
+        """Whether any cell shows how ours differs from the reported value."""
         return any((entry.difference or entry.judgement) and not entry.same for entry in self.entries)
 
     @property
@@ -234,50 +234,50 @@ def verdict_remark(verdicts: Series[str]) -> list[str]:
 
 
 def _difference(line: Any, decimals: int) -> str:
-    """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
+    """Return ours minus reported with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
     # not judged: another model, another size of model, or another split
     of_another_model = bool(line.differs) or (line.unit == "x100" and not line.verdict and line.low is None)
-    if line.mean is None or line.published is None or of_another_model:
+    if line.mean is None or line.reported is None or of_another_model:
         return ""
-    difference = signed_number(line.mean - line.published, decimals)
+    difference = signed_number(line.mean - line.reported, decimals)
     if line.low is None or line.high is None:
         return difference
     return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"
 
 
-def entry(line: Any, decimals: int, printed: str | None) -> Entry:
-    """Return the printed cell of a line.
+def entry(line: Any, decimals: int, text_of_paper: str | None) -> Entry:
+    """Return the cell of a grid that shows a line.
 
     Args:
         line: the line of a frame.
         decimals: digits after the point.
-        printed: the published value as the paper prints it; None to format it like ours.
+        text_of_paper: the reported value as the paper reports it; None to format it like ours.
     """
-    published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
+    reported = "" if line.reported is None else text_of_paper or with_std(line.reported, line.reported_std, decimals)
     recorded = "" if line.recorded is None else with_std(line.recorded, line.recorded_std, decimals)
     if line.status not in HAS_VALUE:
-        beside = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
+        nearby = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
         text = SHORT.get(Status(line.status), DASH)
-        return Entry(text, published, notes=(line.state,), beside=beside, recorded=recorded, line=line)
+        return Entry(text, reported, notes=(line.state,), nearby=nearby, recorded=recorded, line=line)
     again = "" if line.rerun is None else f"again {with_std(line.rerun, line.rerun_std, decimals)}"
     shown = Entry(
         with_std(line.mean, line.std, decimals),
-        published,
+        reported,
         line.verdict,
         notes=tuple(filter(None, (line.note, line.assumes or line.best_of))),
-        beside="dev" if line.status == Status.DEV else again,
+        nearby="dev" if line.status == Status.DEV else again,
         recorded=recorded,
         difference=_difference(line, decimals),
-        differs="" if line.published is None else line.differs,
+        differs="" if line.reported is None else line.differs,
         runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
         line=line,
     )
     return replace(shown, notes=tuple(filter(None, (line.note,)))) if shown.same else shown
 
 
-def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
-    """Return (row, column) -> the text that a paper prints; empty for a study of ours: its numbers have more digits."""
-    return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
+def as_reported(exhibit: Exhibit) -> dict[tuple[str, str], str]:
+    """Return (row, column) -> the text that a paper reports; empty for a study of ours: its numbers have more digits."""
+    return {(cell.row, cell.column): cell.text for cell in exhibit.paper_cells()}
 
 
 def sheet(exhibit: Exhibit, frame: DataFrame, grids: list[Grid], remarks: list[str]) -> Sheet:
@@ -299,10 +299,10 @@ def _state(frame: DataFrame) -> str:
     return NOT_RUN.format(where=f"{where} ({further})" if further else where) if where else ALL_QUOTED
 
 
-def published_alone(laid_out: Sheet, frame: DataFrame) -> Sheet:
-    """Put the published numbers in the place of ours, and say why, if no cell was run; else return the sheet unchanged.
+def reported_alone(laid_out: Sheet, frame: DataFrame) -> Sheet:
+    """Put the reported numbers in the place of ours, and say why, if no cell was run; else return the sheet unchanged.
 
-    Recorded numbers stay. Grids that have neither published nor recorded numbers are left out, unless no grid has any.
+    Recorded numbers stay. Grids that have neither reported nor recorded numbers are left out, unless no grid has any.
     """
     state = _state(frame)
     if not state:
@@ -310,10 +310,10 @@ def published_alone(laid_out: Sheet, frame: DataFrame) -> Sheet:
     quoted = {sentence(Status.QUOTED, why) for why in frame.loc[frame["status"] == Status.QUOTED, "reason"]}
 
     def alone(entry: Entry) -> Entry:
-        notes = tuple(text for text in entry.notes if entry.published and text in quoted)
-        return Entry(entry.published or entry.text, notes=notes, recorded=entry.recorded)
+        notes = tuple(text for text in entry.notes if entry.reported and text in quoted)
+        return Entry(entry.reported or entry.text, notes=notes, recorded=entry.recorded)
 
-    telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
+    telling = [grid for grid in laid_out.grids if any(entry.reported or entry.recorded for entry in grid.entries)]
     return replace(laid_out, grids=telling or laid_out.grids, remarks=[], state=state).changed(alone)
 
 

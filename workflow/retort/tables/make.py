@@ -1,6 +1,6 @@
-"""Make one table: collect its frame, write it as CSV, read that back, and print it.
+"""Make one table: collect its frame, write it as CSV, read that back, and render it.
 
-Behind each printed number stand the runs that it comes from: a click on the number shows them.
+Behind each number stand the runs that it comes from: a click on the number shows them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from retort.study.distillations import distillation_seed, trained_anew
 from retort.study.reasons import HAS_VALUE
 from retort.tables.base import Inputs, read_inputs, table_of
 from retort.tables.curves import Curve, loss_curve, losses_of
-from retort.tables.layout import PROFILE, CellRun, counts_of, published_alone, recorded_apart
+from retort.tables.layout import PROFILE, CellRun, counts_of, recorded_apart, reported_alone
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import rendered
 from retort.tables.replications import by_others
@@ -51,14 +51,14 @@ def make_table(
     spec, frame = table_of(inputs.study, paper, table), print_table(inputs, csv, renders)
     without = int((~frame["status"].isin(HAS_VALUE)).sum())
     differs = int((frame["differs"] != "").sum())
-    counts = {"without a value": without, **counts_of(spec.verdicts(frame)), "not as printed": differs}
+    counts = {"without a value": without, **counts_of(spec.verdicts(frame)), "not as reported": differs}
     job.say(", ".join([f"{len(frame)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
 
 
 def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str]) -> DataFrame:
     """Write the frame of a table as CSV, read it back, and write each rendering of it; return the frame.
 
-    Beside the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
+    Next to the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
 
     Args:
         inputs: the inputs of the table.
@@ -70,7 +70,7 @@ def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | st
     spec = table_of(study, paper, name)
     write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
     frame, runs = read(csv), runs_behind(spec, inputs)
-    sheet = recorded_apart(published_alone(spec.lay_out(frame), frame))
+    sheet = recorded_apart(reported_alone(spec.lay_out(frame), frame))
     sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
     remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
     sheet = replace(sheet, remarks=remarks, by_others=by_others(inputs.study, paper, name))

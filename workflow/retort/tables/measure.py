@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from retort.results.collect import (
     OF_ONE,
     MeasuredCell,
-    best_beside,
+    best_next_to,
     mean_of_those_run,
     measure_mean_score,
     measured,
@@ -21,7 +21,7 @@ from retort.results.collect import (
 from retort.results.frames import INCOMPLETE, KEY, frame_of, joined, seed_text
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
-from retort.specs.printed import AS_PRINTED, CHANGE, OF_A_MODEL, Timing
+from retort.specs.reported import AS_REPORTED, CHANGE, OF_A_MODEL, Timing
 from retort.specs.rows import CellSpec
 from retort.study.addresses import profile_address, submission_address
 from retort.study.cells import (
@@ -85,16 +85,16 @@ MEASURED: dict[str, Profile] = {
 def reported_frame(exhibit: Exhibit) -> DataFrame:
     """Return a line for each number that is reported in a table, or recorded of a study of ours: by row and column.
 
-    Its columns are those of a frame (`results/frames.py`) that begin with 'published'.
+    Its columns are those of a frame (`results/frames.py`) that begin with 'reported'.
     """
     import pandas as pd
 
     found = [
         (cell.row, cell.column, one.value, one.std, one.half, cell.runs, seed_text(dict(cell.by_seed)))
-        for cell in exhibit.published_cells()
+        for cell in exhibit.reported_cells()
         if (one := cell.number)
     ]
-    names = ("published", "published_std", "published_half", "published_n", "published_by_seed")
+    names = ("reported", "reported_std", "reported_half", "reported_n", "reported_by_seed")
     return pd.DataFrame(found, columns=[*KEY, *names])
 
 
@@ -146,8 +146,8 @@ def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCell:
     study = inputs.study
     if cell.others and cell.scored:
         return _best_of_students(inputs, cell, first)
-    if cell.metric == AS_PRINTED:
-        return without_value(Reason(Status.AS_PRINTED, ""))
+    if cell.metric == AS_REPORTED:
+        return without_value(Reason(Status.AS_REPORTED, ""))
     if not cell.student:
         return without_value(Reason(Status.QUOTED, f"({cell.quoted}), never run") if cell.quoted else UNGIVEN)
     if cell.of_shape:  # a number of the model's architecture: its layers or its width
@@ -178,9 +178,9 @@ def _best_of_students(inputs: Inputs, cell: CellSpec, first: str) -> MeasuredCel
 
 
 def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: MeasuredCell) -> MeasuredCell:
-    """Return the best of our grid for a cell whose published number is one; else our score, with the reason.
+    """Return the best of our grid for a cell whose reported number is one; else our score, with the reason.
 
-    The printed maximum of several runs is above the mean of such runs even if nothing else differs. So is ours.
+    The reported maximum of several runs is above the mean of such runs even if nothing else differs. So is ours.
     """
     best = [inputs.trials.get((cell.student, task)) for task, _ in cell.scored]
     known = [one for one in best if one]
@@ -188,7 +188,7 @@ def _best_of_grid(inputs: Inputs, cell: CellSpec, rerun: MeasuredCell) -> Measur
     if why:
         return replace(rerun, best_of=OF_ONE.format(why=why))
     point = "; ".join(f"{one.point}, {one.path}" for one in known)
-    return best_beside(statistics.mean(one.score for one in known), point, rerun)
+    return best_next_to(statistics.mean(one.score for one in known), point, rerun)
 
 
 def _change(values: list[float]) -> float | None:
@@ -219,12 +219,12 @@ def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, MeasuredCe
 
 
 def _note_quoted(one: MeasuredCell, cell: CellSpec, study: Study) -> MeasuredCell:
-    """Add to what was measured that the number beside it is quoted from other work: as a note, or as its reason."""
+    """Add to what was measured that the number next to it is quoted from other work: as a note, or as its reason."""
     if one.status not in HAS_VALUE:
         return replace(one, status=Status.QUOTED, reason=f"({cell.quoted}); ours: {one.state}")
     student = study.students.get(one.student or cell.student)
     ours = "trained here" if student and student.stages else "the public checkpoint, fine-tuned as the paper's students"
-    return replace(one, note=joined(f"published: quoted ({cell.quoted}); ours: {ours}", one.note))
+    return replace(one, note=joined(f"reported: quoted ({cell.quoted}); ours: {ours}", one.note))
 
 
 def _measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, MeasuredCell]]:
@@ -255,7 +255,7 @@ def joined_with_reported(inputs: Inputs, exhibit: Exhibit, cells: Iterable[Mappi
     where = {"paper": inputs.paper, "table": inputs.name, "scale": inputs.study.scale_of(inputs.paper)}
     frame = frame_of({**where, **cell} for cell in cells)
     found = frame[KEY].merge(reported_frame(exhibit), on=KEY, how="left")
-    found = found.fillna({"published_n": 0, "published_by_seed": ""}).astype(frame.dtypes[found.columns])
+    found = found.fillna({"reported_n": 0, "reported_by_seed": ""}).astype(frame.dtypes[found.columns])
     frame[found.columns] = found
     return frame
 
@@ -270,5 +270,5 @@ def measured_frame(inputs: Inputs, exhibit: Exhibit) -> DataFrame:
         of |= {"metric": cell.metric, "unit": unit_of(cell), "differs": cell.differs}
         shared = len(distillations_of(inputs.study, cell.student))
         shared = shared if inputs.study.papers[inputs.paper].ours else min(shared, 1)
-        cells.append({**of, "published_distillations": shared, **one.as_columns()})
+        cells.append({**of, "reported_distillations": shared, **one.as_columns()})
     return joined_with_reported(inputs, exhibit, cells)

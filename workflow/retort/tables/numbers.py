@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 CELL = ["paper", "table", "row", "column"]
 SCORE = ["student", "task", "metric"]
-JUDGED = ["verdict", "remark", "numbers", "leans", "computed"]
+JUDGED = ["verdict", "remark", "numbers", "points_to", "computed"]
 ORIGIN = ("seconds", "max_rss_mb", "device", "commit", "at")  # of a score: how long it took, and where it comes from
 
 
-def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
-    """Return every table printed in a paper, by paper and name; a study of ours has none."""
+def reported_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
+    """Return every table reported in a paper, by paper and name; a study of ours has none."""
     papers = sorted(paper for paper, spec in study.papers.items() if not spec.ours)
     tables = {(paper, name): study.exhibits[paper, name] for paper in papers for name in study.exhibits_of(paper)}
-    return {key: table for key, table in tables.items() if table.printed_cells()}
+    return {key: table for key, table in tables.items() if table.paper_cells()}
 
 
 def cells(study: Study) -> DataFrame:
@@ -74,20 +74,20 @@ def measured(study: Study, paths: Iterable[Path | str] | None = None) -> DataFra
 
 
 def reported(study: Study) -> DataFrame:
-    """Return a line for each cell that papers print: `CELL`, its text and, if that is a number, what it says.
+    """Return a line for each cell that papers report: `CELL`, its text and, if that is a number, what it says.
 
-    `printed` and `printed_std` are texts; `value`, `std` and `half` (half a unit of the last digit) are numbers; `runs`
-    is 0 if the paper does not say over how many a mean is.
+    `reported` and `reported_std` are texts; `value`, `std` and `half` (half a unit of the last digit) are numbers;
+    `runs` is 0 if the paper does not say over how many a mean is.
     """
     import pandas as pd
 
     lines: list[tuple[Any, ...]] = []
-    for (paper, name), table in printed_tables(study).items():
-        for cell in table.printed_cells():
+    for (paper, name), table in reported_tables(study).items():
+        for cell in table.paper_cells():
             one, where = cell.number, (paper, name, cell.row, cell.column)
             texts = (one.text, one.std_text) if one else (cell.text, "")
             lines.append((*where, *texts, *((one.value, one.std, one.half) if one else (None,) * 3), cell.runs))
-    return pd.DataFrame(lines, columns=[*CELL, "printed", "printed_std", "value", "std", "half", "runs"])
+    return pd.DataFrame(lines, columns=[*CELL, "reported", "reported_std", "value", "std", "half", "runs"])
 
 
 def recorded(study: Study) -> DataFrame:
@@ -124,7 +124,7 @@ def tabulated(study: Study) -> DataFrame:
 def judged(study: Study) -> DataFrame:
     """Return a line for each claim on each side that has it: paper, claim, what it says, side, and `JUDGED`.
 
-    The side is 'published', 'ours', or the scale of a recorded run. `leans` is True, False, or None if the means of
+    The side is 'reported', 'ours', or the scale of a recorded run. `points_to` is True, False, or None if the means of
     our runs do not tell; `computed` tells that no run is needed.
 
     Raises:
@@ -136,7 +136,7 @@ def judged(study: Study) -> DataFrame:
         (paper, one.name, one.claim.says, side, told.word, *(getattr(told, name) for name in JUDGED[1:]))
         for paper in study.papers
         for one in read_judged(study, paper, Path("results/tables", paper, "claims.json"))
-        for side, told in {"published": one.published, "ours": one.ours, **one.recorded}.items()
+        for side, told in {"reported": one.reported, "ours": one.ours, **one.recorded}.items()
     ]
     return pd.DataFrame(lines, columns=["paper", "claim", "says", "side", *JUDGED])
 

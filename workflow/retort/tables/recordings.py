@@ -1,7 +1,7 @@
-"""Recorded runs: show their numbers beside a run's own, and write the numbers of a run into the study's files.
+"""Recorded runs: show their numbers next to a run's own, and write the numbers of a run into the study's files.
 
-A run of a study of ours is recorded as its published numbers in the precision of the run (`record`), a run of a printed
-paper at a smaller scale beside those (`record_scale`): each is a file of the paper's folder `recorded`.
+A run of a study of ours is recorded as its reported numbers in the precision of the run (`record`), a run of a reported
+paper at a smaller scale next to those (`record_scale`): each is a file of the paper's folder `recorded`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import yaml
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.judgement.verdicts import DIFFERS, REPEATS, REPRODUCES, is_comparable, seed_differences
+from retort.judgement.verdicts import DIFFERS, EXACT, REPRODUCED, is_comparable, seed_differences
 from retort.provenance import are_different
 from retort.results.frames import KEY, lines_of, read, scores_by_run, scores_by_seed
 from retort.results.score_files import read_score_file
@@ -53,7 +53,7 @@ def is_outdated(study: Study, paper: str, scale: str) -> bool:
 
 
 def recordings_of(study: Study, paper: str) -> dict[str, tuple[Recording, Recording | None]]:
-    """Return scale -> the recorded run of a paper, and the one of more steps that stands beside it, if there is one."""
+    """Return scale -> the recorded run of a paper, and the one of more steps that stands next to it, if there is one."""
     every = {scale: one for (slug, scale), one in study.recordings.items() if slug == paper}
     scales = study.scales
     longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
@@ -165,7 +165,7 @@ def _with_sample(task: str, recording: Recording) -> str:
 
 
 def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: Iterable[str]) -> str:
-    """Return whether the run of a study of ours repeats or reproduces the recorded one; empty for a printed paper.
+    """Return whether the run of a study of ours reproduces the recorded one; empty for a published paper.
 
     Args:
         study: the study.
@@ -179,10 +179,10 @@ def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: It
     of = f"the record of {record.run.get('date', 'an unknown date')}"
     if (recorded_in := record.run.get("precision")) != precision:
         return (
-            f"No run in {precision} is recorded: the published numbers are those of {of} in {recorded_in}, and are "
+            f"No run in {precision} is recorded: the reported numbers are those of {of} in {recorded_in}, and are "
             "judged as those of other runs."
         )
-    measured = frame[is_comparable(frame) & (frame["published_by_seed"] != "")]
+    measured = frame[is_comparable(frame) & (frame["reported_by_seed"] != "")]
     paired = measured[[bool(seed_differences(line)) for line in lines_of(measured)]]
     if paired.empty:
         return f"This run has other seeds than {of}: it is judged as another run." if len(measured) else ""
@@ -192,15 +192,15 @@ def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: It
     verdicts = Counter(paired["verdict"])
     recorded = sum(len(row) for rows in record.by_seed.values() for row in rows.values())
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
-    if verdicts[REPEATS] == len(paired):
+    if verdicts[EXACT] == len(paired):
         return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
-    others = len(paired) - verdicts[REPEATS] - verdicts[REPRODUCES]
-    apart = (paired["mean"] - paired["published"]).abs()
+    others = len(paired) - verdicts[EXACT] - verdicts[REPRODUCED]
+    apart = (paired["mean"] - paired["reported"]).abs()
     farthest = paired.iloc[int(apart.argmax())]
     size = number(apart.max(), 1) if apart.max() >= 0.05 else "below 0.05"
     does = f"Does not reproduce {others} of {len(paired)} means of" if others else "Reproduces"
     differ = f"{verdicts[DIFFERS] or 'none'} differ{'s' * (verdicts[DIFFERS] < 2)}"
-    same = f", {verdicts[REPEATS]} of {len(paired)} means have the recorded digits" if verdicts[REPEATS] else ""
+    same = f", {verdicts[EXACT]} of {len(paired)} means have the recorded digits" if verdicts[EXACT] else ""
     return f"{does} {of}: largest difference {size} ({farthest['column']}, {farthest['row']}), {differ}{same}.{few}"
 
 
@@ -245,7 +245,7 @@ def _tables_of(study: Study, paper: str) -> dict[str, Path]:
 
 
 def record(study: Study, paper: str) -> dict[Path, str]:
-    """Return the files that keep the last run as the published numbers of a study of ours, in its precision.
+    """Return the files that keep the last run as the reported numbers of a study of ours, in its precision.
 
     The record of another precision stays.
 
@@ -255,7 +255,7 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     """
     if not study.papers[paper].ours:
         raise RetortError(
-            f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
+            f"the reported numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
     scores, tables = _scores_of(study, {key for key in study.exhibits if key[0] == paper}), _tables_of(study, paper)
     for path in (*scores, *tables.values()):
@@ -265,9 +265,9 @@ def record(study: Study, paper: str) -> dict[Path, str]:
     for name, path in tables.items():
         exhibit, frame = table_of(study, paper, name), read(path)
         if (recorded := exhibit.recorded(study, paper, frame)) is not None:
-            if exhibit.published_cells() and study.record_of(paper) is None:
+            if exhibit.reported_cells() and study.record_of(paper) is None:
                 file, key = study.place_of(paper, name)
-                raise RetortError(f"{file}: {key}it has published numbers of its own", "delete its key 'published'")
+                raise RetortError(f"{file}: {key}it has reported numbers of its own", "delete its key 'means'")
             found.append(recorded)
     runs = max((int(count) for frame in found for count in frame.loc[frame["unit"] == "x100", "n"]), default=1)
     recording = _recording(study, scores, found, runs=runs)
@@ -336,12 +336,12 @@ def record_scale(study: Study, paper: str) -> dict[Path, str]:
     the recorded one, but of other rows alone, is added to it.
 
     Raises:
-        RetortError: the scale trains the students as printed, no table has a number, the scores are not of one run, or
+        RetortError: the scale trains the students as reported, no table has a number, the scores are not of one run, or
             numbers that are recorded would be lost.
     """
     if not study.scale.replacements:
         raise RetortError(
-            f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
+            f"scale '{study.config.scale}' runs what '{paper}' reports", "record a scale that replaces something"
         )
     made = [read(path) for path in _tables_of(study, paper).values() if path.is_file()]
     scored = [frame[frame["unit"] == "x100"] for frame in made if has_scores(frame)]

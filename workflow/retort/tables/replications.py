@@ -1,4 +1,4 @@
-"""Numbers of others for cells of a table: judged against print as ours would be, and never counted as ours.
+"""Numbers of others for cells of a table: judged against the reported numbers as ours would be, and never counted as ours.
 
 They stand below their table, in a table of their own with a row for each row of a source.
 """
@@ -14,11 +14,11 @@ from retort.formatters import signed_number
 from retort.judgement.verdicts import assumed_in, judge_lines
 from retort.results.frames import concatenated, lines_of
 from retort.specs.paper import Replication
-from retort.specs.printed import Number, read_number
+from retort.specs.reported import Number, read_number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study
 from retort.tables.base import Inputs
-from retort.tables.layout import ByOthers, Entry, Grid, PrintedRow, as_printed, entry, verdict_remark
+from retort.tables.layout import ByOthers, Entry, Grid, GridRow, as_reported, entry, verdict_remark
 from retort.tables.measure import joined_with_reported, unit_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TITLE = "Measured by others, never counted as ours"
 READ = (
-    "Below each number of others: print, the difference with its 95 % interval, and the verdict, as for a run of ours; "
+    "Below each number of others: the reported number, the difference with its 95 % interval, and the verdict, as for a run of ours; "
     "the deviation of a side that gives none is the one that the table assumes."
 )
 
@@ -41,7 +41,7 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
     """Return a line for each number of others for cells of a table, with its verdict.
 
     `mean`, `std` and `n` are theirs, `student` is the name of the file of the replication, and `text` the number as the
-    source prints it. The lines of a source are one family of tests, as those of a run of ours are.
+    source reports it. The lines of a source are one family of tests, as those of a run of ours are.
     """
     exhibit, frames = study.exhibits[paper, name], {}
     specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
@@ -63,19 +63,19 @@ def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, objec
 
 
 def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
-    """Return what others have for cells of a table, to be printed below it; None if nobody has."""
+    """Return what others have for cells of a table, to be reported below it; None if nobody has."""
     sources, exhibit = replications_of(study, paper, name), study.exhibits[paper, name]
     if not sources:
         return None
-    printed, frame = as_printed(exhibit), replicated_frame(study, paper, name)
+    reported, frame = as_reported(exhibit), replicated_frame(study, paper, name)
     entries: dict[tuple[str, str, str], Entry] = {}
     for line in lines_of(frame):
-        shown = entry(line, exhibit.digits, printed.get((line.row, line.column)))
+        shown = entry(line, exhibit.digits, reported.get((line.row, line.column)))
         entries[line.row, line.student, line.column] = replace(shown, text=line.text, notes=(), runs="", line=None)
     shown_columns = {column for _, _, column in entries}
     head = list(dict.fromkeys(cell.column for cell in exhibit.cells() if cell.column in shown_columns))
     rows = [
-        PrintedRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry("")) for column in head])
+        GridRow(f"{row}, {one.who}", [entries.get((row, file, column), Entry("")) for column in head])
         for row in exhibit.rows_and_columns()
         for file, one in sources.items()
         if row in one.tables[name]
@@ -85,7 +85,7 @@ def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
 
 
 def _about(one: Replication, name: str, lines: DataFrame) -> str:
-    """Return how far a source is from print, where its numbers stand, and what it says of how they were measured."""
+    """Return how far a source is from the reported numbers, where its numbers stand, and what it says of how they were measured."""
     places = ", ".join(dict.fromkeys(row.where for row in one.tables[name].values()))
     parts = [_apart(lines), f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
     for word, said in (("same", one.same), ("differs", one.differs)):
@@ -94,11 +94,13 @@ def _about(one: Replication, name: str, lines: DataFrame) -> str:
 
 
 def _apart(lines: DataFrame) -> str:
-    """Return how far numbers are from print, and how many are below it by more than its rounding."""
-    apart = lines["mean"] - lines["published"]
-    count, below = len(apart), int((apart < -lines["published_half"]).sum())
+    """Return how far numbers are from the reported numbers, and how many are below it by more than its rounding."""
+    apart = lines["mean"] - lines["reported"]
+    count, below = len(apart), int((apart < -lines["reported_half"]).sum())
     ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
-    return f"{ends} points from print in {count} {f'cells, {below} of them below' if count > 1 else 'cell'}"
+    return (
+        f"{ends} points from the reported numbers in {count} {f'cells, {below} of them below' if count > 1 else 'cell'}"
+    )
 
 
 def in_a_word(study: Study, paper: str) -> list[str]:

@@ -144,7 +144,7 @@ def write_score(
     chosen: PointSettings | None = None,
     conditions: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write a score file, and beside it a file with the answers that the score was computed from.
+    """Write a score file, and next to it a file with the answers that the score was computed from.
 
     The score file also holds its settings and its origin, and the checksums of itself and of the answers. After a
     divergence it has the status 'diverged' and the step, and no metrics.

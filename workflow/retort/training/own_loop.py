@@ -77,7 +77,7 @@ class StageLoss(nn.Module):
 
         Args:
             batch: what a model of transformers takes, on its device: input_ids and attention_mask, (batch, length),
-                token_type_ids, and labels or start_positions and end_positions; beside them, for objectives that
+                token_type_ids, and labels or start_positions and end_positions; next to them, for objectives that
                 contrast training rows, `rows`: their numbers in the data set, (batch,).
         """
         return self.compare(_batch_of(batch, self.by_token))

@@ -24,7 +24,7 @@ LOGGED = 10  # steps between two lines in the log
 
 
 class Progress:
-    """The progress of one training, in the log of its job and in the file of steps beside it.
+    """The progress of one training, in the log of its job and in the file of steps next to it.
 
     Args:
         log: the log file.
@@ -107,7 +107,7 @@ class TrainingRun:
 
 
 class Training:
-    """A training run in progress, alone or beside companions; it resumes if the checkpoint holds a state of it.
+    """A training run in progress, alone or next to companions; it resumes if the checkpoint holds a state of it.
 
     Args:
         run: the training run.

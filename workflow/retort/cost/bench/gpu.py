@@ -1,6 +1,6 @@
 """The first ten minutes on a GPU: kernels, training steps of real sizes, loading of batches, saving and resuming.
 
-On a CPU, the same is measured on small models, so that tests run all of it. What is measured stands beside what the
+On a CPU, the same is measured on small models, so that tests run all of it. What is measured stands next to what the
 cost model predicts, in lines for the terminal and in a file that can be sent on.
 """
 
@@ -75,7 +75,7 @@ SHAPES = [
     StepShape("fine-tuning of 6x384 at 128", STUDENTS[384], None, BERT, 32, 128),
 ]
 PRECISIONS = ("tf32", "float32")
-PLAIN = StepShape("6x384 under base at 128", STUDENTS[384], BASE, BERT, 16, 128)  # beside which a plain step is timed
+PLAIN = StepShape("6x384 under base at 128", STUDENTS[384], BASE, BERT, 16, 128)  # next to which a plain step is timed
 COMPANIONS = (2, 4, 8)
 
 
@@ -113,7 +113,7 @@ def predicted(shape: StepShape, speed: Speed) -> tuple[float, float, float]:
 
 
 def measure(shape: StepShape, device: str, found: Mapping[str, Any]) -> dict[str, object]:
-    """Return what a step takes beside its predictions, which leave out companions' memory.
+    """Return what a step takes next to its predictions, which leave out companions' memory.
 
     Args:
         shape: the step.

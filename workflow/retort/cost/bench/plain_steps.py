@@ -1,4 +1,4 @@
-"""A step as one would write it with transformers alone, beside which ours is timed."""
+"""A step as one would write it with transformers alone, next to which ours is timed."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def pip_settings() -> dict[str, str]:
     """Return the settings of pip by name, such as 'index-url': of its files, and over them of the environment.
 
     Raises:
-        RetortError: pip is not installed beside this Python.
+        RetortError: pip is not installed next to this Python.
     """
     command = [sys.executable, "-m", "pip", "config", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

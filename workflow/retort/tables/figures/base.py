@@ -14,7 +14,7 @@ from retort.results.frames import read, withhold_verdicts, write
 from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
 from retort.specs.fields import StudentName
-from retort.specs.printed import OF_A_MODEL
+from retort.specs.reported import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs, read_inputs
@@ -38,7 +38,7 @@ class Point(Spec):
     """One student or teacher that is drawn in a figure."""
 
     student: StudentName = Field(description="a student or teacher")
-    label: Label = Field(description="as printed")
+    label: Label = Field(description="as reported")
 
 
 def point_cell(label: str, student: str, column: Column) -> CellSpec:

@@ -29,7 +29,7 @@ Scores = dict[int, float]  # seed -> score
 class Effect(Spec):
     """An effect: the mean of some rows less the mean of others."""
 
-    label: Label = Field(description="as printed")
+    label: Label = Field(description="as reported")
     above: Distinct[Text] = Field(min_length=1, description="rows whose mean is taken")
     below: Distinct[Text] = Field(min_length=1, description="rows whose mean is taken off")
 
@@ -118,5 +118,5 @@ def half_width(values: list[float]) -> float:
 def _curve(axes: Axes, label: str, curve: dict[int, Scores], color: str, place: int) -> None:
     values = [list(scores.values()) for scores in curve.values()]
     means, bars = [statistics.mean(each) for each in values], [half_width(each) for each in values]
-    beside = [x * APART**place for x in curve]  # so that no bar hides another
-    points(axes, beside, means, yerr=bars, fmt=STYLES[place], color=color, linewidth=1.6, label=label)
+    nearby = [x * APART**place for x in curve]  # so that no bar hides another
+    points(axes, nearby, means, yerr=bars, fmt=STYLES[place], color=color, linewidth=1.6, label=label)

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from retort.specs.base import Name, Whole
 from retort.specs.exhibit import StudyNames, figure_kind
 from retort.specs.fields import StudentName
-from retort.specs.printed import check_no_repeats
+from retort.specs.reported import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure, TaskMetric, point_cell

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
-from retort.specs.printed import check_no_repeats
+from retort.specs.reported import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.figures.base import Figure, Point, TaskMetric, point_cell

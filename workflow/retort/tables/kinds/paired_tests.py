@@ -20,7 +20,7 @@ from retort.specs.rows import Row
 from retort.study.reasons import Reason, Status, not_run
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import UNRUN, Entry, Grid, PrintedRow, Sheet, label_of, sheet
+from retort.tables.layout import UNRUN, Entry, Grid, GridRow, Sheet, label_of, sheet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,7 +45,7 @@ class ReportedTests(Spec):
 
 @table_kind
 class PairedTestsTable(Table):
-    """A table of paired tests, with tasks fixed and drawn, between all rows of each listed table or some of them."""
+    """A table of paired tests, with fixed tasks and drawn, between all rows of each listed table or some of them."""
 
     kind: Literal["paired-tests"] = Field(description="which kind of table this is")
     of: Distinct[Name] = Field(min_length=1, description="tables of scores")
@@ -124,8 +124,7 @@ class PairedTestsTable(Table):
                 labels, cells = matrix(group, test, corrected=run)
                 size = range(len(labels))
                 rows = [
-                    PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j))) for j in size])
-                    for i in size
+                    GridRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j))) for j in size]) for i in size
                 ]
                 grids.append(Grid([str(j + 1) for j in size], rows, f"{title}, {test.title}"))
         remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {LEVEL:g}."]
@@ -135,7 +134,7 @@ class PairedTestsTable(Table):
         return sheet(self, frame, grids, [*remarks, *_sizes(frame)])
 
     def _shown_tests(self) -> list[PairedTest]:
-        """Return the tests that are printed: that over pairs only beside published tests."""
+        """Return the tests that are shown: that over pairs only next to reported tests."""
         return [test for test in TESTS if test is not PAIRS or self.reported]
 
     def _groups(self, frame: DataFrame) -> Iterator[tuple[str, DataFrame]]:
@@ -150,15 +149,15 @@ class PairedTestsTable(Table):
     def _entry(self, line: Any) -> Entry:
         if line is None:
             return Entry("")
-        tests, published = self.reported.get(line.task), ""
+        tests, stated = self.reported.get(line.task), ""
         if tests and line.metric == PAIRS.metric:
             significant = tests.is_significant(line.row, line.column)
-            published = f"{'<' if significant else '≥'} {tests.below:g}"
+            stated = f"{'<' if significant else '≥'} {tests.below:g}"
         if line.mean is None:
             reason = ALL_EQUAL if line.reason == ALL_EQUAL else line.state
-            return Entry("-", published, notes=(reason,))
+            return Entry("-", stated, notes=(reason,))
         text, notes = p_value(line.mean, DECIMALS["p"]), tuple(filter(None, [line.note]))
-        return Entry(text, published, line.verdict, line.mean < LEVEL, notes)
+        return Entry(text, stated, line.verdict, line.mean < LEVEL, notes)
 
 
 def _sizes(frame: DataFrame) -> list[str]:

@@ -17,7 +17,7 @@ from retort.specs.table import Decimals, MeasuredTable
 from retort.study.reasons import HAS_VALUE, Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, entry, sheet, verdict_remark
+from retort.tables.layout import Entry, Grid, GridRow, Sheet, as_reported, entry, sheet, verdict_remark
 from retort.tables.measure import measured_frame
 
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ class ModelsTable(MeasuredTable, Table):
         return frame.assign(row=own.where(own != "", frame["student"]).map(names.short))
 
     def grid(self, frame: DataFrame, bold: Collection[tuple[str, str]] = ()) -> Grid:
-        """Return the printed rows and columns; a horizontal rule opens each new group of rows.
+        """Return the reported rows and columns; a horizontal rule opens each new group of rows.
 
         Args:
             frame: the frame of the table.
-            bold: the (row, column) of each cell whose value is printed bold.
+            bold: the (row, column) of each cell whose value is reported bold.
         """
-        printed, entries = as_printed(self), dict[tuple[str, str], Entry]()
+        reported, entries = as_reported(self), dict[tuple[str, str], Entry]()
         for line in lines_of(frame):
             key = (line.row, line.column)
-            entries[key] = replace(entry(line, self.decimals, printed.get(key)), bold=key in bold)
+            entries[key] = replace(entry(line, self.decimals, reported.get(key)), bold=key in bold)
         columns, groups = list(frame["column"].unique()), [row.group for row in self.rows]
         rows = [
-            PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != before)
+            GridRow(name, [entries[name, column] for column in columns], row.baseline, row.group != before)
             for (name, row), before in zip(self.named_rows().items(), [groups[0], *groups], strict=False)
         ]
         return Grid(columns, rows)
@@ -84,12 +84,12 @@ class ScoresTable(ModelsTable):
 
     def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        remarks = [*verdict_remark(self.verdicts(frame)), *verdict_rules(frame), *_runs(frame), *_beside(frame)]
+        remarks = [*verdict_remark(self.verdicts(frame)), *verdict_rules(frame), *_runs(frame), *_next_to(frame)]
         remarks.append("Bold: the best student of the column.")
         return sheet(self, frame, [self.grid(frame, bold=self._best(frame))], remarks)
 
     def _best(self, frame: DataFrame) -> set[tuple[str, str]]:
-        """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
+        """Return the (row, column) of the best value of each column, rounded as reported; baselines do not compete."""
         baselines = {row.student for row in self.rows if row.baseline}
         scores = frame[frame["mean"].notna() & (frame["unit"] == "x100") & ~frame["student"].isin(baselines)]
         rounded = scores["mean"].map(lambda mean: round(mean, self.decimals))
@@ -97,10 +97,10 @@ class ScoresTable(ModelsTable):
         return set(best[KEY].itertuples(index=False, name=None))
 
 
-def _beside(frame: DataFrame) -> list[str]:
+def _next_to(frame: DataFrame) -> list[str]:
     """Return a remark on what stands below our values: scores on dev, or best points that were trained again."""
     if frame["rerun"].notna().any():
-        return ["Published, and ours above it: the best of a grid on dev. 'again': our best point, trained once more."]
+        return ["Reported, and ours above it: the best of a grid on dev. 'again': our best point, trained once more."]
     if frame["dev"].notna().any():
         return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."]
     if (frame["status"] == Status.DEV).any():
@@ -134,7 +134,7 @@ class ProfilesTable(ModelsTable):
     def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out the table: one row per architecture, with its parameters, latency and speed-up."""
         remarks = verdict_remark(self.verdicts(frame))
-        if frame["published"].notna().any():
-            remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
+        if frame["reported"].notna().any():
+            remarks.append("Parameters must be equal as reported; times are those of a machine and have no verdict.")
         remarks.append(f"Speed-up against {self.rows[0].label}.")
         return sheet(self, frame, [self.grid(frame)], remarks)

@@ -1,4 +1,4 @@
-"""Tables of what trainings cost: hours, batches and steps of students of ours, beside those that papers state."""
+"""Tables of what trainings cost: hours, batches and steps of students of ours, next to those that papers state."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from retort.results.frames import KEY, lines_of
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, shown_students, table_kind
 from retort.specs.fields import StudentName
-from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
+from retort.specs.reported import Heading, ReportedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.reasons import Status
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, sheet
+from retort.tables.layout import Entry, Grid, GridRow, Sheet, sheet
 from retort.tables.measure import joined_with_reported, reported_frame
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CostRow(TextRow):
 
 @table_kind
 class TrainingCostTable(Table):
-    """A table of ours of what trainings cost: computed from settings, beside what the text of a paper states."""
+    """A table of ours of what trainings cost: computed from settings, next to what the text of a paper states."""
 
     kind: Literal["training-cost"] = Field(description="which kind of table this is")
     columns: list[CostColumn] = Field(min_length=1, description="from left to right")
@@ -73,10 +73,10 @@ class TrainingCostTable(Table):
         """Return the rows by their full names."""
         return dict(zip(row_names(self.rows), self.rows, strict=True))
 
-    def published_cells(self) -> list[PublishedCell]:
+    def reported_cells(self) -> list[ReportedCell]:
         """Return every number that the paper's text states."""
         return [
-            PublishedCell(name, column, text, read_number(text))
+            ReportedCell(name, column, text, read_number(text))
             for name, row in self.named_rows().items()
             for column, text in row.stated.items()
         ]
@@ -92,7 +92,7 @@ class TrainingCostTable(Table):
 
     @property
     def digits(self) -> int:
-        """The decimals of hours in print."""
+        """The decimals of hours as reported."""
         return self.decimals
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
@@ -110,7 +110,7 @@ class TrainingCostTable(Table):
 
     def collect(self, inputs: Inputs) -> DataFrame:
         """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
-        written, stated, cells = inputs.written, reported_frame(self).set_index(KEY)["published"], []
+        written, stated, cells = inputs.written, reported_frame(self).set_index(KEY)["reported"], []
         for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
             unit, cost_of = COSTS[column.of]
             cell: dict[str, Any] = {"row": name, "column": column.name, "student": row.student, "task": column.task}
@@ -128,7 +128,7 @@ class TrainingCostTable(Table):
         rows: dict[str, list[Entry]] = {}
         for line in lines_of(frame):
             rows.setdefault(line.row, []).append(self._entry(line, self.named_rows()[line.row]))
-        grid = Grid([column.name for column in self.columns], [PrintedRow(*row) for row in rows.items()])
+        grid = Grid([column.name for column in self.columns], [GridRow(*row) for row in rows.items()])
         return sheet(self, frame, [grid], [COUNTED])
 
     def _entry(self, line: Any, row: CostRow) -> Entry:

@@ -1,4 +1,4 @@
-"""Tables of settings and of data set sizes: cells as the paper prints them, some with a value of ours beside."""
+"""Tables of settings and of data set sizes: cells as the paper reports them, some with a value of ours next to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from retort.results.frames import KEY, MARK, lines_of
 from retort.specs.base import Name, Spec, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
 from retort.specs.fields import StudentName
-from retort.specs.printed import Heading, PublishedCell, TextRow, row_names
+from retort.specs.reported import Heading, ReportedCell, TextRow, row_names
 from retort.specs.table import TextTable
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, as_printed, sheet, verdict_remark
+from retort.tables.layout import Entry, Grid, GridRow, Sheet, as_reported, sheet, verdict_remark
 from retort.tables.measure import joined_with_reported
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class VerbatimTable(TextTable, Table):
-    """A table that stands as the paper prints it; in some cells, a value of ours stands above the printed one."""
+    """A table that stands as the paper reports it; in some cells, a value of ours stands above the reported one."""
 
     origin: ClassVar[str]  # where our values come from: a remark below the table
     columns: list[Heading] = Field(min_length=1, description="from left to right")
     rows: list[TextRow] = Field(min_length=1, description="from top to bottom")
 
     def headings(self) -> list[Heading]:
-        """Return the columns of the printed cells."""
+        """Return the columns of the reported cells."""
         return self.columns
 
     def lines(self) -> list[TextRow]:
@@ -52,24 +52,24 @@ class VerbatimTable(TextTable, Table):
         raise TypeError(f"{type(self).__name__} has no values of ours")
 
     def collect(self, inputs: Inputs) -> DataFrame:
-        """Return a line for each cell; one without a value of ours has the status AS_PRINTED."""
-        values, printed = self.values(inputs), {"status": Status.AS_PRINTED.value}
+        """Return a line for each cell; one without a value of ours has the status AS_REPORTED."""
+        values, reported = self.values(inputs), {"status": Status.AS_REPORTED.value}
         cells = [
-            {"row": cell.row, "column": cell.column, **values.get((cell.row, cell.column), printed)}
-            for cell in self.published_cells()
+            {"row": cell.row, "column": cell.column, **values.get((cell.row, cell.column), reported)}
+            for cell in self.reported_cells()
         ]
         return joined_with_reported(inputs, self, cells)
 
     def verdicts(self, frame: DataFrame) -> Series[str]:
         """Return the verdict on each cell; an empty string if it has none.
 
-        A setting agrees if its text is the same. A count agrees if, rounded or truncated, it is the printed number. A
+        A setting agrees if its text is the same. A count agrees if, rounded or truncated, it is the reported number. A
         count of a rehearsal has no verdict, since its data is made.
         """
-        printed = {(cell.row, cell.column): cell for cell in self.printed_cells()}
+        reported = {(cell.row, cell.column): cell for cell in self.paper_cells()}
         words = {True: AGREES, False: DIFFERS, None: ""}
         found = [
-            words[_is_same(line, printed[line.row, line.column])]
+            words[_is_same(line, reported[line.row, line.column])]
             if line.status == Status.OK and MARK not in line.note
             else ""
             for line in lines_of(frame)
@@ -77,26 +77,26 @@ class VerbatimTable(TextTable, Table):
         return frame.assign(verdict=found).set_index(KEY)["verdict"]
 
     def lay_out(self, frame: DataFrame) -> Sheet:
-        """Lay out the table: in each cell, our value above the printed one, or the printed text alone."""
-        verdicts, printed = self.verdicts(frame), as_printed(self)
-        entries = {key: Entry(text) for key, text in printed.items()}
+        """Lay out the table: in each cell, our value above the reported one, or the reported text alone."""
+        verdicts, reported = self.verdicts(frame), as_reported(self)
+        entries = {key: Entry(text) for key, text in reported.items()}
         for line, verdict in zip(lines_of(frame), verdicts, strict=True):
             if line.status == Status.OK:
                 key, text = (line.row, line.column), line.text if line.mean is None else f"{line.mean:,.0f}"
-                entries[key] = Entry(text, printed[key], verdict)
+                entries[key] = Entry(text, reported[key], verdict)
         columns = [column.name for column in self.columns]
         rows = [
-            PrintedRow(row.label, [entries[name, column] for column in columns])
+            GridRow(row.label, [entries[name, column] for column in columns])
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
         ]
         judged = (verdicts != "").any()
-        rest = "Cells without a verdict stand as the paper prints them." if judged else "As the paper prints it."
+        rest = "Cells without a verdict stand as the paper reports them." if judged else "As the paper reports it."
         remarks = [*verdict_remark(verdicts), *([self.origin] if judged else []), rest]
         return sheet(self, frame, [Grid(columns, rows)], remarks)
 
 
-def _is_same(line: Any, cell: PublishedCell) -> bool | None:
-    """Return whether our text or count is the printed one; None for a count beside a text."""
+def _is_same(line: Any, cell: ReportedCell) -> bool | None:
+    """Return whether our text or count is the reported one; None for a count next to a text."""
     if line.mean is None:
         return bool(cell.text == line.text)
     return cell.number.is_size(line.mean) if cell.number else None
@@ -111,9 +111,11 @@ class Reads(Spec):
     student: StudentName = Field(default="", description="whose settings are read")
     task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
     reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
-    formatter: Name = Field(default="", description="how the paper prints the value")
-    printed_as: dict[str, Text] = Field(default={}, description="a value -> how the paper prints it")
-    as_printed: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
+    formatter: Name = Field(default="", description="how the paper reports the value")
+    reported_as: dict[str, Text] = Field(default={}, description="a value -> how the paper reports it")
+    as_reported: list[Text] = Field(
+        default=[], description="a row's columns whose cells stand as the paper reports them"
+    )
 
 
 class SettingsColumn(Reads, Heading):
@@ -126,7 +128,7 @@ class SettingsRow(Reads, TextRow):
 
 @table_kind
 class SettingsTable(VerbatimTable):
-    """A table of training settings: what the paper prints, beside what our students are trained with."""
+    """A table of training settings: what the paper reports, next to what our students are trained with."""
 
     origin: ClassVar[str] = "Ours: the settings in the study's files, before a smaller scale changes them."
 
@@ -139,23 +141,23 @@ class SettingsTable(VerbatimTable):
     @model_validator(mode="after")
     def _columns(self) -> SettingsTable:
         names = [column.name for column in self.columns]
-        for name in (name for row in self.rows for name in row.as_printed):
+        for name in (name for row in self.rows for name in row.as_reported):
             if name not in names:
                 raise ValueError(str(unknown_name("column", name, names)))
         return self
 
     def settings_cells(self) -> list[SettingsCell]:
-        """Return the cells that show a setting of ours beside the printed one; the others hold only the paper's."""
+        """Return the cells that show a setting of ours next to the reported one; the others hold only the paper's."""
         cells = []
         for name, row in zip(row_names(self.rows), self.rows, strict=True):
-            for column in (each for each in self.columns if each.name not in row.as_printed):
+            for column in (each for each in self.columns if each.name not in row.as_reported):
                 reads = ".".join(filter(None, (row.reads, column.reads)))
                 student = row.student or column.student or self.student
                 task = row.task or column.task or self.task
                 if reads and (student or reads.split(".")[0] == MAPPINGS):
-                    printed_as = {**column.printed_as, **row.printed_as}
+                    reported_as = {**column.reported_as, **row.reported_as}
                     formatter = row.formatter or column.formatter
-                    cells.append(SettingsCell(name, column.name, student, task, reads, formatter, printed_as))
+                    cells.append(SettingsCell(name, column.name, student, task, reads, formatter, reported_as))
         return cells
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
@@ -196,7 +198,7 @@ def rows_of(study: Study, task: str, split: str) -> int | None:
 
 @table_kind
 class CountsTable(VerbatimTable):
-    """A table of data set sizes: what the paper prints, beside the rows that each split of ours must have."""
+    """A table of data set sizes: what the paper reports, next to the rows that each split of ours must have."""
 
     origin: ClassVar[str] = "Ours: the rows that each split must have, which encoding a task checks in its files."
 
@@ -204,13 +206,13 @@ class CountsTable(VerbatimTable):
     columns: list[CountsColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
     rows: list[CountsRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
 
-    def printed_cells(self) -> list[PublishedCell]:
-        """Return every cell as printed; one in a column with a split says whose rows it counts."""
+    def paper_cells(self) -> list[ReportedCell]:
+        """Return every cell as reported; one in a column with a split says whose rows it counts."""
         tasks = {name: row.task for name, row in zip(row_names(self.rows), self.rows, strict=True)}
         splits = {column.name: column.split for column in self.columns if column.split}
         return [
             replace(cell, counted=(tasks[cell.row], splits[cell.column])) if cell.column in splits else cell
-            for cell in super().printed_cells()
+            for cell in super().paper_cells()
         ]
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
@@ -223,6 +225,6 @@ class CountsTable(VerbatimTable):
         shared = {"unit": "rows", "n": 1}
         return {
             (cell.row, cell.column): {"task": of[0], "metric": of[1], "mean": float(size), **shared}
-            for cell in self.printed_cells()
+            for cell in self.paper_cells()
             if (of := cell.counted) and (size := rows_of(inputs.study, *of))
         }

@@ -14,14 +14,14 @@ function compare(a, b) {
   return typeof a === "number" ? b - a : a.localeCompare(b);
 }
 
-/** Sort the rows by a column: from the best number to the worst, back, and then as printed. */
+/** Sort the rows by a column: from the best number to the worst, back, and then as it was. */
 function sortBy(table, head, column) {
   const body = table.tBodies[0];
-  table.printed ||= [...body.rows];
+  table.unsorted ||= [...body.rows];
   const state = { none: "descending", descending: "ascending", ascending: "none" }[head.ariaSort || "none"];
   for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
   head.ariaSort = state === "none" ? null : state;
-  const rows = [...table.printed];
+  const rows = [...table.unsorted];
   const sign = state === "ascending" ? -1 : 1;
   const keys = new Map(rows.map((row) => [row, keyOf(row.cells[column])]));
   if (state !== "none") {
@@ -54,7 +54,7 @@ function copySelected(area, pressed) {
   return copied;
 }
 
-/** Copy a text, and say beside the buttons whether that succeeded: a screen reader reads this message alone. */
+/** Copy a text, and say next to the buttons whether that succeeded: a screen reader reads this message alone. */
 async function copy(area, pressed, said) {
   let copied = true;
   try {

@@ -19,7 +19,7 @@ from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.card import About
 from retort.models.encoders import round_once
-from retort.models.initialise import StartFolders, check_published, initialise_student, with_pooler
+from retort.models.initialise import StartFolders, check_released, initialise_student, with_pooler
 from retort.models.recorder import Key, keys_to_record
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.models.weights import save_with_card
@@ -49,7 +49,7 @@ class TaskFolders:
 
     Args:
         encoded: the encoded task.
-        start: the fine-tuned teacher, the published model, its tokenizer and the parent.
+        start: the fine-tuned teacher, the released model, its tokenizer and the parent.
         stores_activations: whether the job stores what the student reads of the teacher; else that runs on every batch.
     """
 
@@ -123,7 +123,7 @@ def distil(
     start = folders.start
     check_same_tokenizer(start.model, start.tokenizer, start.parent)
     set_seed(job, seed)
-    check_published(start.model, settings.teacher.model)
+    check_released(start.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     vocabulary, labels = settings.teacher.model.vocabulary, settings.task.labels
     network = initialise_student(settings, vocabulary, start, head, num_labels, labels, job.say).to(job.device)
@@ -158,7 +158,7 @@ def _stored(
 ) -> Activations:
     """Return the teacher's activations as read from disk, where the first training of a job that reads them puts them.
 
-    Logits are stored beside what an earlier stage reads, so that the teacher runs once for all stages.
+    Logits are stored next to what an earlier stage reads, so that the teacher runs once for all stages.
     """
     if job.writes and not has_stored(job.shared, keys):
         read = [catalogue.objectives()[term.objective] for stage in settings.stages for term in stage.terms]
@@ -188,7 +188,7 @@ def distill_students(
         job: the running job.
         settings: student -> settings of its distillation; all with the same teacher, corpora, batch sizes and seed.
         corpus_folders: the folders of the blocks of all corpora that a stage reads, in the order of the settings.
-        folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
+        folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the released model and
             the parent.
         output: the folder to write to, a folder a student.
         licences: student -> the licences that its card names.
@@ -261,7 +261,7 @@ def corpus_student(job: RunningJob, settings: CorpusDistillationSettings, folder
     """
     check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     set_seed(job, settings.seed)
-    check_published(folders.model, settings.teacher.model)
+    check_released(folders.model, settings.teacher.model)
     head, vocabulary = _masked_lm_head(settings), settings.teacher.model.vocabulary
     if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")

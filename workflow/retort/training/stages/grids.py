@@ -126,7 +126,7 @@ def run_grid_of_teacher(
         job: the running job.
         settings: the settings of the teacher on the task, with its grid.
         encoded_folder: the folder of the encoded task.
-        model_folder: the folder of the published model that is fine-tuned.
+        model_folder: the folder of the released model that is fine-tuned.
         tokenizer_folder: the folder with the files of its tokenizer.
         part: the part, and the file of its trials.
     """

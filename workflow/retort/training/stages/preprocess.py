@@ -18,7 +18,7 @@ from retort.tasks import task_type_of
 
 
 def fetch_source(job: RunningJob, settings: FetchSettings, output: str) -> None:
-    """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
+    """Fetch the files of a source into the folder `output`, and write the settings to a file next to it.
 
     With the file, later runs need no hub even if the user deletes the folder to save space.
     """
@@ -92,7 +92,7 @@ def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], 
 
 
 def make_source(job: RunningJob, settings: Made, output: str) -> None:
-    """Make the files of a source in the folder `output`, and write the settings to a file beside it."""
+    """Make the files of a source in the folder `output`, and write the settings to a file next to it."""
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     for rows in settings.rows:

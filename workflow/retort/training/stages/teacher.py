@@ -13,7 +13,7 @@ from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build
 from retort.models.card import About
-from retort.models.initialise import check_published
+from retort.models.initialise import check_released
 from retort.models.weights import save_with_card
 from retort.settings.trainings import TeacherHeadSettings, TeacherSettings
 from retort.settings.trials import best_of
@@ -42,7 +42,7 @@ def finetune_teacher(
         settings: the settings of the teacher on this task.
         score: the score to write.
         encoded_folder: the folder of the encoded task.
-        model_folder: the folder of the published model that is fine-tuned.
+        model_folder: the folder of the released model that is fine-tuned.
         tokenizer_folder: the folder with the files of its tokenizer.
         trials_files: the trials of all parts of the grid; empty without a grid.
         output: the folder to write.
@@ -65,7 +65,7 @@ def finetune_teacher(
 def finetune(
     job: RunningJob, settings: TeacherSettings, seed: int, encoded_folder: str, model_folder: str, tokenizer_folder: str
 ) -> nn.Module:
-    """Fine-tune a published model on a task with one seed, and return it.
+    """Fine-tune a released model on a task with one seed, and return it.
 
     Raises:
         Diverged: the training diverged.
@@ -74,7 +74,7 @@ def finetune(
     check_same_tokenizer(model_folder, tokenizer_folder)
     check_ids(tokenizer_file(Path(tokenizer_folder)), settings.model.vocabulary)
     set_seed(job, seed)
-    check_published(model_folder, settings.model)
+    check_released(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task), labels=settings.task.labels, say=job.say)
     network.to(job.device)
     best = settings.metric_for_best_model
@@ -109,7 +109,7 @@ def fit_teacher_head(
 ) -> None:
     """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `output`.
 
-    A sentence encoder is published without its masked-LM head. A new head gives it an output distribution. The head is
+    A sentence encoder is released without its masked-LM head. A new head gives it an output distribution. The head is
     trained on top of the frozen encoder, and its decoder is tied to the word embeddings, as in BERT.
 
     Args:
@@ -118,7 +118,7 @@ def fit_teacher_head(
         teacher: the teacher's name.
         corpus: the corpus's name.
         corpus_folder: the folder of the corpus's blocks.
-        model_folder: the folder of the published model.
+        model_folder: the folder of the released model.
         tokenizer_folder: the folder with the files of its tokenizer.
         output: the folder to write.
 
@@ -128,7 +128,7 @@ def fit_teacher_head(
     check_same_tokenizer(model_folder, tokenizer_folder)
     check_ids(tokenizer_file(Path(tokenizer_folder)), settings.model.vocabulary)
     set_seed(job, settings.seed)
-    check_published(model_folder, settings.model)
+    check_released(model_folder, settings.model)
     network = build.load(model_folder, "masked-lm").to(job.device)
     run, checkpoint = masked_lm_head(network, corpus_folder, settings), checkpoint_of(job, settings, settings.seed)
     with _divergence_is_an_error(f"the head of '{teacher}' diverged"):

@@ -1,4 +1,4 @@
-"""Tests of the papers' printed numbers: reading cells, the commands, and messages for mistakes."""
+"""Tests of the papers' reported numbers: reading cells, the commands, and messages for mistakes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import ROOT, Config, read_config
-from retort.specs.printed import read_number
+from retort.specs.reported import read_number
 from retort.study.load import open_study, open_whole, read_study
 from retort.study.study import Study
-from retort.tables.published import cells_csv, counts, printed_tables, show
+from retort.tables.reported import cells_csv, counts, reported_tables, show
 
-from tests.tiny.printed import as_printed
+from tests.tiny.reported import as_reported
 from tests.tiny.results import made
-from tests.tiny.variant import PRINTED_PAPER, STUDENTS, write_one_table, write_study
+from tests.tiny.variant import PAPER_OF_OTHERS, STUDENTS, write_one_table, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
-# A few cells of every paper, as printed.
+# A few cells of every paper, as reported.
 CELLS = [
     ("minilmv2", "table1", "6×384 Ours / RoBERTaLARGE", "#Param", "30M", ""),
     ("minilmv2", "table8", "6×384 model distilled from BERTBASE: MNLI-m", "48", "82.4", ""),
@@ -44,9 +44,9 @@ def test_every_file_of_a_table_is_read(study: Study) -> None:
     assert counts(study)[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
 
 
-def test_every_printed_value_as_csv(study: Study) -> None:
+def test_every_reported_value_as_csv(study: Study) -> None:
     header, *lines = csv.reader(cells_csv(study).splitlines())
-    assert header == ["paper", "table", "row", "column", "printed", "printed_std"]
+    assert header == ["paper", "table", "row", "column", "reported", "reported_std"]
     assert len({tuple(line[:4]) for line in lines}) == len(lines)
     assert {tuple(cell) for cell in CELLS} <= {tuple(line) for line in lines}
 
@@ -60,19 +60,19 @@ def test_show_prints_headings_groups_and_cells(study: Study) -> None:
 
 @pytest.mark.slow
 def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["published", "check"]) == 0
-    assert main(["published", "cells"]) == 0
-    assert main(["published", "show", "wang2023/table6"]) == 0
+    assert main(["reported", "check"]) == 0
+    assert main(["reported", "cells"]) == 0
+    assert main(["reported", "show", "wang2023/table6"]) == 0
     said = capsys.readouterr().out
     assert counts(study)[-1] in said
     assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49\n" in said
     assert re.search(r"\| Batch Size +\| +\{16, 32\} +\|", said)
-    assert main(["published", "show", "wang2023/table66"]) == 2
+    assert main(["reported", "show", "wang2023/table66"]) == 2
     assert "did you mean 'wang2023/table6'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("text", "printed", "value", "std", "half"),
+    ("text", "reported", "value", "std", "half"),
     [
         ("76.30", "76.30", 76.3, None, 0.005), ("84", "84", 84.0, None, 0.5), ("66.5±1.49", "66.5", 66.5, 1.49, 0.05),
         ("33.28 (0.09)", "33.28", 33.28, 0.09, 0.005), ("34.02(0.06)", "34.02", 34.02, 0.06, 0.005),
@@ -83,10 +83,10 @@ def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
         ("1e-6", "1e-6", 1e-6, None, 0.5e-6),
     ],
 )  # fmt: skip
-def test_a_number_as_papers_print_it(text: str, printed: str, value: float, std: float | None, half: float) -> None:
+def test_a_number_as_papers_report_it(text: str, reported: str, value: float, std: float | None, half: float) -> None:
     found = read_number(text)
     assert found is not None
-    assert (found.text, found.value, found.std, found.half) == (printed, value, std, pytest.approx(half))
+    assert (found.text, found.value, found.std, found.half) == (reported, value, std, pytest.approx(half))
 
 
 @pytest.mark.parametrize("text", ["-", "–", "", "84..2", "84.2 85.1", "1,23", "Linear", "58h on 40GB A100", "{16, 32}"])
@@ -94,14 +94,14 @@ def test_what_is_no_number(text: str) -> None:
     assert read_number(text) is None
 
 
-# --- a printed table of the tiny study, with what is run beside it
+# --- a reported table of the tiny study, with what is run next to it
 
 
-def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """Return the small table as printed, with these columns; its second student is planned, a third row is quoted."""
+def reported(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return the small table as reported, with these columns; its second student is planned, a third row is quoted."""
     states: list[dict[str, Any]] = [{"student": "tiny-kd"}, {"planned": "tiny-c"}, {"quoted": "Nobody (2020)"}]
     named = zip(cells, states, strict=False)
-    return as_printed(
+    return as_reported(
         [{"label": f"R{i}", "cells": cell, **state} for i, (cell, state) in enumerate(named)], columns, **more
     )
 
@@ -121,12 +121,12 @@ CELL_ROWS = ["70.0±1.0 | 50.0 | -28.6% | 60.0 | 60.0 | 14M", "71.2 | - | - | - 
 
 def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Write the variant of the tiny study with this table alone, and return its configuration."""
-    config = write_one_table(folder / "study", table, paper=PRINTED_PAPER, **more)
+    config = write_one_table(folder / "study", table, paper=PAPER_OF_OTHERS, **more)
     return {**config, "scale": "paper"}  # other scales scale the paper's students or do not run them
 
 
 def test_means_and_changes_follow_from_the_cells_of_a_row(here: Path) -> None:
-    lines, renders = made(small(here, printed(CELL_ROWS, DERIVED)))
+    lines, renders = made(small(here, reported(CELL_ROWS, DERIVED)))
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert ours["Acc"].mean == pytest.approx(72)
     assert ours["Change"].mean == pytest.approx(100 * (60 / 72 - 1))
@@ -134,7 +134,7 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(here: Path) -> None:
     assert ours["Change"].std == pytest.approx(100 * 60 / 72 * ((2 / 72) ** 2 + (10 / 60) ** 2) ** 0.5)
     assert ours["Avg"].mean == ours["Tasks"].mean == pytest.approx(66)
     assert (ours["Size"].mean, ours["Size"].state) == (None, "missing (no profile)")
-    assert (ours["Acc"].published, ours["Acc"].published_std, ours["Size"].unit) == (70.0, 1.0, "M")
+    assert (ours["Acc"].reported, ours["Acc"].reported_std, ours["Size"].unit) == (70.0, 1.0, "M")
     states = {line.row: line.state for line in lines if line.column == "Avg"}
     assert states["R1"] == "not run since there is no student yet"
     assert states["R2"] == "quoted (Nobody (2020)), never run"
@@ -142,28 +142,28 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(here: Path) -> None:
     assert "<br>*71.2*" in renders["md"]
 
 
-def test_an_average_over_an_incomplete_row_is_not_printed(here: Path) -> None:
+def test_an_average_over_an_incomplete_row_is_not_reported(here: Path) -> None:
     scores = {"tiny-kd": {"mood": [0.7, None, 0.7], "rating": [0.5, 0.6, 0.7]}}
-    lines, _ = made(small(here, printed(CELL_ROWS, DERIVED)), **scores)
+    lines, _ = made(small(here, reported(CELL_ROWS, DERIVED)), **scores)
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert {ours[name].state for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
 
 
 def test_a_column_may_name_a_variant_of_the_row(tmp_path: Path) -> None:
     columns = [{**ACC, "label": "two"}, {**ACC, "label": "four", "variant": "wide"}]
-    config = small(tmp_path, printed(["1.0 | 2.0"], columns))
+    config = small(tmp_path, reported(["1.0 | 2.0"], columns))
     problems = read_study(read_config(config))[1]
     assert any("no student is called 'tiny-kd-wide'" in line for line in problems)
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    (printed(["1.o | 2.0"], [ACC, PEARSON]), "row 'R0', column 'Acc': '1.o' is no number"),
-    (printed(["1.0"], [ACC], published={"tiny-kd": {"Acc": [1.0]}}), "give one of them"),
+    (reported(["1.o | 2.0"], [ACC, PEARSON]), "row 'R0', column 'Acc': '1.o' is no number"),
+    (reported(["1.0"], [ACC], means={"tiny-kd": {"Acc": [1.0]}}), "give one of them"),
 ]
 
 
 @pytest.mark.parametrize(("table", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
-def test_a_mistake_in_a_printed_table_gets_one_clear_line(tmp_path: Path, table: dict[str, Any], said: str) -> None:
+def test_a_mistake_in_a_reported_table_gets_one_clear_line(tmp_path: Path, table: dict[str, Any], said: str) -> None:
     problems = read_study(read_config(small(tmp_path, table)))[1]
     assert any(said in line and "table1.yaml" in line for line in problems), problems
     assert all("\n" not in line for line in problems)
@@ -171,18 +171,18 @@ def test_a_mistake_in_a_printed_table_gets_one_clear_line(tmp_path: Path, table:
 
 def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
     ours = open_study(read_config(write_study(tmp_path / "study")))
-    assert printed_tables(ours) == {}
-    with pytest.raises(RetortError, match="no printed table is called 'tiny/table1'"):
+    assert reported_tables(ours) == {}
+    with pytest.raises(RetortError, match="no reported table is called 'tiny/table1'"):
         show(ours, "tiny/table1")
 
 
-def test_a_quoted_row_may_have_ours_beside_it(here: Path) -> None:
-    table = as_printed([{"label": "R", "student": "tiny-kd", "quoted": "Else (2020)", "cells": "70.0"}], [ACC])
+def test_a_quoted_row_may_have_ours_next_to_it(here: Path) -> None:
+    table = as_reported([{"label": "R", "student": "tiny-kd", "quoted": "Else (2020)", "cells": "70.0"}], [ACC])
     (line,) = made(small(here, table))[0]
-    assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
-    assert line.note.startswith("published: quoted (Else (2020)); ours: trained here")
+    assert (line.reported, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
+    assert line.note.startswith("reported: quoted (Else (2020)); ours: trained here")
     scale = {**small(here / "idle", table), "scale": "pocket"}
     assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"
     untrained = {**STUDENTS, "kd": {**STUDENTS["kd"], "stages": []}}
     (line,) = made(small(here / "untrained", table, students=untrained))[0]
-    assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
+    assert line.note.startswith("reported: quoted (Else (2020)); ours: the public checkpoint")

@@ -1,4 +1,4 @@
-"""What papers print in tables: the text of each cell, its number, what the number measures, and which are possible."""
+"""What papers report in tables: the text of each cell, its number, what the number measures, and which are possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured
 PASSES = 30  # of a run, unless a scale runs fewer
 
 
-# How long a model takes: each table says which measurements it prints.
+# How long a model takes: each table says which measurements it reports.
 
 
 @dataclass(frozen=True, order=True)
@@ -61,7 +61,7 @@ def timing_called(name: str, length: int | None, values: Values = "runs") -> Tim
     return Timing(int(match[1] or ROWS), length or TOKENS, name if name in ("cpu", "gpu") else "", values)
 
 
-# The block of printed cells in the file of a table: a header over the columns, then a line a row.
+# The block of reported cells in the file of a table: a header over the columns, then a line a row.
 #
 # The fields of a line are split by '|'. For a table with the stub `[Objectives]` and the columns `QNLI` and `SST-2`:
 #
@@ -73,7 +73,7 @@ def timing_called(name: str, length: int | None, values: Values = "runs") -> Tim
 # and a second line the labels.
 
 
-NO_STUB = "-"  # stands over the names of the rows if a table prints no heading there
+NO_STUB = "-"  # stands over the names of the rows if a table reports no heading there
 
 
 def header_lines(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list[str]]:
@@ -106,21 +106,21 @@ def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list
         return [[] for _ in rows]
     if lines[: len(heads)] != heads:
         right = " and below it ".join(f"`{' | '.join(head)}`" for head in heads)
-        raise ValueError(f"printed: the header is not that of 'stub' and 'columns'; write {right}")
+        raise ValueError(f"reported: the header is not that of 'stub' and 'columns'; write {right}")
     body = lines[len(heads) :]
     for number, (line, name) in enumerate(itertools.zip_longest(body, rows), start=1):
         if line is None or line[0] != name:
             found, said = "missing" if line is None else f"'{line[0]}'", f"'{name}'" if name else "nothing"
-            raise ValueError(f"printed: row {number} is {found}; 'rows' says {said}")
+            raise ValueError(f"reported: row {number} is {found}; 'rows' says {said}")
         if len(line) != len(heads[-1]):
-            raise ValueError(f"printed: row '{name}' has {len(line) - 1} cells for {len(heads[-1]) - 1} columns")
+            raise ValueError(f"reported: row '{name}' has {len(line) - 1} cells for {len(heads[-1]) - 1} columns")
     return [cells for _, *cells in body]
 
 
 # Numbers, and what they measure.
 
 
-NOTHING = {"-", "–"}  # a cell in which a paper prints no value
+NOTHING = {"-", "–"}  # a cell in which a paper reports no value
 AVERAGE, CHANGE = "average", "change"
 # metrics of a model rather than of a score on a task -> their unit in the CSV files of the tables
 OF_A_MODEL = {
@@ -131,9 +131,9 @@ OF_A_MODEL = {
     "speed-up": "times",
     "layers": "layers",
     "hidden": "units",
-    "as-printed": "",
+    "as-reported": "",
 }
-AS_PRINTED = "as-printed"  # what is only printed, and never measured
+AS_REPORTED = "as-reported"  # what is only reported, and never measured
 SHAPE = ("layers", "hidden")  # they follow from the architecture; the others of OF_A_MODEL need a profile
 # the names that papers use for a metric; any other name must be explained in `because`
 METRIC_NAMES = {
@@ -191,13 +191,13 @@ def check_possible(metric: str, mean: float, std: float | None) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """A number as a paper prints it.
+    """A number as a paper reports it.
 
     Args:
-        text: as printed, with its unit and without its standard deviation ('109M', '×2.0', '76.30').
+        text: as reported, with its unit and without its standard deviation ('109M', '×2.0', '76.30').
         value: the number without its unit (109.0 for '109M').
-        std_text: the standard deviation as printed; empty if there is none.
-        error: the largest error of a number that is computed from printed numbers; None for a printed number.
+        std_text: the standard deviation as reported; empty if there is none.
+        error: the largest error of a number that is computed from reported numbers; None for a reported number.
     """
 
     text: str
@@ -207,12 +207,12 @@ class Number:
 
     @property
     def std(self) -> float | None:
-        """The standard deviation; None if none is printed."""
+        """The standard deviation; None if none is reported."""
         return float(self.std_text) if self.std_text else None
 
     @property
     def half(self) -> float:
-        """The largest rounding error: half a unit of the last printed digit."""
+        """The largest rounding error: half a unit of the last reported digit."""
         if self.error is not None:
             return self.error
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
@@ -234,13 +234,13 @@ def read_number(text: str) -> Number | None:
 
 
 @dataclass(frozen=True)
-class PublishedCell:
-    """One printed cell: the names of its row and column, its text, and its number (None if the text is no number).
+class ReportedCell:
+    """One reported cell: the names of its row and column, its text, and its number (None if the text is no number).
 
     Args:
         runs: the number of runs behind a mean; 0 if it is not known.
         by_seed: (seed, score) of each run of ours behind a recorded mean, in the precision of the run.
-        decimals: those that statements give a recorded number, which has more; None for a printed one.
+        decimals: those that statements give a recorded number, which has more; None for a reported one.
         counted: (data set, split) whose number of rows the cell holds; None if it holds no such number.
     """
 
@@ -262,7 +262,7 @@ class PublishedCell:
         return Number(f"{self.number.value:.{self.decimals}f}", self.number.value, std)
 
 
-def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:
+def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> ReportedCell:
     """Return the cell of a recorded number: [mean] of one run, or [mean, standard deviation] of several.
 
     A number is recorded with at least three decimals (`tables/recordings.py`), but YAML drops zeros at the end.
@@ -276,7 +276,7 @@ def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> 
     mean, *std = values
     std_text = str(std[0]) if std else ""
     text = f"{mean:.3f}" if round(mean, 3) == mean else f"{mean:.10g}"
-    return PublishedCell(row, column, text, Number(text, mean, std_text), runs if std else 1)
+    return ReportedCell(row, column, text, Number(text, mean, std_text), runs if std else 1)
 
 
 class Measure(Spec):
@@ -288,8 +288,8 @@ class Measure(Spec):
         timing: how a time is measured: batch-16 or another number, cpu, gpu.
         metric: what is measured: a metric of the task, or parameters, latency, ... of the model.
         split: which split; else the table's.
-        tasks: task -> metric: a printed mean over tasks not shown here.
-        printed: the paper's own word for the metric.
+        tasks: task -> metric: a reported mean over tasks not shown here.
+        reported: the paper's own word for the metric.
         because: why the metric is not what that word means.
     """
 
@@ -299,15 +299,15 @@ class Measure(Spec):
     metric: str = ""
     split: Literal["", "dev", "test"] = ""
     tasks: dict[Name, Text] = {}
-    printed: str = ""
+    reported: str = ""
     because: str = ""
 
     def _wrong(self) -> Iterator[str]:
-        odd = bool(self.printed) and self.printed not in METRIC_NAMES.get(self.metric, ())
+        odd = bool(self.reported) and self.reported not in METRIC_NAMES.get(self.metric, ())
         if odd and not self.because:
-            yield f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'"
+            yield f"'{self.reported}' is not a word for {self.metric or 'no metric'}; say why in 'because'"
         if self.because and not odd:
-            yield "'because' explains why 'printed' and 'metric' differ, and here they do not"
+            yield "'because' explains why 'reported' and 'metric' differ, and here they do not"
         timing_called(self.timing, None)  # for its error: there must be such a measurement
         if self.timing and self.metric and self.metric not in TIMED:
             yield f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'"
@@ -319,7 +319,7 @@ class Heading(Spec):
     """A column: its label, and the heading above it that spans several columns.
 
     Args:
-        label: as printed.
+        label: as reported.
         heading: what stands above the label, over one column or several.
     """
 
@@ -333,10 +333,10 @@ class Heading(Spec):
 
 
 class TextRow(Spec):
-    """A printed row; its label may have several levels split by ' / ', one for each heading of the stub.
+    """A reported row; its label may have several levels split by ' / ', one for each heading of the stub.
 
     Args:
-        label: as printed.
+        label: as reported.
         group: the heading or row under which the label stands.
     """
 

@@ -9,12 +9,12 @@ from typing import Any
 from retort.audit import audit
 from retort.audit.base import Finding
 from retort.specs.config import read_config
-from retort.specs.printed import TextRow, header_lines, read_number, row_names
+from retort.specs.reported import TextRow, header_lines, read_number, row_names
 from retort.study.load import open_study
 
 from tests.tiny.edit import write
 from tests.tiny.make import STUDY
-from tests.tiny.variant import TABLE, UNPUBLISHED
+from tests.tiny.variant import TABLE, UNREPORTED
 
 FACTS = {
     "coin": {"sizes": {"train": 1000, "dev": 100, "test": 50}, "floors": {"accuracy": 60.0}, "source": "counted"},
@@ -35,22 +35,22 @@ def with_block(table: dict[str, Any]) -> dict[str, Any]:
     lines += [f"{name} | {row['cells']}" for name, row in zip(row_names(rows), table["rows"], strict=True)]
     kept = [{key: value for key, value in row.items() if key != "cells"} for row in table["rows"]]
     numbers = sum(read_number(text.strip()) is not None for row in table["rows"] for text in row["cells"].split("|"))
-    return {"numbers": numbers, **table, "rows": kept, "printed": "\n".join(lines)}
+    return {"numbers": numbers, **table, "rows": kept, "reported": "\n".join(lines)}
 
 
 def table(columns: list[dict[str, Any]], cells: dict[str, str], **more: Any) -> dict[str, Any]:
-    """Return a printed table; each row's label is also the name of its model."""
+    """Return a reported table; each row's label is also the name of its model."""
     rows = [{"label": label, "planned": f"some-{label}", "cells": text} for label, text in cells.items()]
     return with_block({"kind": "scores", **COMMON, "columns": columns, "rows": rows, **more})
 
 
-def as_printed(rows: list[dict[str, Any]], columns: Any = TABLE["columns"], **more: Any) -> dict[str, Any]:
-    """Return table 1 of the variant as a paper prints it, with these rows and their cells."""
-    return with_block({**UNPUBLISHED, "columns": columns, "rows": rows, **more})
+def as_reported(rows: list[dict[str, Any]], columns: Any = TABLE["columns"], **more: Any) -> dict[str, Any]:
+    """Return table 1 of the variant as a paper reports it, with these rows and their cells."""
+    return with_block({**UNREPORTED, "columns": columns, "rows": rows, **more})
 
 
 def study_config(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:
-    """Copy the tiny study, add a paper that prints these tables, and return the configuration of that paper alone."""
+    """Copy the tiny study, add a paper that reports these tables, and return the configuration of that paper alone."""
     study = folder / "study"
     shutil.copytree(STUDY, study)
     write(study, "facts.yaml", FACTS)

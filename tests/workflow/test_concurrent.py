@@ -1,4 +1,4 @@
-"""Tests of runs beside runs: GPUs that they share, and two runs in one folder."""
+"""Tests of runs next to runs: GPUs that they share, and two runs in one folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_as_many_trainings_run_as_there_are_gpus(tmp_path: Path, monkeypatch: py
 @pytest.fixture
 def shared() -> Iterator[Path]:
     """Return a folder in which all users may work, with a tiny study that has a long training."""
-    folder = Path(tempfile.mkdtemp(prefix="beside-", dir="/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="nearby-", dir="/var/tmp"))
     make_study(folder)
     lengthen(folder, 600, "Attention, then predictions")
     snakemake(folder, "results/teachers/tiny-teacher/mood/1")

@@ -1,4 +1,4 @@
-"""Tests of what a page opens with, and of the pages of papers that are shown as printed, also with recorded runs."""
+"""Tests of what a page opens with, and of the pages of papers that are shown as reported, also with recorded runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from retort.tables.make import make_table
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
 from tests.tiny.edit import CLAIMS, set_value, write
-from tests.tiny.printed import MEAN, as_printed, study_config, table
+from tests.tiny.reported import MEAN, as_reported, study_config, table
 from tests.tiny.results import keep, made, quiet
 from tests.tiny.variant import CLAIMS as CLAIM
-from tests.tiny.variant import PAPER, PROFILES, TABLE, UNPUBLISHED, write_one_table
+from tests.tiny.variant import PAPER, PROFILES, TABLE, UNREPORTED, write_one_table
 from tests.unit.report.pages import lost, report, without_copies
 from tests.unit.study.test_scale import study_config as scaled_config
 
@@ -34,7 +34,7 @@ CSV = "results/tables/tiny/table1.csv"
 
 
 def page_of(config: dict[str, Any], *tables: str, paper: str = "tiny") -> str:
-    """Make the tables that a printed paper has no results of, and its page; return the page on one line."""
+    """Make the tables that a published paper has no results of, and its page; return the page on one line."""
     for name in tables:
         renders = {kind: f"reports/{paper}/{name}.{kind}" for kind in ("html", "md", "tex")}
         make_table(quiet(), config, paper, name, [], [], f"results/tables/{paper}/{name}.csv", renders)
@@ -56,21 +56,21 @@ def test_a_table_that_was_not_run_says_so_once(here: Path) -> None:
         assert "75.2" in text
     # what its own numbers contradict
     assert '<a href="#some-finding-1">Table 1, a, Avg</a></th><td>75.2</td><td>75.00</td>' in page
-    assert "papers/some/table1.yaml</code>, key <code>printed</code>." in page
+    assert "papers/some/table1.yaml</code>, key <code>reported</code>." in page
     assert "<summary>1 finding</summary>" in page
     assert lost("some/index.html") == ["../index.html"]  # which is made later
 
 
-def test_a_table_of_a_printed_paper_at_our_scale(here: Path) -> None:
+def test_a_table_of_a_paper_of_others_at_our_scale(here: Path) -> None:
     rows = [{"student": "tiny-kd", "label": "A", "cells": "61.0"}, {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]
-    table1 = as_printed(rows, TABLE["columns"][:1])
+    table1 = as_reported(rows, TABLE["columns"][:1])
     paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
-    others = {"table2": {**PROFILES, "published": {}}, "paper": paper, "claims": {}}
+    others = {"table2": {**PROFILES, "means": {}}, "paper": paper, "claims": {}}
     page = page_of(write_one_table(here / "study", table1, **others), "table1", "table2")
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
     assert page.count("quoted (Nobody), never run") == 1
-    assert "Nothing of it was run: its tables show what is printed." in page
+    assert "Nothing of it was run: its tables show what is reported." in page
     assert NOT_RUN.strip() not in page  # said once for all tables
     assert NOT_RUN.strip() in Path("reports/tiny/table1.html").read_text()
 
@@ -94,7 +94,7 @@ def record(study: Path, **more: Any) -> None:
 
 def record_ours(study: Path) -> None:
     """Write a recorded run of the study as one of ours, with one cell of table 1."""
-    write(study, "papers/tiny/table1.yaml", UNPUBLISHED)
+    write(study, "papers/tiny/table1.yaml", UNREPORTED)
     run = {"machine": "cpu: a <box>", "date": "2026-01-02", "precision": "float32"}
     means, by_seed = {"Acc. %": [72.0, 2.0]}, {"Acc. %": {1: 70.0, 2: 72.0, 3: 74.0}}
     content = {"run": run, "runs": 3, "tables": {"table1": {"kd": means}}, "by_seed": {"table1": {"kd": by_seed}}}
@@ -127,15 +127,15 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     assert "<summary>Showed (1)</summary>" in top
 
 
-def test_a_printed_page_opens_with_counts_that_lead_to_their_lists_and_says_what_was_run(study: Path) -> None:
+def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_lists_and_says_what_was_run(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
-    page = printed_page(study)
+    page = reported_page(study)
     top = top_of(page)
     found, _, rest = top.partition("<h2>")
     assert '<a href="#tiny-reduced-open">1 open</a>' in found
-    assert '<a href="#tiny-print-fails">1 contradicted</a>' in found
+    assert '<a href="#tiny-reported-fails">1 not supported</a>' in found
     assert '<ul id="tiny-reduced-open"> <li><a href="#tiny-claim-a-beats-b">' in rest
-    assert '<th scope="col">As printed</th><th scope="col">Recorded, scale reduced</th>' in rest
+    assert '<th scope="col">As reported</th><th scope="col">Recorded, scale reduced</th>' in rest
     assert re.search("Distillation: length</th><td>[^<]+steps</td><td>[^<]+steps</td>", rest)
     assert "<td>cpu: &lt;any&gt;, 2026-01-02, commit abc1234</td>" in rest
     assert lost("tiny/index.html") == ["../index.html"]  # which is made later
@@ -170,12 +170,12 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     assert "<dd>cpu: a &lt;box&gt;</dd>" in page
 
 
-# --- papers that the scale does not run: recorded numbers stand beside the published ones
+# --- papers that the scale does not run: recorded numbers stand next to the reported ones
 
 
 @pytest.fixture
 def study(here: Path) -> Path:
-    """Record a run of a printed paper at a smaller scale, and return the folder of its study."""
+    """Record a run of a published paper at a smaller scale, and return the folder of its study."""
     config = scaled_config(here / "study", "reduced", seeds=3)
     made(config)
     keep(record_scale(open_study(read_config(config)), "tiny"))
@@ -189,14 +189,14 @@ def make_files(config: dict[str, Any], targets: list[str]) -> None:
     assert all(run_job(job, config) for job in jobs)
 
 
-def printed_page(study: Path) -> str:
+def reported_page(study: Path) -> str:
     """Return the page of the paper at the scale that runs our own studies alone."""
     make_files({"study": str(study), "scale": "pocket"}, ["reports/tiny/index.html"])
     return " ".join(without_copies(Path("reports/tiny/index.html").read_text()).split())
 
 
 def test_a_recorded_number_has_a_column_of_its_own_and_is_not_judged(study: Path) -> None:
-    page = printed_page(study)
+    page = reported_page(study)
     heads = '<th scope="col">Acc. %</th><th scope="col">Acc. %, recorded</th>'
     assert heads in page
     cells = '<td><span class="ours">1</span> </td> <td class="recorded"><span class="ours">72.0 ± 2.0</span> </td>'
@@ -216,7 +216,7 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
     assert "Nothing was run here." in index
     assert "Recorded 2026-01-02, not run here." in index
     assert '<span class="ours">72.0' in page
-    assert "There is no result yet: all numbers are printed or recorded." in page
+    assert "There is no result yet: all numbers are reported or recorded." in page
     assert picture(tmp_path / "study/papers/tiny/recorded/float32-figure2.svg") in page
     assert lost("index.html") == lost("tiny/index.html") == []
 
@@ -224,14 +224,14 @@ def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any]
 def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
     others = ", with other settings than the scale has now"
-    page = printed_page(study)
-    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>beside it, recorded (reduced)</dt>"))
+    page = reported_page(study)
+    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>next to it, recorded (reduced)</dt>"))
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
-    page = printed_page(study)
+    page = reported_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
     assert f"{others}</h2>" in page
-    assert f"<dt>beside it, recorded (reduced{others})</dt>" in page
+    assert f"<dt>next to it, recorded (reduced{others})</dt>" in page
     assert f"(scale reduced{others}): 1 open." in page
 
 

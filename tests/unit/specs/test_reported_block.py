@@ -1,10 +1,10 @@
-"""Tests of the block of printed cells: what it holds, and one clear line where it does not fit its table."""
+"""Tests of the block of reported cells: what it holds, and one clear line where it does not fit its table."""
 
 from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from retort.specs.printed import header_lines
+from retort.specs.reported import header_lines
 from retort.tables.kinds.verbatim import SettingsTable
 
 BLOCK = """\
@@ -27,17 +27,17 @@ ROWS = [
 
 
 def table(block: str = BLOCK, stub: tuple[str, ...] = ("Method", "Layers"), numbers: int = 5) -> SettingsTable:
-    """Return a table of settings with this block of printed cells."""
+    """Return a table of settings with this block of reported cells."""
     return SettingsTable.model_validate(
         {"kind": "settings", "title": "T", "question": "Q?", "stub": stub, "columns": COLUMNS, "rows": ROWS,
-         "numbers": numbers, "printed": block}
+         "numbers": numbers, "reported": block}
     )  # fmt: skip
 
 
 def test_the_cells_of_a_block() -> None:
     found = table()
     assert found.texts == [["84.1", "-", "56.2±0.3"], ["5e-4", "a, b", ""], ["{16,32}", "1,024", "99%"]]
-    cells = {(cell.row, cell.column): cell.text for cell in found.printed_cells()}
+    cells = {(cell.row, cell.column): cell.text for cell in found.paper_cells()}
     assert cells["KD / 4: + warm up", "GLUE: 4"] == "a, b"
     assert len(cells) == 9
 
@@ -46,7 +46,7 @@ def test_a_block_need_not_be_aligned_and_may_be_missing() -> None:
     crowded = "\n".join("|".join(field.strip() for field in line.split("|")) for line in BLOCK.splitlines())
     assert table(f"\n{crowded}\n\n").texts == table().texts
     without = table("", numbers=0)
-    assert (without.texts, without.printed_cells()) == ([[], [], []], [])
+    assert (without.texts, without.paper_cells()) == ([[], [], []], [])
 
 
 def test_one_line_of_headings_where_none_spans() -> None:
@@ -58,7 +58,7 @@ def test_one_line_of_headings_where_none_spans() -> None:
 
 
 HEADER = (
-    "printed: the header is not that of 'stub' and 'columns'; "
+    "reported: the header is not that of 'stub' and 'columns'; "
     "write `Method / Layers | GLUE | XNLI` and below it ` | Short | 4 | all`"
 )
 
@@ -70,10 +70,14 @@ HEADER = (
         ("| XNLI", "", HEADER),
         ("| Short ", "| Shrt ", HEADER),
         ("| all", "| all | new", HEADER),
-        ("KD / 4: +", "KD / 4 +", "printed: row 2 is 'KD / 4 + warm up'; 'rows' says 'KD / 4: + warm up'"),
-        ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "printed: row 4 is 'KD'; 'rows' says nothing"),
-        ("KD / 6: + warm up | {16,32} | 1,024 | 99%", "", "printed: row 3 is missing; 'rows' says 'KD / 6: + warm up'"),
-        ("| 1,024 ", "", "printed: row 'KD / 6: + warm up' has 2 cells for 3 columns"),
+        ("KD / 4: +", "KD / 4 +", "reported: row 2 is 'KD / 4 + warm up'; 'rows' says 'KD / 4: + warm up'"),
+        ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "reported: row 4 is 'KD'; 'rows' says nothing"),
+        (
+            "KD / 6: + warm up | {16,32} | 1,024 | 99%",
+            "",
+            "reported: row 3 is missing; 'rows' says 'KD / 6: + warm up'",
+        ),
+        ("| 1,024 ", "", "reported: row 'KD / 6: + warm up' has 2 cells for 3 columns"),
         (
             "84.1 ",
             "none ",

@@ -1,4 +1,4 @@
-"""The verbs on the numbers that papers print, and on ours: `published`, `compare` and `record`."""
+"""The verbs on the numbers that papers report, and on ours: `reported`, `compare` and `record`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from retort.judgement.paired_rows import compare_rows
 from retort.plan.deviations import unknown_names
 from retort.registry import unknown_name
 from retort.study.load import open_study, open_whole, with_every_paper
-from retort.tables import published
+from retort.tables import reported
 from retort.tables.recordings import record, record_scale
 
 MOST = 60  # lines of what would change in a file
 
 
 @verb(
-    "published",
+    "reported",
     argument(
         "what",
         choices=["audit", "check", "cells", "show"],
@@ -29,8 +29,8 @@ MOST = 60  # lines of what would change in a file
     ),
     argument("table", nargs="?", default="", help="with show: paper/table"),
 )
-def published_numbers(arguments: argparse.Namespace) -> int:
-    """Audit, count, list as CSV or show the numbers that all papers print, whichever the configuration names.
+def reported_numbers(arguments: argparse.Namespace) -> int:
+    """Audit, count, list as CSV or show the numbers that all papers report, whichever the configuration names.
 
     `audit` tells which of them cannot be right, or cannot both be right; `check` also fails on a deviation that names
     no cell and no setting.
@@ -40,14 +40,14 @@ def published_numbers(arguments: argparse.Namespace) -> int:
         print("\n".join(map(wrapped_line, as_text(audit(study)).splitlines())))
         return 0
     if arguments.what == "check":
-        print("\n".join(published.counts(study)))
+        print("\n".join(reported.counts(study)))
         problems = unknown_names(study)
         print("\n".join(problems) or "every deviation names a cell or a setting")
         return 1 if problems else 0
     if arguments.what == "cells":
-        print(published.cells_csv(study), end="")
+        print(reported.cells_csv(study), end="")
     else:
-        print(published.show(study, arguments.table))
+        print(reported.show(study, arguments.table))
     return 0
 
 
@@ -70,11 +70,11 @@ def compare_two(arguments: argparse.Namespace) -> int:
 
 @verb(
     "record",
-    argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"),
+    argument("paper", help="a study of ours, or a paper at a scale that is smaller than reported"),
     argument("--yes", action="store_true", help="write without asking"),
 )
 def record_run(arguments: argparse.Namespace) -> int:
-    """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
+    """Store the numbers of the last run: of a study of ours as its reported ones, else next to those of its scale."""
     config = config_of(arguments)
     study, every = open_study(config), with_every_paper(config).papers or []
     if arguments.paper not in every:
