@@ -76,7 +76,7 @@ def reported_rows() -> Any:
 
 
 def true_deviations() -> Any:
-    """Return the reported deviations of table 1, taken as the true ones: (columns, rows). One of 0.00 is half a unit."""
+    """Return the reported deviations of table 1, taken as true: (columns, rows). One of 0.00 is half a unit."""
     return np.maximum(reported_rows()[:, :, 1].T, 0.005)
 
 

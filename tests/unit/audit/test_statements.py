@@ -1,4 +1,4 @@
-"""Tests of what a paper says about its numbers: each comparison, true and false, on the reported numbers and on ours; mistakes."""
+"""Tests of what a paper says about its numbers: each comparison, true and false, reported and ours; mistakes."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def meant(parts: Parts, resample: int) -> set[str]:
 
 @pytest.mark.parametrize("numbers", [4, 3, 2])
 @pytest.mark.parametrize("name", sorted(comparisons))
-def test_all_draws_are_judged_at_once_as_each_alone(name: str, numbers: int) -> None:
-    """Cells a and b of two columns, some without a number where the comparison takes that, in resamples with many ties."""
+def test_all_resamples_are_judged_at_once_as_each_alone(name: str, numbers: int) -> None:
+    """Cells a and b of two columns, some without a number where the comparison takes that, with many ties."""
     at = {(row, column): facts_of(Number("60.0", 60.0), 3, 1.0) for column in ("QA", "Coin") for row in "ab"}
     frame = claim_frame({("table1", *key): facts for key, facts in list(at.items())[:numbers]})
     for compared, *cases, _ in [*STATEMENTS, ("diverges", (AA,), (COIN,), "")]:

@@ -28,6 +28,7 @@ def reported(cells: dict[str, str], columns: Any = COLUMN, **more: Any) -> Score
     return ScoresTable.model_validate(table(columns, cells, **more))
 
 
+OPEN = "inconclusive"
 ABOVE = claim("above", "AB", "C")
 REPORTED = reported({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
 
@@ -47,8 +48,8 @@ def points_to(found: Judgement) -> bool:
 
 @pytest.mark.parametrize(
     ("c", "verdict", "remark"),
-    [(60.0, "supported", ""), (71.0, "inconclusive", "the means point to no; "), (70.0, "inconclusive", "the means point to no; "),
-     (69.0, "inconclusive", "the means point to yes; "), (85.1, "not supported", "")],
+    [(60.0, "supported", ""), (71.0, OPEN, "the means point to no; "), (70.0, OPEN, "the means point to no; "),
+     (69.0, OPEN, "the means point to yes; "), (85.1, "not supported", "")],
 )  # fmt: skip
 def test_the_closest_pair_decides_and_means_alone_lean(c: float, verdict: str, remark: str):
     found = on_ours(ABOVE, A=75.0, B=70.0, C=c)
@@ -64,7 +65,7 @@ def test_the_spread_of_a_paper_counts_by_its_runs():
     for runs, std, remark in ((3, "1.0", "within the spread"), (0, "1.0", ""), (3, "0.1", "")):
         exhibit = reported({"A": f"75.0±{std}", "B": f"70.0±{std}", "C": f"69.5±{std}"}, runs=runs)
         found = judge_means(ABOVE, reported_numbers({"table1": exhibit}))
-        assert (found.word, found.remark) == ("supported", remark)
+        assert (found.verdict, found.remark) == ("supported", remark)
 
 
 def size(mean: float) -> Line:
@@ -100,7 +101,7 @@ def test_on_ours_a_number_has_to_be_reached_and_one_of_parameters_met(
 GONE = line(None, status=Status.MISSING, reason="seed 1 of 3")
 DIVERGED = line(None, status=Status.DIVERGED, reason="at step 9")
 SERVER = [line(None, status=Status.SERVER, dev=value) for value in (70.0, 65.0)]
-OPEN, WITHOUT = "inconclusive", "not tested"
+WITHOUT = "not tested"
 # claim, our cells, verdict, remark, and the beginning of its numbers
 LACKING: list[tuple[Statement, dict[str, Any], str, str, str]] = [
     (ABOVE, {"A": 75.0, "B": GONE, "C": line(None, status=Status.NOT_RUN)}, WITHOUT, "",
@@ -157,7 +158,7 @@ def test_a_claim_without_cells_says_what_would_decide_it():
         judge_runs(statement, our_numbers({}, {}), lambda _: AssumedSpread(0.6)),
     )
     for found, word in zip(sides, ("not reported", "not tested"), strict=True):
-        assert (found.word, found.remark, found.numbers) == (word, "", "the hours of both")
+        assert (found.verdict, found.remark, found.numbers) == (word, "", "the hours of both")
 
 
 def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
@@ -167,17 +168,17 @@ def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
     side = reported_numbers(exhibits)
     found = judge_reported(claim("above", "A", "B"), side, recomputed_averages(side, exhibits))
     remark = "on averages of the reported columns, not supported as reported"
-    assert (found.word, found.remark) == ("supported", remark)
+    assert (found.verdict, found.remark) == ("supported", remark)
     assert found.numbers.endswith("Averages of the reported columns: c: 75.00 (A) against 74.00 (B): difference 1.0")
 
 
 @pytest.mark.parametrize(("a", "b", "word"), [("70.1", "70.1", "tied"), ("70.1", "70.2", "not supported")])
 def test_what_rounding_alone_contradicts_is_tied(a: str, b: str, word: str):
     exhibits = {"table1": reported({"A": a, "B": b}, [{**COLUMN[0], "label": "c"}])}
-    assert judge_means(claim("above", "A", "B"), reported_numbers(exhibits)).word == word
+    assert judge_means(claim("above", "A", "B"), reported_numbers(exhibits)).verdict == word
 
 
-def test_the_claims_are_reported_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_claims_are_shown_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     other = {"other_readings": {"far": {"says": "by <far>", "compare": "mostly-above"}}}
     claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>", **other}}
@@ -187,7 +188,7 @@ def test_the_claims_are_reported_with_their_reasons(tmp_path: Path, monkeypatch:
         quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], "c.json", {"md": "c.md", "html": "c.html"}
     )
     text, page = Path("c.md").read_text(), Path("c.html").read_text()
-    first = "Claims: 1. In the recorded run: 1 holds. On ours: 1 open."
+    first = "Claims: 1. Reported: 1 supported. This run: 1 inconclusive."
     assert text.splitlines()[2] == first
     assert all(each in text for each in (r"A beats B & \<co\>.", r"Why: a \<reason\>.", r"Reading: one of \<two\>."))
     assert r"*read as: by \<far\>:* **supported**" in text

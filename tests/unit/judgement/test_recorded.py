@@ -85,7 +85,7 @@ def test_a_claim_that_turns_with_more_steps_says_so_with_both_numbers(
     recorded(study, reduced=short, **({"reduced_360": long} if long else {}))
     one = judged(study).recorded
     assert list(one) == ["reduced"]  # the longer run stands at the claim, not as a run of its own
-    assert one["reduced"].word == word
+    assert one["reduced"].verdict == word
     length, cause = one["reduced"].further
     assert told in length
     if long:
@@ -98,16 +98,14 @@ def test_a_claim_that_turns_with_more_steps_says_so_with_both_numbers(
 def test_an_undecided_claim_has_no_second_length(study: Study) -> None:
     close = {A: [70.0, 75.0, 65.0], B: [69.0, 75.0, 66.5]}
     one = judged(recorded(study, reduced=close, reduced_360=BELOW)).recorded["reduced"]
-    assert (one.word, len(one.further)) == ("inconclusive", 1)
+    assert (one.verdict, len(one.further)) == ("inconclusive", 1)
 
 
 def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> None:
     found = judged(recorded(study, reduced=BELOW, reduced_360=ABOVE))
-    assert (found.reported.word, found.ours.word) == ("supported", "not run")
-    assert (
-        "By its own numbers: 1 supported. On ours: 1 not tested. Next to it, in our recorded run at 4 steps"
-        in counts([found])
-    )
+    assert (found.reported.verdict, found.ours.verdict) == ("supported", "not tested")
+    sides = "Reported: 1 supported. This run: 1 not tested. Smaller models, recorded at 4 steps"
+    assert sides in counts([found])
     shown = Shown(study, "tiny", files_of(study))
     shown.judged = [found]
     own, nearby = shown.openings

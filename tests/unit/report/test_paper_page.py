@@ -112,10 +112,10 @@ def page_again(config: dict[str, Any]) -> str:
 def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     top = top_of(page)
     assert "<h2>This run, at scale pocket</h2>" in top
-    assert "Claims: 1 open.</p>" in top
+    assert "Claims: 1 inconclusive.</p>" in top
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
-    by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
+    by_itself = "by itself, if chance turns it in at most 2.5 % of resamples; so of many decided claims some may"
     assert by_itself in top
     assert by_itself in index
 
@@ -124,7 +124,7 @@ def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Pa
     record(tmp_path / "study")
     top = top_of(page_again(config))
     assert "<h2>Smaller models, with other settings</h2>" in top
-    assert "<summary>Showed (1)</summary>" in top
+    assert "<summary>Supported (1)</summary>" in top
 
 
 def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_lists_and_says_what_was_run(study: Path) -> None:
@@ -132,9 +132,9 @@ def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_lists_and_says_w
     page = reported_page(study)
     top = top_of(page)
     found, _, rest = top.partition("<h2>")
-    assert '<a href="#tiny-reduced-open">1 open</a>' in found
-    assert '<a href="#tiny-reported-fails">1 not supported</a>' in found
-    assert '<ul id="tiny-reduced-open"> <li><a href="#tiny-claim-a-beats-b">' in rest
+    assert '<a href="#tiny-reduced-inconclusive">1 inconclusive</a>' in found
+    assert '<a href="#tiny-reported-not-supported">1 not supported</a>' in found
+    assert '<ul id="tiny-reduced-inconclusive"> <li><a href="#tiny-claim-a-beats-b">' in rest
     assert '<th scope="col">As reported</th><th scope="col">Recorded, scale reduced</th>' in rest
     assert re.search("Distillation: length</th><td>[^<]+steps</td><td>[^<]+steps</td>", rest)
     assert "<td>cpu: &lt;any&gt;, 2026-01-02, commit abc1234</td>" in rest
@@ -152,10 +152,10 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
 
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
     # the differences under the seeds are 1, 2 and 3: their variance is 1, those of the rows 4 and 1
-    assert "pairs by seed remove 80 % of the variance" in top_of(page_again(config))
+    assert "pairing by seed removes 80 % of the variance of the difference" in top_of(page_again(config))
     by_seed = {"A & <b>_1": {"Acc. %": {1: 79.0, 2: 80.0, 3: 81.0}}, "B": {"Acc. %": {1: 71.0, 2: 70.0, 3: 69.0}}}
     record(tmp_path / "study", by_seed={"table1": by_seed})
-    assert "pairs by seed add 100 % of the variance" in top_of(page_again(config))
+    assert "pairing by seed adds 100 % of the variance of the difference" in top_of(page_again(config))
 
 
 def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
@@ -165,8 +165,8 @@ def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
     record_ours(tmp_path / "study")
     page = report(config)[1]
     top = top_of(page)
-    assert "Repeats the record of 2026-01-02 on another CPU: all 1 means have the recorded digits." in top
-    assert "cells repeat (1) or reproduce (0) the recorded run, or agree with" in top
+    assert "Reproduces the record of 2026-01-02 on another CPU exactly: all 1 means have the recorded digits." in top
+    assert "(1, of them 1 exactly), or agree with the reported values (0)" in top
     assert "<dd>cpu: a &lt;box&gt;</dd>" in page
 
 
@@ -207,7 +207,7 @@ def test_a_recorded_number_has_a_column_of_its_own_and_is_not_judged(study: Path
     assert "verdict" not in table
 
 
-def test_without_a_run_all_pages_are_of_print_and_records(config: dict[str, Any], tmp_path: Path) -> None:
+def test_without_a_run_all_pages_are_of_reported_and_recorded_numbers(config: dict[str, Any], tmp_path: Path) -> None:
     record_ours(tmp_path / "study")
     write(tmp_path / "study", "papers/tiny/recorded/float32-figure2.svg", "<svg>the record's</svg>")
     config["papers"] = []
@@ -225,14 +225,14 @@ def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_el
     write(study, "papers/tiny/claims.yaml", CLAIM)
     others = ", with other settings than the scale has now"
     page = reported_page(study)
-    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>next to it, recorded (reduced)</dt>"))
+    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>smaller models (reduced)</dt>"))
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = reported_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
     assert f"{others}</h2>" in page
-    assert f"<dt>next to it, recorded (reduced{others})</dt>" in page
-    assert f"(scale reduced{others}): 1 open." in page
+    assert f"<dt>smaller models (reduced{others})</dt>" in page
+    assert f"(scale reduced{others}): 1 inconclusive." in page
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def test_each_quote_stands_in_the_text_of_its_paper(paper: str):
 
 
 @pytest.mark.parametrize("paper", REPORTED_VERDICTS)
-def test_a_contradicted_claim_has_no_other_reading_that_the_reported_numbers_support(paper: str):
+def test_a_claim_that_is_not_supported_has_no_other_reading_that_the_reported_numbers_support(paper: str):
     study = open_study(read_config({"papers": [paper]}))
     on_reported = judge_on_reported(study, paper)
     for name in REPORTED_VERDICTS[paper][0]:
@@ -78,15 +78,15 @@ def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper:
     cells = {name: study.exhibits[paper, name].reported_cells() for name in tables}
     reported = {(name, cell.row, cell.column) for name, found in cells.items() for cell in found}
     unreported = {name for name, one in claims.items() if reported.isdisjoint(one.keys)}
-    assert {name for name, verdict in verdicts.items() if verdict == Kind.NOT_TESTED} == unreported
+    assert {name for name, verdict in verdicts.items() if verdict == Kind.NOT_REPORTED} == unreported
     of_ours = ("figure", "table-text", "table-cost")
     assert all(table.startswith(of_ours) for name in unreported for table in claims[name].tables)
 
     counted = [
         list(verdicts.values()).count(verdict)
-        for verdict in (Kind.SUPPORTED, Kind.TIED, Kind.NOT_SUPPORTED, Kind.NOT_TESTED)
+        for verdict in (Kind.SUPPORTED, Kind.TIED, Kind.NOT_SUPPORTED, Kind.NOT_REPORTED)
     ]
-    assert counts(judged).startswith(f"Claims: {len(judged)}. By its own numbers: {counted[0]} supported")
+    assert counts(judged).startswith(f"Claims: {len(judged)}. Reported: {counted[0]} supported")
     guide = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 

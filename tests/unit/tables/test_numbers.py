@@ -40,7 +40,7 @@ def test_the_guide_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mean", "std"):
         assert list(means[name]) == pytest.approx(list(single[name]), nan_ok=True)
     judged = read_judged(tiny, "tiny", Path("results/tables/tiny/claims.json"))
-    assert names["verdicts"].values.tolist() == [[one.claim.says, one.ours.word, one.ours.numbers] for one in judged]
+    assert names["verdicts"].values.tolist() == [[one.claim.says, one.ours.verdict, one.ours.numbers] for one in judged]
     assert len(judged) > 0
     assert len(retort.judged(tiny)) == len(judged) * 2  # on the reported numbers, too
     assert len(names["different"]) == (kept["verdict"] == "differs").sum()

@@ -138,7 +138,7 @@ def test_what_is_said_of_a_run_next_to_the_recorded_one(config: dict[str, Any]) 
     made(config, "table1")
     assert compared(config) == "No run of this study is recorded."
     keep(record(ours(config), "tiny"))
-    assert compared(config) == "Repeats the record of 2026-01-02: all 6 means have the recorded digits."
+    assert compared(config) == "Reproduces the record of 2026-01-02 exactly: all 6 means have the recorded digits."
     near = {"tiny-kd": {"mood": [0.71, 0.71, 0.75], "rating": SCORES["tiny-kd"]["rating"]}}
     assert compared(config, "cpu: another", **near) == (
         "Reproduces the record of 2026-01-02 on another CPU: largest difference 0.3 (Acc. %, A & <b>_1), none differs, "

@@ -120,8 +120,8 @@ def test_students_of_the_paper_itself_have_a_sentence() -> None:
     study = open_whole(Config())
     (told,) = in_a_word(study, "minilmv2")
     assert told.endswith(
-        "Students that the paper trained, by bloomberg/minilmv2.bb: −11.4 to 0.0 points from the reported numbers in 10 cells, "
-        "9 of them below; it differs in grid, runs."
+        "Students that the paper trained, by bloomberg/minilmv2.bb: −11.4 to 0.0 points from the reported numbers "
+        "in 10 cells, 9 of them below; it differs in grid, runs."
     )
     assert in_a_word(study, "pocket") == []
 

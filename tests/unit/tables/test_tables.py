@@ -66,7 +66,7 @@ def test_a_row_that_is_not_what_the_paper_prints_says_so_in_place_of_a_verdict(c
     assert list(side_of_recording(study, "tiny", recorded).numbers) == [("table1", "B", "Acc. %")]
     (claim,) = judge_all(study, "tiny", {"table1": frame(lines)})
     assert claim.reported.verdict == "supported"
-    assert claim.ours.word == "not tested"
+    assert claim.ours.verdict == "not tested"
     assert "ours is not what the row reports: without <more> rows" in claim.ours.numbers
 
 

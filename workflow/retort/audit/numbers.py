@@ -45,7 +45,7 @@ def _build_of(reported: Reported, entry: ReportedNumber) -> Build | None:
 
 @checks.register("parameters")
 def sizes_of_models(reported: Reported) -> Looked:
-    """Check that a reported size of a model follows from its architecture and vocabulary, with or without the pooler."""
+    """Check that a reported size of a model follows from its architecture and vocabulary, with the pooler or not."""
     for entry in reported.entries:
         build = _build_of(reported, entry)
         if build and entry.cell.metric in ("parameters", "without_pooler"):

@@ -168,7 +168,7 @@ def _flow(value: Any) -> str:
 
 
 def _block(table: GivenTable) -> list[str]:
-    """Return the lines of the block of reported cells, aligned but for a first line of headings over several columns."""
+    """Return the lines of the block of reported cells, aligned but for a line of headings over several columns."""
     heads = header_lines(table.stub, table.columns)
     names = row_names([TextRow(label=label, group=group) for group, label, _ in table.rows])
     lines = [heads[-1], *([name, *row[2]] for name, row in zip(names, table.rows, strict=True))]

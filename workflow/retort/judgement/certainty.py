@@ -165,7 +165,7 @@ def _drawn_distillations(
 def _resampled_over_runs(
     cells: CellValues, spreads: Sequence[AssumedSpread], many: Values, count: int, generator: np.random.Generator
 ) -> Values:
-    """Return [cells, count]: resamples of the mean over so many runs of each cell; 0 for those of an assumed deviation."""
+    """Return [cells, count]: resamples of the mean over the runs of each cell; 0 for those of an assumed deviation."""
     resampled = np.repeat(cells.values[:, :1], count, axis=1)
     n, std, by_seed = cells.facts("n"), cells.facts("std"), cells.facts("by_seed")
     pairs = (std > 0) & np.array([len(scores) > 1 for scores in by_seed], bool)
@@ -234,7 +234,7 @@ class Shares:
 
     @property
     def shows_true(self) -> bool:
-        """Whether the claim holds in enough resamples; a claim about the best of several rows, also by one row alone."""
+        """Whether the claim is true in enough resamples; one about the best of several rows, also by one row alone."""
         return self.supported >= 1 - self.level / 2 and (not self.alone or self._one_stands_out(self.alone))
 
     @property

@@ -1,11 +1,8 @@
-"""Judge a claim on reported numbers, ours or recorded ones: the outcome, how sure it is, and the cells behind it.
-
-The words for an outcome depend on whose numbers it is of.
-"""
+"""Judge a claim on reported numbers, ours or recorded ones: the outcome, how sure it is, and the cells behind it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 from retort.formatters import number
@@ -21,33 +18,17 @@ ON_DEV = "on dev"
 FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
 POINTS = {True: "the means point to yes", False: "the means point to no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
-Words = dict[Kind, str]  # the words for each outcome
-PRINT: Words = {
-    Kind.SUPPORTED: "borne out", Kind.TIED: "tied", Kind.NOT_SUPPORTED: "contradicted", Kind.INCONCLUSIVE: "open",
-    Kind.NOT_TESTED: "not reported",
-}  # fmt: skip
 CHARITABLE = (Kind.SUPPORTED, Kind.TIED)  # of two verdicts on the reported numbers, the first of these counts
-OURS: Words = {
-    Kind.SUPPORTED: "holds",
-    Kind.NOT_SUPPORTED: "does not hold",
-    Kind.INCONCLUSIVE: "open",
-    Kind.NOT_TESTED: "not run",
-}
-SMALLER: Words = {
-    Kind.SUPPORTED: "showed", Kind.NOT_SUPPORTED: "did not show", Kind.BY_LENGTH: "depends on length", Kind.INCONCLUSIVE: "open",
-    Kind.NOT_TESTED: "not run",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a claim on one side: print, our run, or a recorded run.
+    """The judgement of a claim on one side: the reported numbers, this run, or a recorded run.
 
     Args:
         verdict: the outcome.
         remark: how sure it is.
         numbers: the deciding numbers as text.
-        words: the words of this side for outcomes.
         computed: whether it needs no run: all its numbers follow from settings.
         conditions: for smaller models: at which length and on which teacher.
         further: for a recorded run: sentences on another length, and the known cause.
@@ -57,16 +38,10 @@ class Judgement:
     verdict: Kind
     remark: str = ""
     numbers: str = ""
-    words: Words = field(default_factory=lambda: OURS)
     computed: bool = False
     conditions: str = ""
     further: tuple[str, ...] = ()
     points_to: bool | None = None
-
-    @property
-    def word(self) -> str:
-        """The outcome in the words of its side."""
-        return self.words[self.verdict]
 
 
 def _spread(pair: Pairs | None) -> str:
@@ -86,18 +61,18 @@ def _spread(pair: Pairs | None) -> str:
 
 
 def judge_means(statement: Statement, side: Side) -> Judgement:
-    """Judge a claim on reported means; if these cannot decide it, the judgement gives the reason in place of numbers."""
+    """Judge a claim on reported means; if these cannot decide it, the reason stands in place of the numbers."""
     verdict = decide_statement(statement, side)
     if isinstance(verdict, str):
-        return Judgement(Kind.NOT_TESTED, "", verdict, PRINT)
+        return Judgement(Kind.NOT_REPORTED, "", verdict)
     if verdict.supported is None:
-        kind = Kind.NOT_TESTED if verdict.points_to is None else Kind.INCONCLUSIVE
+        kind = Kind.NOT_REPORTED if verdict.points_to is None else Kind.INCONCLUSIVE
         remarks = [POINTS[verdict.points_to], str(coverage_of(statement, side, verdict.diverged))]
     else:
         tied = not verdict.supported and within_rounding(statement, side)
         kind = Kind.TIED if tied else Kind.SUPPORTED if verdict.supported else Kind.NOT_SUPPORTED
         remarks = [_spread(verdict.pair)]
-    return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict), PRINT)
+    return Judgement(kind, ", ".join(filter(None, remarks)), _numbers(statement, verdict))
 
 
 def judge_runs(
@@ -113,13 +88,13 @@ def judge_runs(
         level: the level at which the claim is decided.
     """
     verdict, found = decide_statement(statement, side), claim_outcome(statement, side, assumed, level)
-    words = SMALLER if conditions else OURS
     if isinstance(verdict, str):
-        return Judgement(Kind.NOT_TESTED, "", verdict, words, conditions=conditions)
+        return Judgement(Kind.NOT_TESTED, "", verdict, conditions=conditions)
     numbered = side.cells_of(statement).numbered
     units, on_dev = {*numbered.facts("unit")}, ON_DEV if DEV in numbered.facts("split") else ""
     removed = round(100 * (found.removed or 0.0))
-    paired = f"pairs by seed {'remove' if removed > 0 else 'add'} {abs(removed)} % of the variance" if removed else ""
+    how = "removes" if removed > 0 else "adds"
+    paired = f"pairing by seed {how} {abs(removed)} % of the variance of the difference" if removed else ""
     remarks = [
         *(_left_open(found) if found.kind is Kind.INCONCLUSIVE else ()),
         paired,
@@ -129,7 +104,7 @@ def judge_runs(
     said = ("; ".join(filter(None, remarks)), _numbers(statement, verdict))
     if units and units <= {*COMPUTED} and not on_dev:
         return Judgement(found.kind, *said, computed=True, points_to=found.points_to)
-    return Judgement(found.kind, *said, words, conditions=conditions, points_to=found.points_to)
+    return Judgement(found.kind, *said, conditions=conditions, points_to=found.points_to)
 
 
 def far_runs(cells: CellValues, pair: Pairs | None) -> str:
@@ -154,7 +129,7 @@ def far_runs(cells: CellValues, pair: Pairs | None) -> str:
 
 
 def _left_open(one: Outcome) -> tuple[str, str]:
-    """Return which way an open claim points, and on how many cells, or how many runs would decide it."""
+    """Return which way the means of an inconclusive claim point, and on what, or how many runs would decide it."""
     if one.known:
         return POINTS[one.points_to], f"on {one.known}"
     if one.runs is None:
@@ -188,9 +163,9 @@ def judge_reported(statement: Statement, side: Side, with_recomputed: Side) -> J
     reported, again = judge_means(statement, side), judge_means(statement, with_recomputed)
     if again.verdict == reported.verdict:
         return reported
-    found, remark = reported, f"{again.word} on averages of the reported columns"
+    found, remark = reported, f"{again.verdict} on averages of the reported columns"
     if next((kind for kind in CHARITABLE if kind in (reported.verdict, again.verdict)), None) is again.verdict:
-        found, remark = again, f"on averages of the reported columns, {reported.word} as reported"
+        found, remark = again, f"on averages of the reported columns, {reported.verdict} as reported"
     return replace(
         found,
         remark=", ".join(filter(None, [reported.remark, remark])),

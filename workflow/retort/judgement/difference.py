@@ -229,7 +229,9 @@ class PairedTest:
 
 OF_SEEDS = "Fixed tasks: would other seeds give the same sign of the mean over these tasks?"
 OF_TASKS = "Random tasks: would other tasks of this sort? Each task counts once, by its mean over seeds."
-OF_PAIRS = "Pairs: every task and seed counts as an independent sample, as in the reported tests; too bold if tasks are random."
+OF_PAIRS = (
+    "Pairs: every task and seed is an independent sample, as in the reported tests; too bold if tasks are random."
+)
 FIXED = PairedTest("fixed tasks", OF_SEEDS, tasks_fixed, "p-tasks-fixed")
 DRAWN = PairedTest("random tasks", OF_TASKS, tasks_random, "p-tasks-random")
 PAIRS = PairedTest("pairs", OF_PAIRS, paired_test, "p")

@@ -72,14 +72,14 @@ FACTS: Facts = {
 
 
 class Kind(StrEnum):
-    """What numbers say of a claim. The words for it depend on whose numbers they are (`tables/claims.py`)."""
+    """What numbers say of a claim, in the words of pages: the same whoever measured them."""
 
     SUPPORTED = "supported"
     TIED = "tied"  # not supported as reported, and not by more than rounding
     NOT_SUPPORTED = "not supported"
-    INCONCLUSIVE = "inconclusive"  # other runs, or cells without a number, may turn it
     BY_LENGTH = "depends on length"
-    NOT_TESTED = "not tested"
+    INCONCLUSIVE = "inconclusive"  # other runs, or cells without a number, may turn it
+    NOT_TESTED = "not tested"  # no run has its numbers
     NOT_REPORTED = "not reported"  # of a paper's own numbers
 
 

@@ -168,7 +168,7 @@ class Order:
 
 
 def order_of(study: Study, paper: str, table: str, recording: Recording) -> Order | None:
-    """Return how the order of a table's rows agrees with the reported numbers; None without three rows that have both numbers."""
+    """Return how the order of a table's rows agrees with the reported one; None without three rows with both."""
     from scipy.stats import rankdata
 
     exhibit, side = study.exhibits[paper, table], side_of_recording(study, paper, recording)

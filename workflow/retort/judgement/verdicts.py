@@ -305,8 +305,8 @@ def verdict_rules(frame: DataFrame) -> list[str]:
     tested, found = frame[frame["p"].notna()], []
     if not tested["verdict"].isin((EXACT, REPRODUCED)).all():
         found.append(
-            "In brackets: the 95 % interval of the difference, with the rounding of the reported number; a deviation over few "
-            "runs borrows from those of its column. A cell 'agrees' "
+            "In brackets: the 95 % interval of the difference, with the rounding of the reported number; a deviation "
+            "over few runs borrows from those of its column. A cell 'agrees' "
             f"when the difference is shown to be within {MARGIN:g} point (two one-sided tests at "
             f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
             "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without "
@@ -317,8 +317,8 @@ def verdict_rules(frame: DataFrame) -> list[str]:
             "A cell is 'reproduced exactly' when each seed has its digits. It is 'reproduced' when, under the same "
             f"seeds, its mean is within {MARGIN:g} point of the recorded one, and a paired t-test "
             "over the seeds shows no shift (p < 0.05 after Holm's correction over the table); in brackets then: the "
-            "95 % interval of the paired difference. A number that is rounded to the digits of the recorded one stands once, with "
-            "'=' where it is reproduced exactly and '≈' where it is reproduced."
+            "95 % interval of the paired difference. A number with the same digits as the recorded one stands "
+            "once, with '=' where it is reproduced exactly and '≈' where it is reproduced."
         )
     return found
 

@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words
+from retort.judgement.claims import Judgement
 from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
+from retort.judgement.verdicts import AGREES, EXACT, REPRODUCED
 from retort.results.frames import concatenated, for_claims, read
 from retort.specs.exhibit import scored_metrics
 from retort.study.reasons import Status
@@ -63,13 +64,13 @@ class Listed:
 
     Args:
         anchor: the anchor of their list.
-        outcome: the outcome in words.
+        outcome: the outcome.
         claims: the claims.
         how: how they have it, if by no run.
     """
 
     anchor: str
-    outcome: str
+    outcome: Kind
     claims: Sequence[tuple[Judged, Judgement]]
     how: str = ""
 
@@ -92,7 +93,6 @@ class Opening:
         anchor: with which the anchors of its lists begin.
         title: the side in words.
         found: each claim with its judgement.
-        words: the words of the side for outcomes.
         conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
         orders: table -> how the order of its rows agrees with the reported numbers.
         moved: the row whose place differs most from the reported one, as a sentence.
@@ -105,7 +105,6 @@ class Opening:
     anchor: str
     title: str
     found: list[tuple[Judged, Judgement]]
-    words: Words
     conditions: str = ""
     orders: Mapping[str, str] = field(default_factory=dict)
     moved: str = ""
@@ -129,23 +128,23 @@ class Opening:
         """The claims by outcome, each in one list; those that need no run have the last ones."""
         every = [
             Listed(
-                f"{self.anchor}-{kind.name.lower()}{'-computed' * computed}",
-                word,
+                f"{self.anchor}-{kind.replace(' ', '-')}{'-computed' * computed}",
+                kind,
                 [pair for pair in self.found if pair[1].verdict is kind and pair[1].computed is computed],
                 " by settings alone" * computed,
             )
-            for computed, words in ((False, self.words), (True, OURS))
-            for kind, word in words.items()
+            for computed in (False, True)
+            for kind in Kind
         ]
         return [one for one in every if one.claims]
 
     @property
     def surprise(self) -> str:
-        """The first claim that the reported numbers support and the run does not, else the row that moved most; empty if none."""
+        """The first claim that the reported numbers alone support, else the row that moved most; empty if none."""
         for kind in (Kind.NOT_SUPPORTED, Kind.BY_LENGTH):
             for item, one in self.found:
                 if one.verdict is kind and item.reported.verdict is Kind.SUPPORTED and not one.computed:
-                    return f"{one.word}: \u201c{item.claim.says.removesuffix('.')}\u201d"
+                    return f"{one.verdict}: \u201c{item.claim.says.removesuffix('.')}\u201d"
         return self.moved
 
     @property
@@ -186,9 +185,14 @@ class Tally:
         return self.verdicts.total()
 
     @property
+    def reproduced(self) -> int:
+        """The number of cells that reproduce a recorded run, exactly or not."""
+        return self.verdicts[EXACT] + self.verdicts[REPRODUCED]
+
+    @property
     def confirmed(self) -> int:
-        """The number of cells that repeat or reproduce a recorded run, or agree with the reported values."""
-        return sum(self.verdicts[verdict] for verdict in ("reproduced exactly", "reproduced", "agrees"))
+        """The number of cells that reproduce a recorded run, or agree with the reported values."""
+        return self.reproduced + self.verdicts[AGREES]
 
 
 def cells_of(table: Table, frame: DataFrame) -> Tally:
@@ -291,7 +295,7 @@ class Shown:
         title = ", ".join(filter(None, (f"This run, at scale {self.study.scale_of(self.paper)}", conditions)))
         found = [
             Opening(
-                anchor=f"{self.paper}-ours", title=title, found=own, words=SMALLER if conditions else OURS,
+                anchor=f"{self.paper}-ours", title=title, found=own,
                 scored=scored, conditions=conditions,
             )
         ]  # fmt: skip
@@ -304,7 +308,7 @@ class Shown:
             date, reported = record.run.get("date", ""), [(item, item.reported) for item in self.judged]
             found.append(
                 Opening(
-                    anchor=f"{self.paper}-record", title="The recorded run", found=reported, words=OURS,
+                    anchor=f"{self.paper}-record", title="The recorded run", found=reported,
                     source=source, date=date,
                 )
             )  # fmt: skip
@@ -314,7 +318,7 @@ class Shown:
     def by_reported(self) -> Opening:
         """The outcomes of the claims of a published paper by its own numbers."""
         reported = [(item, item.reported) for item in self.judged]
-        return Opening(anchor=f"{self.paper}-reported", title="By its own numbers", found=reported, words=PRINT)
+        return Opening(anchor=f"{self.paper}-reported", title="By its own numbers", found=reported)
 
     def _on_smaller(self, run: Smaller) -> Opening:
         """Return the outcomes on a recorded run of smaller models."""
@@ -328,7 +332,6 @@ class Shown:
             title=f"Smaller models, {run.conditions}{', ' * bool(outdated)}{outdated}",
             found=[(item, item.ours if item.ours.computed else item.recorded.get(run.scale, without))
                    for item in self.judged],
-            words=SMALLER,
             conditions=run.conditions,
             orders=_orders(study, paper, run, orders),
             moved=_moved(orders),
@@ -380,7 +383,7 @@ def _of_recorded(one: Opening) -> Iterator[Sentence]:
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
-    """Return table -> how the order of its rows agrees with the reported numbers in a recorded run, and after more steps."""
+    """Return table -> how the order of its rows in a run, and after more steps, agrees with the reported one."""
     words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
     longer = run.longer
     for name in words if longer else ():
@@ -400,7 +403,7 @@ def _moved(orders: Mapping[str, Order | None]) -> str:
 
 def _claims(one: Opening, before: str = "Claims") -> str:
     """Return a sentence with how many claims have each outcome; empty without claims."""
-    return f"{before}: {counts_in_words(one.counts, one.words)}." if one.counts.total() else ""
+    return f"{before}: {counts_in_words(one.counts)}." if one.counts.total() else ""
 
 
 def _details(one: Opening) -> Iterator[str]:

@@ -192,7 +192,7 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
 
 
 def place_of(study: Study, finding: Finding) -> tuple[str, str]:
-    """Return the file and the key in it that a finding comes from: of its statement, else of its table's reported numbers."""
+    """Return the file and the key in it that a finding comes from: of its statement, else of its table."""
     paper, said = finding.paper, finding.reported
     folder = shown(study.folders[paper], study.config.study_folders)
     for file, statements in (("claims", study.claims), ("audit", study.statements)):

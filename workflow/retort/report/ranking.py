@@ -134,7 +134,7 @@ Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
 def _sides(frame: DataFrame, runs: int) -> dict[str, Cells]:
-    """Return the cells of the reported numbers, of the recorded run and of this run, without those that have no number."""
+    """Return the cells as reported, of the recorded run and of this run, without those that have no number."""
     sides: dict[str, Cells] = {"reported": {}, "recorded": {}, "ours": {}}
     for line in lines_of(frame):
         mean = line.mean if line.status in HAS_VALUE else None

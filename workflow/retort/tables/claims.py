@@ -15,7 +15,7 @@ from retort.errors import RetortError
 from retort.formatters import condition_text
 from retort.job.context import RunningJob
 from retort.judgement.certainty import Assumed, assumed_by, level_of
-from retort.judgement.claims import OURS, PRINT, SMALLER, Judgement, Words, judge_reported, judge_runs
+from retort.judgement.claims import Judgement, judge_reported, judge_runs
 from retort.judgement.judge import (
     Kind,
     Side,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LISTED = 6  # up to so many columns are listed by name; more are only counted
-MANY = {"holds": "hold", "does not hold": "do not hold", "depends on length": "depend on length"}  # of claims
+MANY = {Kind.BY_LENGTH: "depend on length"}  # an outcome -> its words of several claims
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Smaller:
         long = judge_runs(claim, self.longer.side, self.longer.assumed, self.conditions)
         at = ((self.conditions, short), (f"{self.longer.conditions}, {self.longer.recording.runs} runs", long))
         told = "; ".join(
-            f"{where}: {one.word}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
+            f"{where}: {one.verdict}{', ' * bool(one.remark)}{one.remark} ({one.numbers})" for where, one in at
         )
         turned = None not in (short.points_to, long.points_to) and short.points_to is not long.points_to
         found = replace(found, verdict=Kind.BY_LENGTH) if turned else found
@@ -176,38 +176,35 @@ def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgeme
     return lambda claim: judge_reported(claim, reported, with_recomputed)
 
 
-def of_claims(number: int, word: str) -> str:
-    """Return the word for an outcome of so many claims."""
-    return word if number == 1 else MANY.get(word, word)
+def of_claims(number: int, kind: Kind) -> str:
+    """Return the words for an outcome that a number of claims has."""
+    return kind if number == 1 else MANY.get(kind, kind)
 
 
-def counts_in_words(counted: Counter[Kind], words: Words) -> str:
+def counts_in_words(counted: Counter[Kind]) -> str:
     """Return how many claims have each outcome, as text."""
-    found = [(counted[kind], word) for kind, word in words.items() if counted[kind]]
-    return ", ".join(f"{many} {of_claims(many, word)}" for many, word in found)
+    return ", ".join(f"{counted[kind]} {of_claims(counted[kind], kind)}" for kind in Kind if counted[kind])
 
 
-def count(judgements: Iterable[Judgement], words: Words) -> str:
+def count(judgements: Iterable[Judgement]) -> str:
     """Return how many judgements have each outcome, in words; those that need no run are counted apart."""
     judgements = list(judgements)
     run = Counter(one.verdict for one in judgements if not one.computed)
     computed = Counter(one.verdict for one in judgements if one.computed)
-    apart = counts_in_words(computed, OURS)
-    return "; ".join(filter(None, [counts_in_words(run, words), apart and f"computed, without a run: {apart}"]))
+    apart = counts_in_words(computed)
+    return "; ".join(filter(None, [counts_in_words(run), apart and f"computed, without a run: {apart}"]))
 
 
 def counts(claims: list[Judged]) -> str:
-    """Return sentences with the number of claims and how many have each outcome: on the reported numbers, on ours, recorded."""
-    own = next((item.ours.words for item in claims if not item.ours.computed), OURS)
+    """Return sentences with the number of claims and how many have each outcome on each side."""
     conditions = next((item.ours.conditions for item in claims if item.ours.conditions), "")
-    on_reported, words = [item.reported for item in claims], claims[0].reported.words if claims else PRINT
     sides = [
-        f"{'By its own numbers' if words is PRINT else 'In the recorded run'}: {count(on_reported, words)}.",
-        f"On ours{', ' * bool(conditions)}{conditions}: {count((item.ours for item in claims), own)}.",
+        f"Reported: {count(item.reported for item in claims)}.",
+        f"This run{', ' * bool(conditions)}{conditions}: {count(item.ours for item in claims)}.",
     ]
     for scale, conditions in {scale: one.conditions for item in claims for scale, one in item.recorded.items()}.items():
         found = [item.recorded.get(scale, Judgement(Kind.NOT_TESTED)) for item in claims]
-        sides.append(f"Next to it, in our recorded run {conditions} (scale {scale}): {count(found, SMALLER)}.")
+        sides.append(f"Smaller models, recorded {conditions} (scale {scale}): {count(found)}.")
     return " ".join([f"Claims: {len(claims)}.", *sides])
 
 

@@ -276,7 +276,7 @@ def entry(line: Any, decimals: int, text_of_paper: str | None) -> Entry:
 
 
 def as_reported(exhibit: Exhibit) -> dict[tuple[str, str], str]:
-    """Return (row, column) -> the text that a paper reports; empty for a study of ours: its numbers have more digits."""
+    """Return (row, column) -> the text that a paper reports; empty for a study of ours, which has more digits."""
     return {(cell.row, cell.column): cell.text for cell in exhibit.paper_cells()}
 
 

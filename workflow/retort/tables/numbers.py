@@ -133,7 +133,7 @@ def judged(study: Study) -> DataFrame:
     import pandas as pd
 
     lines = [
-        (paper, one.name, one.claim.says, side, told.word, *(getattr(told, name) for name in JUDGED[1:]))
+        (paper, one.name, one.claim.says, side, *(getattr(told, name) for name in JUDGED))
         for paper in study.papers
         for one in read_judged(study, paper, Path("results/tables", paper, "claims.json"))
         for side, told in {"reported": one.reported, "ours": one.ours, **one.recorded}.items()

@@ -53,7 +53,7 @@ def is_outdated(study: Study, paper: str, scale: str) -> bool:
 
 
 def recordings_of(study: Study, paper: str) -> dict[str, tuple[Recording, Recording | None]]:
-    """Return scale -> the recorded run of a paper, and the one of more steps that stands next to it, if there is one."""
+    """Return scale -> the recorded run of a paper, and the one of more steps next to it, if there is one."""
     every = {scale: one for (slug, scale), one in study.recordings.items() if slug == paper}
     scales = study.scales
     longer = {scales[scale].longer_than: scale for scale in every if scale in scales and scales[scale].longer_than}
@@ -193,7 +193,7 @@ def compared_with_record(study: Study, paper: str, frame: DataFrame, devices: It
     recorded = sum(len(row) for rows in record.by_seed.values() for row in rows.values())
     few = "" if len(paired) == recorded else f" So far {len(paired)} of its {recorded} scores were measured."
     if verdicts[EXACT] == len(paired):
-        return f"Repeats {of}: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
+        return f"Reproduces {of} exactly: {'its' if few else 'all'} {len(paired)} means have the recorded digits.{few}"
     others = len(paired) - verdicts[EXACT] - verdicts[REPRODUCED]
     apart = (paired["mean"] - paired["reported"]).abs()
     farthest = paired.iloc[int(apart.argmax())]

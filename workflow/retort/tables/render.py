@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from retort.formatters import in_words
 from retort.tables.layout import Grid, Sheet, label_of
+from retort.tables.words import MEANINGS, explained
 
 LINE = 120  # characters of a terminal's line
 
@@ -69,7 +70,9 @@ def environment(folder: Path) -> jinja2.Environment:
         "tex": tex_escape,
         "unbroken": unbroken,
         "in_words": in_words,
+        "explained": explained,
     }
+    jinja.globals["meanings"] = MEANINGS
     # shared by single tables and the report; the script sorts and copies tables, and is optional
     for name, file in (("style", "style.css"), ("script", "table.js")):
         jinja.globals[name] = Markup((TEMPLATES / file).read_text(encoding="utf-8"))

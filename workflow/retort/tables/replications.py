@@ -1,4 +1,4 @@
-"""Numbers of others for cells of a table: judged against the reported numbers as ours would be, and never counted as ours.
+"""Numbers of others for cells of a table: judged as ours would be, and never counted as ours.
 
 They stand below their table, in a table of their own with a row for each row of a source.
 """
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 TITLE = "Measured by others, never counted as ours"
 READ = (
-    "Below each number of others: the reported number, the difference with its 95 % interval, and the verdict, as for a run of ours; "
-    "the deviation of a side that gives none is the one that the table assumes."
+    "Below each number of others: the reported one, the difference with its 95 % interval, and the verdict, as for a "
+    "run of ours; the deviation of a side that gives none is the one that the table assumes."
 )
 
 
@@ -85,7 +85,7 @@ def by_others(study: Study, paper: str, name: str) -> ByOthers | None:
 
 
 def _about(one: Replication, name: str, lines: DataFrame) -> str:
-    """Return how far a source is from the reported numbers, where its numbers stand, and what it says of how they were measured."""
+    """Return how far a source is from the reported numbers, where its own stand, and how they were measured."""
     places = ", ".join(dict.fromkeys(row.where for row in one.tables[name].values()))
     parts = [_apart(lines), f"{places}, read {one.read}{f' at {one.commit[:7]}' if one.commit else ''}"]
     for word, said in (("same", one.same), ("differs", one.differs)):

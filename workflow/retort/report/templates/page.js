@@ -38,3 +38,12 @@ for (const across of document.querySelectorAll("[data-papers]")) {
   }
   across.prepend(choices);
 }
+
+// The word of a verdict has the meaning that the box of words gives it as a tooltip.
+const meanings = new Map(
+  [...document.querySelectorAll(".words dt")].map((one) => [one.textContent.toLowerCase(), one.nextElementSibling.textContent]),
+);
+for (const one of document.querySelectorAll(".verdict, .side dt, .side-of")) {
+  const word = one.matches(".verdict") ? one.classList.item(1).replaceAll("-", " ") : one.textContent.replace(/ \(.*/, "");
+  if (meanings.has(word)) one.title = meanings.get(word);
+}
