@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -16,6 +17,10 @@ TOOLS = {
     "snakemake --lint": ["snakemake", "--lint"],
     "mypy": ["mypy"],
 }
+FORMER = (  # words that pages, study files and guides no longer use, as one word has one meaning
+    r"printed (?:number|value|score|mean|one|cell|row)s?|as printed|in print|published (?:number|value|score|one)s?"
+    r"|borne out|did not show|contradicted as|means lean|tasks drawn|draws of the means|beside|so many times|so much"
+)
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -25,6 +30,18 @@ def test_clean(name: str) -> None:
         [sys.executable, "-m", tool, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pages_study_files_and_guides_use_the_words_of_the_glossary() -> None:
+    templates = [
+        path for path in (ROOT / "workflow/retort").glob("*/templates/*.*") if path.suffix not in {".js", ".css"}
+    ]
+    study = [path for path in (ROOT / "workflow").rglob("*.yaml") if path.parent.name != "recorded"]
+    guides = [path for path in (ROOT / "workflow").rglob("*.md") if path.stem != "preregistration"]
+    assert min(map(len, (templates, study, guides))) > 10
+    for path in (*templates, *study, *guides, *ROOT.glob("*/README.md"), ROOT / "README.md"):
+        text = re.sub(r"^( *)quote:.*(?:\n\1 +.*)*", "", path.read_text(), flags=re.MULTILINE)  # the paper's own words
+        assert re.findall(rf"\b(?:{FORMER})\b", text) == [], path
 
 
 def test_conda_environments_name_the_versions_of_the_lock() -> None:

@@ -76,7 +76,7 @@ class Listed:
 
     @property
     def word(self) -> str:
-        """The outcome of so many claims, in words."""
+        """The outcome, in words that fit the number of claims."""
         return of_claims(len(self.claims), self.outcome) + self.how
 
     @property

@@ -123,7 +123,7 @@ class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it.
 
     Args:
-        quote: claims.yaml of a printed paper: the sentence in the paper's words.
+        quote: claims.yaml of a published paper: the sentence in the paper's words.
         says: the statement, in our words.
         where: where in the paper it stands, such as a section.
         contrary: a study of ours: what was learnt if the numbers show that the statement is false.
