@@ -52,9 +52,18 @@ def test_everything_shown_stands_in_order(page: str) -> None:
     assert "&#34;teacher&#34;: &#34;tiny-teacher&#34;" in page  # named, not repeated
 
 
+def test_a_tooltip_says_of_a_word_what_the_box_of_words_says(index: str, page: str) -> None:
+    for text in (index, page):
+        box = text[text.index('<details class="words">') :].split("</details>")[0]
+        said = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", box))
+        tips = {word.capitalize(): title for title, word in re.findall('<abbr title="([^"]+)">([^<]+)</abbr>', text)}
+        assert {"Reported", "Recorded run", "Supported", "Tied"} < said.keys()
+        assert tips == {word: said[word] for word in ("Scale", "Differs", "Inconclusive")}
+
+
 def test_the_header_counts_and_dates(index: str, page: str) -> None:
     # table 1: one cell differs, two cells are inconclusive; table 2: parameters agree
-    for text in (index, page):
+    for text in (re.sub("</?abbr[^>]*>", "", one) for one in (index, page)):
         assert "1 of 4<small> cells agree with the reported values; differs 1, inconclusive 2</small>" in text
         assert all(said in text for said in ("14 of 14", "2026-01-02", "abc1234"))
         assert "Mixed results" not in text
