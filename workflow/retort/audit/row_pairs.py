@@ -25,7 +25,7 @@ def repeats(reported: Reported) -> Looked:
     for first, *others in group_by(held, lambda entry: (entry.cell.identity, *entry.measure)).values():
         differing = [entry for entry in others if _is_different(first, entry)]
         numbers = ", ".join(dict.fromkeys(entry.number.text for entry in differing))
-        why = f"the same model in {'; '.join(entry.place_beside(first) for entry in differing)}"
+        why = f"the same model in {'; '.join(entry.place_next_to(first) for entry in differing)}"
         yield len(others), first.finding(numbers, why) if differing else None
 
 
@@ -65,7 +65,7 @@ def names(reported: Reported) -> Looked:
         yield min(1, len(others)), None
         for other in (entry for entry in others if entry.cell.metric != first.cell.metric):
             one, two = (f"{entry.number.text} as {entry.cell.metric}" for entry in (first, other))
-            why = f"the same number of the same model in {other.place_beside(first)}"
+            why = f"the same number of the same model in {other.place_next_to(first)}"
             yield 0, Finding(first.paper, first.where, one, two, why)
 
 
