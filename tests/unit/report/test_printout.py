@@ -6,17 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
+from retort.tables.layout import Entry, Grid, GridRow, Sheet
 from retort.tables.render import rendered
 
 from tests.printout import SIZES, needs_printing, printed
 
 
 def sheet(columns: int) -> Sheet:
-    """Return a table of so many columns of scores, each with a published value, an interval and a verdict."""
+    """Return a table of so many columns of scores, each with a reported value, an interval and a verdict."""
     entry = Entry("78.3 ± 0.7", "80.1 ± 0.4", "inconclusive", difference="−1.8 (−3.0 to −0.6)", runs="(12 runs)")
     heads = [f"Avg. of (Multilingual): no{at}-DistilBERT" for at in range(columns)]
-    row = PrintedRow("Hidden states, uniform and last", [entry] * columns)
+    row = GridRow("Hidden states, uniform and last", [entry] * columns)
     return Sheet("some", "table1", "pocket", "T", "Q?", "C.", [Grid(heads, [row] * 3)])
 
 
