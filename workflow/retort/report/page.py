@@ -15,18 +15,17 @@ from retort.atomic import write_text
 from retort.audit import Finding, audit
 from retort.errors import RetortError
 from retort.job.context import RunningJob
-from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import Plot, ranking
+from retort.report.settings_listed import settings_of
 from retort.report.what_was_run import what_was_run
 from retort.results.environments import collect_runs, costs_of, environments_of
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
 from retort.results.verification import VERIFIED
 from retort.specs.loading import shown
-from retort.study.cells import expand
 from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
 from retort.tables import render
@@ -236,32 +235,3 @@ def _claims(shown: Shown) -> Markup:
     """Return the claims of a paper as markup."""
     path = shown.files.rendered(shown.paper, "claims")
     return article(path) if path.is_file() else _not_made(shown.study, f"{shown.paper}-claims", "the claims", path)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of one student or teacher as JSON."""
-
-    name: str
-    title: str
-    text: str
-
-
-def settings_of(study: Study, paper: str) -> list[Settings]:
-    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
-    tasks: dict[str, str] = {}
-    for cell in expand(study):
-        if cell.paper == paper and cell.student not in study.further:
-            tasks.setdefault(cell.student, cell.task)
-    return [_settings(study, name, tasks[name]) for name in (*study.teachers, *study.students) if name in tasks]
-
-
-def _settings(study: Study, name: str, task: str) -> Settings:
-    stamped = resolve.score(study, name, task).as_json()
-    if name in study.students:
-        stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
-        if "task" in stamped:
-            stamped["task"] = task
-    spec: Any = study.students.get(name) or study.teachers[name]
-    text = json.dumps(stamped, indent=2, ensure_ascii=False)
-    return Settings(name, spec.title, f"{name} on {task}\n{text}")
