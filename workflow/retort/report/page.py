@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
+PLACE = "<!--plot-->"  # in the markup of a table: where a plot has a cell
 RECORDED = "Drawn by the recorded run."
 NOT_RUN = Markup('<p class="state">{}</p>\n').format(NOT_RUN_HERE.format(where=AT_SCALE))  # what a page says once
 
@@ -124,7 +126,7 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     if not path.is_file() or (path == drawn and name not in shown.frames):
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
-        return replace(top, body=Markup(str(article(path)).replace("<!--plot-->", _drawn(plot), 1)))
+        return replace(top, body=with_plot(article(path), plot))
     frame, caption = shown.frames[name], spec.caption
     text, recorded = _alternative_text(frame), _recorded_figure(study, paper, name)
     if recorded and frame["mean"].isna().all():
@@ -133,10 +135,24 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
+def _macros() -> Any:
+    """Return the macros that draw plots."""
+    return render.environment(TEMPLATES).get_template("ranking.html").module
+
+
 def _drawn(plot: Plot | None) -> Markup:
     """Return a plot as markup; nothing for none."""
-    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
-    return Markup(macros.rank(plot)) if plot else Markup("")
+    return Markup(_macros().rank(plot)) if plot else Markup("")
+
+
+def with_plot(table: Markup, plot: Plot | None) -> Markup:
+    """Return a table with its plot as a column next to the names of its rows, or without a plot."""
+    if not plot:
+        return Markup(str(table).replace(PLACE, ""))
+    texts, macros = str(table).split(PLACE), _macros()  # a heading, the rows, the foot, and what stands below
+    named = [text.removesuffix("</th>").rpartition('<th scope="row">')[2] for text in texts[1:-2]]
+    cells = [macros.head(plot), *(macros.cell(plot, html.unescape(row)) for row in named), macros.foot(plot), ""]
+    return Markup("".join(f"{text}{cell}" for text, cell in zip(texts, cells, strict=True)))
 
 
 def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:

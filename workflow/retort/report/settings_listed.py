@@ -66,7 +66,7 @@ def _values(study: Study, name: str, task: str) -> dict[str, str]:
 def _nearest(
     values: Mapping[str, str], whole: Iterable[tuple[ListedSettings, Mapping[str, str]]]
 ) -> tuple[ListedSettings | None, list[str]]:
-    """Return whose settings are nearest to some values, and the lines that differ; None and all lines if none are near."""
+    """Return whose settings are nearest to some values and the lines that differ; None and all if none is near."""
     found: ListedSettings | None = None
     lines = [f"{key}: {value}" for key, value in values.items()]
     most = NEAR * len(lines)
