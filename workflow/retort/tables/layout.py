@@ -95,6 +95,11 @@ class Entry:
         return drawn_curves(run.curve for run in self.origin)
 
     @property
+    def files(self) -> list[str]:
+        """The files and logs of the runs behind it, each once."""
+        return list(dict.fromkeys(path for run in self.origin for path in (run.path, run.log) if path))
+
+    @property
     def same(self) -> str:
         """The sign in place of a recorded number that is rounded to ours, and of its verdict; else empty."""
         return SAME_NUMBER.get(self.verdict, "") if self.text == self.reported else ""
