@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,10 @@ from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import Plot, ranking
 from retort.report.settings_listed import settings_of
 from retort.report.what_was_run import what_was_run
-from retort.results.environments import collect_runs, costs_of, environments_of
+from retort.results.environments import ResultFile, collect_runs, costs_of, environments_of
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
-from retort.results.verification import VERIFIED
+from retort.results.verification import when_verified
 from retort.specs.loading import shown
 from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
@@ -178,11 +178,15 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
     return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
 
 
-def write_page(to: str, template: str, **values: object) -> int:
-    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
-    verified = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
+def write_page(to: str, template: str, runs: Collection[ResultFile] = (), **values: object) -> int:
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters).
+
+    Its foot says when the results of these runs were verified.
+    """
+    origin = environments_of(runs)
+    verified = when_verified({run.result[0] for run in runs}, origin.newest)
     style, script = (Markup((TEMPLATES / f"page.{ending}").read_text(encoding="utf-8")) for ending in ("css", "js"))
-    shared = {"verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
+    shared = {"origin": origin, "verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
     page = render.environment(TEMPLATES).get_template(template).render(**shared, not_run=NOT_RUN, **values)
     write_text(to, page)
     return len(page) // 1024
@@ -223,26 +227,25 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     study, root = planned_study(config), Path(to).parents[2]
     spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folders[paper]
     runs = [run for run in collect_runs(study, root=root) if run.paper == paper]
-    origin = environments_of(runs)
     prediction = Prediction(study) if scale else predicted(config, paper)
-    shown = Shown(study, paper, Files(root), origin.devices)
+    shown = Shown(study, paper, Files(root), environments_of(runs).devices)
     names = study.exhibits_of(paper)
     plots = {name: plot_of(shown, name) for name in shown.tables}
     ranked = [] if spec.ours else [name for name in names if plots.get(name)]
     first = max(ranked, key=lambda name: _sides(plots[name]), default="")  # its plot opens the page
     size = write_page(
-        to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
+        to, "paper.html", runs, slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
         openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_reported]),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
-        runs=[] if spec.ours else what_was_run(shown, config),
+        was_run=[] if spec.ours else what_was_run(shown, config),
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students.keys() - study.further.keys()),
         settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,
-        budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "", origin=origin,
+        budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "",
     )  # fmt: skip
     job.say(f"{to}: {len(names)} tables and figures, {size} KB")
 

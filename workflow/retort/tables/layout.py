@@ -24,6 +24,7 @@ ALL_QUOTED = "Quoted from other work and never run: " + REPORTED_SHOWN
 UNRUN = (Status.NOT_RUN, Status.QUOTED)  # of cells in such a table
 UPRIGHT = 130  # characters on a portrait page, in letters of a size that can be read
 LABEL, COLUMN = 20, 15  # characters of the labels of rows, and at most of a column, whose texts then break
+MOST_CURVES = 12  # in a drawing: more lines cannot be told apart
 PROFILE = "profile"  # label of a run
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
 
@@ -91,8 +92,9 @@ class Entry:
 
     @property
     def curves(self) -> list[str]:
-        """The points of the loss of each run behind it, for a drawing."""
-        return drawn_curves(run.curve for run in self.origin)
+        """The points of the loss of each training behind it, for a drawing; empty for a mean over many."""
+        curves = dict.fromkeys(run.curve for run in self.origin)  # a training may be scored on several data
+        return drawn_curves(curves) if len(curves) <= MOST_CURVES else []
 
     @property
     def files(self) -> list[str]:
