@@ -92,7 +92,7 @@ def when_verified(paths: Set[str], newest: str) -> str:
     noted = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else {"when": ""}
     if noted["when"] < newest[:16].replace("T", " "):
         return "The results of this page were not verified since the newest was made; `retort verify` does so."
-    count = len(paths.intersection(noted["differing"]))
+    count = len(paths & set(noted["differing"]))
     found = f"{count or 'no'} difference{'s' if count != 1 else ''} in {len(paths)} files"
     return f"The results of this page were verified {noted['when']} UTC ({noted['how']}): {found}."
 
