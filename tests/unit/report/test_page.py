@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.atomic import write_json
+from retort.results.verification import VERIFIED, damage, note
 
 from tests.tiny.results import change_score, write_results
 from tests.tiny.variant import STUDENT, write_study
@@ -49,7 +51,7 @@ def test_everything_shown_stands_in_order(page: str) -> None:
     names = ("table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "settings", "cost", "provenance")
     places = [page.index(f'id="tiny-{name}"') for name in names]
     assert places == sorted(places)
-    assert "&#34;teacher&#34;: &#34;tiny-teacher&#34;" in page  # named, not repeated
+    assert "teacher: &#34;tiny-teacher&#34;" in page  # named, not repeated
 
 
 def test_a_tooltip_says_of_a_word_what_the_box_of_words_says(index: str, page: str) -> None:
@@ -110,3 +112,13 @@ def test_deviations_stand_once_for_all_who_share_them(here: Path) -> None:
     assert '<span class="where">all 8 students</span>' in page
     assert "<summary>5 of 8 students</summary>" in page
     assert '<span class="where">tiny-kd</span>' in page
+
+
+def test_the_foot_says_when_the_results_of_the_page_were_verified(config: dict[str, Any]) -> None:
+    score = Path("results/scores/tiny-kd/mood/1-2-3.json")
+    other = Path("results/scores/another/mood/1.json")
+    note("every file", [damage("not as it was made", path) for path in (score, other)])
+    assert "(every file): 1 difference in " in report(config)[1]
+    write_json(VERIFIED, {"when": "2025-01-01 00:00", "how": "every file", "differing": []})
+    for page in report(config):
+        assert "not verified since the newest was made; `retort verify` does so." in page

@@ -246,3 +246,11 @@ def test_hours_on_a_page_are_those_of_the_cost_report(paper: str) -> None:
     for one in found.planned:
         jobs, _, *hours = cells[f"{paper}/{one.name}"][:4]
         assert [f"{one.jobs:,}", one.hours, one.shared] == [jobs, *(text.replace("-", DASH) for text in hours)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", ["minilmv2", "udagawa2023"])  # of most tables and of most students
+def test_a_page_as_shipped_is_light(here: Path, paper: str) -> None:
+    path = Path(f"reports/{paper}/index.html")
+    make_files({"papers": []}, [str(path)])
+    assert path.stat().st_size <= 700_000

@@ -63,7 +63,7 @@ def verify(arguments: argparse.Namespace) -> int:
     print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(found)} differences' if found else 'all as they were made'}")
     if paths == EVERYTHING:
         try:
-            note("every file", len(known), len(found))
+            note("every file", found)
         except OSError as error:
             print(f"not noted for the foot of pages: {explain_error(error) or first_line(error)}")
     return repair(arguments, found) if found and arguments.repair else int(bool(found))

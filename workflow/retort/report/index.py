@@ -85,8 +85,8 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     entries = [entry_of(Shown(study, paper, Files(root), of_paper)) for paper, of_paper in devices.items()]
     run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(
-        to, "index.html", entries=entries, across=questions(whole_of(study), list(study.papers), Files(root)),
-        total=sum(run, Tally()), origin=environments_of(runs), scale=study.config.scale if study.running_papers else "",
+        to, "index.html", runs, entries=entries, across=questions(whole_of(study), list(study.papers), Files(root)),
+        total=sum(run, Tally()), scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
+import html
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,17 @@ from retort.atomic import write_text
 from retort.audit import Finding, audit
 from retort.errors import RetortError
 from retort.job.context import RunningJob
-from retort.plan import resolve
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
 from retort.report.ranking import Plot, ranking
+from retort.report.settings_listed import settings_of
 from retort.report.what_was_run import what_was_run
-from retort.results.environments import collect_runs, costs_of, environments_of
+from retort.results.environments import ResultFile, collect_runs, costs_of, environments_of
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
-from retort.results.verification import VERIFIED
+from retort.results.verification import when_verified
 from retort.specs.loading import shown
-from retort.study.cells import expand
 from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
 from retort.tables import render
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
+PLACE = "<!--plot-->"  # in the markup of a table: where a plot has a cell
 RECORDED = "Drawn by the recorded run."
 NOT_RUN = Markup('<p class="state">{}</p>\n').format(NOT_RUN_HERE.format(where=AT_SCALE))  # what a page says once
 
@@ -125,7 +126,7 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     if not path.is_file() or (path == drawn and name not in shown.frames):
         return replace(top, body=_not_made(study, top.anchor, top.label, path))
     if name.startswith("table"):
-        return replace(top, body=Markup(str(article(path)).replace("<!--plot-->", _drawn(plot), 1)))
+        return replace(top, body=with_plot(article(path), plot))
     frame, caption = shown.frames[name], spec.caption
     text, recorded = _alternative_text(frame), _recorded_figure(study, paper, name)
     if recorded and frame["mean"].isna().all():
@@ -134,10 +135,24 @@ def exhibit(shown: Shown, name: str, plot: Plot | None) -> PageExhibit:
     return replace(top, question=spec.question, caption=caption, picture=picture(drawn), wide=wide, alternative=text)
 
 
+def _macros() -> Any:
+    """Return the macros that draw plots."""
+    return render.environment(TEMPLATES).get_template("ranking.html").module
+
+
 def _drawn(plot: Plot | None) -> Markup:
     """Return a plot as markup; nothing for none."""
-    macros: Any = render.environment(TEMPLATES).get_template("ranking.html").module
-    return Markup(macros.rank(plot)) if plot else Markup("")
+    return Markup(_macros().rank(plot)) if plot else Markup("")
+
+
+def with_plot(table: Markup, plot: Plot | None) -> Markup:
+    """Return a table with its plot as a column next to the names of its rows, or without a plot."""
+    if not plot:
+        return Markup(str(table).replace(PLACE, ""))
+    texts, macros = str(table).split(PLACE), _macros()  # a heading, the rows, the foot, and what stands below
+    named = [text.removesuffix("</th>").rpartition('<th scope="row">')[2] for text in texts[1:-2]]
+    cells = [macros.head(plot), *(macros.cell(plot, html.unescape(row)) for row in named), macros.foot(plot), ""]
+    return Markup("".join(f"{text}{cell}" for text, cell in zip(texts, cells, strict=True)))
 
 
 def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
@@ -163,11 +178,15 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
     return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
 
 
-def write_page(to: str, template: str, **values: object) -> int:
-    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
-    verified = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else None
+def write_page(to: str, template: str, runs: Collection[ResultFile] = (), **values: object) -> int:
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters).
+
+    Its foot says when the results of these runs were verified.
+    """
+    origin = environments_of(runs)
+    verified = when_verified({run.result[0] for run in runs}, origin.newest)
     style, script = (Markup((TEMPLATES / f"page.{ending}").read_text(encoding="utf-8")) for ending in ("css", "js"))
-    shared = {"verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
+    shared = {"origin": origin, "verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
     page = render.environment(TEMPLATES).get_template(template).render(**shared, not_run=NOT_RUN, **values)
     write_text(to, page)
     return len(page) // 1024
@@ -208,26 +227,25 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     study, root = planned_study(config), Path(to).parents[2]
     spec, scale, folder = study.papers[paper], study.scale_of(paper), study.folders[paper]
     runs = [run for run in collect_runs(study, root=root) if run.paper == paper]
-    origin = environments_of(runs)
     prediction = Prediction(study) if scale else predicted(config, paper)
-    shown = Shown(study, paper, Files(root), origin.devices)
+    shown = Shown(study, paper, Files(root), environments_of(runs).devices)
     names = study.exhibits_of(paper)
     plots = {name: plot_of(shown, name) for name in shown.tables}
     ranked = [] if spec.ours else [name for name in names if plots.get(name)]
     first = max(ranked, key=lambda name: _sides(plots[name]), default="")  # its plot opens the page
     size = write_page(
-        to, "paper.html", slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
+        to, "paper.html", runs, slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
         openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_reported]),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
-        runs=[] if spec.ours else what_was_run(shown, config),
+        was_run=[] if spec.ours else what_was_run(shown, config),
         claims=_claims(shown) if study.claims.get(paper) else None,
         findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students.keys() - study.further.keys()),
         settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,
-        budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "", origin=origin,
+        budget=picture(curve) if (curve := folder / "budget.svg").is_file() else "",
     )  # fmt: skip
     job.say(f"{to}: {len(names)} tables and figures, {size} KB")
 
@@ -236,32 +254,3 @@ def _claims(shown: Shown) -> Markup:
     """Return the claims of a paper as markup."""
     path = shown.files.rendered(shown.paper, "claims")
     return article(path) if path.is_file() else _not_made(shown.study, f"{shown.paper}-claims", "the claims", path)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of one student or teacher as JSON."""
-
-    name: str
-    title: str
-    text: str
-
-
-def settings_of(study: Study, paper: str) -> list[Settings]:
-    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
-    tasks: dict[str, str] = {}
-    for cell in expand(study):
-        if cell.paper == paper and cell.student not in study.further:
-            tasks.setdefault(cell.student, cell.task)
-    return [_settings(study, name, tasks[name]) for name in (*study.teachers, *study.students) if name in tasks]
-
-
-def _settings(study: Study, name: str, task: str) -> Settings:
-    stamped = resolve.score(study, name, task).as_json()
-    if name in study.students:
-        stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
-        if "task" in stamped:
-            stamped["task"] = task
-    spec: Any = study.students.get(name) or study.teachers[name]
-    text = json.dumps(stamped, indent=2, ensure_ascii=False)
-    return Settings(name, spec.title, f"{name} on {task}\n{text}")

@@ -84,6 +84,10 @@ class Panel:
     low: float
     high: float
 
+    def spoken(self, row: str) -> str:
+        """Return the points of a row as text."""
+        return ", ".join(f"{words}{score.text}" for _, words, score in self.points[row])
+
     def place(self, value: float) -> float:
         """Return the place of a value in percent of the panel."""
         wide = (self.high - self.low or 1.0) / (1 - 2 * PLACES)
@@ -113,9 +117,7 @@ class Plot:
         """The plot as text: the rows of each panel in the order of the plot."""
         return ". ".join(
             f"{' and '.join(panel.legend.values())}{': ' * bool(panel.legend)}{panel.title}: "
-            + "; ".join(
-                f"{row} {words}{score.text}" for row in self.rows for _, words, score in panel.points.get(row, [])
-            )
+            + "; ".join(f"{row} {panel.spoken(row)}" for row in self.rows if row in panel.points)
             for panel in self.panels
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -73,10 +74,27 @@ def verify(paths: Iterable[Path], thorough: bool = True) -> tuple[dict[Path, Che
     return known, [*found, *differences_of_parents(known)]
 
 
-def note(how: str, results: int, differences: int) -> None:
-    """Note when and how results were verified, for the foot of pages."""
-    about = {"when": time.strftime("%Y-%m-%d %H:%M"), "how": how, "results": results, "differences": differences}
-    write_json(VERIFIED, about)
+def note(how: str, differences: Iterable[Difference]) -> None:
+    """Note when and how all results were verified, and which of them differ, for the foot of pages."""
+    when, differing = time.strftime("%Y-%m-%d %H:%M", time.gmtime()), sorted({str(each.path) for each in differences})
+    write_json(VERIFIED, {"when": when, "how": how, "differing": differing})
+
+
+def when_verified(paths: Set[str], newest: str) -> str:
+    """Return a sentence on when some results were verified; empty for no results.
+
+    Args:
+        paths: their files.
+        newest: when the newest of them was made, in UTC.
+    """
+    if not paths:
+        return ""
+    noted = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.is_file() else {"when": ""}
+    if noted["when"] < newest[:16].replace("T", " "):
+        return "The results of this page were not verified since the newest was made; `retort verify` does so."
+    count = len(paths & set(noted["differing"]))
+    found = f"{count or 'no'} difference{'s' if count != 1 else ''} in {len(paths)} files"
+    return f"The results of this page were verified {noted['when']} UTC ({noted['how']}): {found}."
 
 
 def verify_at_start(at_work: Set[str] = frozenset()) -> None:
@@ -91,7 +109,7 @@ def verify_at_start(at_work: Set[str] = frozenset()) -> None:
     found = [each for each in every if at_work.isdisjoint(map(str, (each.path, *each.path.parents)))]
     lines = list(dict.fromkeys(difference.line.removesuffix(f"; {REMEDY}") for difference in found))
     if known:
-        note("sizes, small files and parents, at the start of a run", len(known), len(lines))
+        note("sizes, small files and parents, at the start of a run", found)
     if lines:
         lines[SHOWN:] = [f"and {len(lines) - SHOWN:,} more, see `retort verify`"] if len(lines) > SHOWN else []
         what = "results are not as they were made; what this run does not make anew, `retort verify --repair` deletes:"

@@ -22,7 +22,9 @@ REPORTED_SHOWN = "the numbers are the reported ones."
 NOT_RUN = "Not run {where}: " + REPORTED_SHOWN  # the sentence of a table in which no cell was run
 ALL_QUOTED = "Quoted from other work and never run: " + REPORTED_SHOWN
 UNRUN = (Status.NOT_RUN, Status.QUOTED)  # of cells in such a table
-UPRIGHT = 6  # columns on a portrait page, in letters of a size that is easy to read
+UPRIGHT = 130  # characters on a portrait page, in letters of a size that can be read
+LABEL, COLUMN = 20, 15  # characters of the labels of rows, and at most of a column, whose texts then break
+MOST_CURVES = 12  # in a drawing: more lines cannot be told apart
 PROFILE = "profile"  # label of a run
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
 
@@ -90,8 +92,14 @@ class Entry:
 
     @property
     def curves(self) -> list[str]:
-        """The points of the loss of each run behind it, for a drawing."""
-        return drawn_curves(run.curve for run in self.origin)
+        """The points of the loss of each training behind it, for a drawing; empty for a mean over many."""
+        curves = dict.fromkeys(run.curve for run in self.origin)  # a training may be scored on several data
+        return drawn_curves(curves) if len(curves) <= MOST_CURVES else []
+
+    @property
+    def files(self) -> list[str]:
+        """The files and logs of the runs behind it, each once."""
+        return list(dict.fromkeys(path for run in self.origin for path in (run.path, run.log) if path))
 
     @property
     def same(self) -> str:
@@ -102,6 +110,12 @@ class Entry:
     def judgement(self) -> str:
         """The verdict and the number of runs that would decide it; or why there is none."""
         return self.differs or f"{self.verdict} {self.runs}".strip()
+
+    @property
+    def longest(self) -> int:
+        """The characters of its longest line."""
+        compared = () if self.same else (self.reported, self.difference, self.judgement)
+        return max(map(len, (self.text, self.nearby, *compared)))
 
 
 @dataclass(frozen=True)
@@ -126,6 +140,15 @@ class Grid:
     def entries(self) -> list[Entry]:
         """The entries of all rows."""
         return [entry for row in self.rows for entry in row.entries]
+
+    @property
+    def characters(self) -> int:
+        """How many characters stand side by side in its widest row, with two between columns."""
+        words = ([*map(len, head.split())] for head in self.head)  # a head breaks between them
+        cells = ([row.entries[at].longest for row in self.rows] for at in range(len(self.head)))
+        return LABEL + sum(
+            2 + min(COLUMN, max([*of, *below], default=0)) for of, below in zip(words, cells, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -158,6 +181,7 @@ class Sheet:
         remarks: sentences below the table.
         state: why no cell of the table was run; empty if some cell was.
         by_others: what others measured for its cells; None if nobody is known to.
+        folded: whether a page shows it only when asked: a table without scores.
     """
 
     paper: str
@@ -170,6 +194,7 @@ class Sheet:
     remarks: list[str] = field(default_factory=list)
     state: str = ""
     by_others: ByOthers | None = None
+    folded: bool = False
 
     @property
     def entries(self) -> list[Entry]:
@@ -202,7 +227,7 @@ class Sheet:
     @property
     def wide(self) -> bool:
         """Whether a grid is too wide for a portrait page: paper cannot scroll, so it is printed in landscape."""
-        return any(len(grid.head) > UPRIGHT for grid in self.grids)
+        return any(grid.characters > UPRIGHT for grid in self.grids)
 
     def changed(self, change: Callable[[Entry], Entry]) -> Sheet:
         """Return the sheet with each entry changed."""
@@ -283,7 +308,8 @@ def as_reported(exhibit: Exhibit) -> dict[tuple[str, str], str]:
 def sheet(exhibit: Exhibit, frame: DataFrame, grids: list[Grid], remarks: list[str]) -> Sheet:
     """Return the sheet of a table from its grids and remarks."""
     paper, table, scale = frame[["paper", "table", "scale"]].iloc[0]
-    return Sheet(paper, table, scale, exhibit.title, exhibit.question, exhibit.caption, grids, remarks)
+    about = (paper, table, scale, exhibit.title, exhibit.question, exhibit.caption)
+    return Sheet(*about, grids, remarks, folded=not (frame["unit"] == "x100").any())
 
 
 def _state(frame: DataFrame) -> str:

@@ -1,14 +1,42 @@
 // Filters rows, and papers where there is a choice. A page is whole without this script.
 
-/** Hide the rows that do not hold a text, in tables and plots, and tables of which no row is left. */
-function filterRows(text) {
-  const holds = (row) => row.textContent.toLowerCase().includes(text);
-  const rows = [...document.querySelectorAll("main table:not(.origin table) tbody tr, .line:not(.head, .axis)")];
-  for (const row of rows) row.hidden = !holds(row);
-  for (const one of document.querySelectorAll("main .exhibit")) {
-    const own = rows.filter((row) => one.contains(row));
-    one.hidden = text !== "" && !(own.length ? own.some((row) => !row.hidden) : holds(one));
+const listed = ".claims li, .deviations > li, .behind details[id]";
+const rows = [...document.querySelectorAll(`main table:not(.origin table) tbody tr, ${listed}, .line:not(.head, .axis)`)];
+const opened = new Set(); // what the filter has unfolded, and folds again
+
+/** Return whether an element holds a text. */
+const holds = (element, text) => element.textContent.toLowerCase().includes(text);
+
+/** Unfold the parts of a page that hide an element. */
+function unfold(element) {
+  for (let at = element.parentElement; at; at = at.parentElement) {
+    if (at.tagName === "DETAILS" && !at.open) {
+      opened.add(at);
+      at.open = true;
+    }
   }
+}
+
+/** Show the rows that hold a text, in tables, plots and lists; return how many of how many below the summary. */
+function filterRows(text) {
+  for (const details of opened) details.open = false;
+  opened.clear();
+  const exhibits = [...document.querySelectorAll("main .exhibit")];
+  const named = exhibits.filter((one) => one.querySelector("h3") && holds(one.querySelector("h3"), text)); // whole
+  for (const row of rows) {
+    row.hidden = !holds(row, text) && !named.some((one) => one.contains(row));
+    if (text && !row.hidden) unfold(row);
+  }
+  for (const one of exhibits) {
+    const own = rows.filter((row) => one.contains(row));
+    one.hidden = text !== "" && !(own.length ? own.some((row) => !row.hidden) : holds(one, text));
+  }
+  for (const link of document.querySelectorAll(".contents li a")) {
+    const place = document.getElementById(link.hash.slice(1));
+    link.parentElement.hidden = Boolean(place && place.hidden);
+  }
+  const counted = rows.filter((row) => row.closest("main"));
+  return [counted.filter((row) => !row.hidden).length, counted.length];
 }
 
 /** Return a field with a label, for the top of the contents or of a table. */
@@ -24,7 +52,15 @@ function field(label, type, changed) {
 
 const contents = document.querySelector(".contents");
 if (contents) {
-  contents.prepend(field("Filter rows ", "search", (input) => filterRows(input.value.trim().toLowerCase())));
+  const said = document.createElement("p");
+  said.className = "filter";
+  said.setAttribute("role", "status");
+  const filter = (input) => {
+    const text = input.value.trim().toLowerCase();
+    const [shown, all] = filterRows(text);
+    said.textContent = !text ? "" : shown ? `${shown} rows of ${all}` : "no match";
+  };
+  contents.prepend(field("Filter rows ", "search", filter), said);
   contents.querySelector("details").open = matchMedia("(min-width: 76rem)").matches;
 }
 for (const across of document.querySelectorAll("[data-papers]")) {

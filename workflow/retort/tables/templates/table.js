@@ -101,5 +101,7 @@ function reveal() {
   if (folded) folded.open = true;
   if (place) place.scrollIntoView();
 }
+// a box closes when a link in it leads away; Escape closes it without a script
+addEventListener("click", (event) => event.target.closest("[popover] a")?.closest("[popover]").hidePopover());
 addEventListener("hashchange", reveal);
 reveal();
