@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from retort import own_code, provenance
 from retort.cli import main
+from retort.errors import StudyError
 from retort.objectives import objectives
 from retort.registry import Registry
 from retort.run.run_folder import begin, files_of
@@ -113,6 +114,8 @@ def test_the_limits_of_a_metric_stand_where_it_is_registered(own: Path) -> None:
 def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(own.parent))
     assert read_config({"study": ["workflow", "~/mine"]}).study_folders[1] == own
+    with pytest.raises(StudyError, match="config.yaml: models_dir: there is no folder ~nobody-at-all/x; null takes"):
+        read_config({"models_dir": "~nobody-at-all/x"})
     config = read_config({"study": "~nobody-at-all/mine"})
     assert read_study(config)[1] == ["config.yaml: study: there is no folder ~nobody-at-all/mine"]
 

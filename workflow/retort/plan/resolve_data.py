@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,6 +20,7 @@ from retort.settings.inputs import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.base import path_of_user
 from retort.specs.model import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
@@ -64,7 +64,7 @@ def _identify(fetched: FetchSettings, name: str) -> SourceSettings:
     The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
     """
     if isinstance(fetched, Folder):
-        return ContentSettings(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+        return ContentSettings(local=name, sha256=content_of(name, path_of_user(fetched.path).absolute()))
     if isinstance(fetched, Made):
         return ContentSettings(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
     return fetched

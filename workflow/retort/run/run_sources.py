@@ -19,6 +19,7 @@ from retort.data.sources import hub
 from retort.errors import NoAnswer, RetortError
 from retort.plan.resolve_data import fetched, split_settings
 from retort.run import pinning
+from retort.specs.base import path_of_user
 from retort.specs.config import RunSources
 from retort.specs.loading import shown
 from retort.specs.model import Model, described_in, parts_of_weights
@@ -188,7 +189,7 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
         needed: names such as 'sources/rte', 'tasks/rte', 'models/roberta-base'.
     """
     in_use = {name: study.sources[name].in_use(study.config) for name in sorted(of_folder("sources", needed))}
-    folders = {name: Path(each.path).expanduser() for name, each in in_use.items() if isinstance(each, FolderSource)}
+    folders = {name: path_of_user(each.path) for name, each in in_use.items() if isinstance(each, FolderSource)}
     empty = {name for name, folder in folders.items() if not (folder.is_dir() and any(folder.iterdir()))}
     absent = []
     for name in sorted(empty):
