@@ -138,10 +138,8 @@ class CheckedRows:
 
 def _odd_files(task: TaskSettings, folders: Mapping[str, Path]) -> Iterator[str]:
     """Yield what is odd about the text files of a task: an end within a line."""
-    files = [(folders[split.source], file) for split in (task.splits or {}).values() for file in split.files.values()]
+    files = [(folders[split.source], file) for split in task.splits.values() for file in split.files.values()]
     paths = [path for folder, file in files for path in paths_of(folder, file)]
-    if task.reader and task.split:
-        paths = [folder / str(task.reader.options["file"]) for folder in folders.values()]
     for path in paths:
         content = path.read_bytes() if path.suffix in TEXT_FILES else b"\n"
         if not content.endswith(b"\n"):

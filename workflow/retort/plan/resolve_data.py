@@ -146,11 +146,11 @@ def task_settings(study: Study, name: str, splits: list[str] | None = None) -> T
         RetortError: the task names no file of one of the splits where its source is.
     """
     spec = study.tasks[name]
-    read = {each: split_settings(study, spec, each) for each in splits or spec.read_splits} or None
-    others = sorted({files.source for files in (read or {}).values()} - {spec.source})
+    read = {each: split_settings(study, spec, each) for each in splits or spec.read_splits}
+    others = sorted({files.source for files in read.values()} - {spec.source})
     own = {
         "splits": read,
-        "sample": study.config.may_be_sample(name) if spec.read else None,
+        "sample": study.config.may_be_sample(name),
         "task_type_version": catalogue.task_types()[spec.task_type].version,
         "source": source(study, spec.source),
         "further_sources": {other: source(study, other) for other in others},

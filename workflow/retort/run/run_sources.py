@@ -238,8 +238,6 @@ def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[
                 yield component.source, [(pattern,) for pattern in component.files]
         case "tasks" | "submissions":
             task = study.tasks[name]
-            if task.reader and noun == "tasks":
-                yield task.source, [(str(task.reader.options["file"]),)]
             for each in task.read_splits if noun == "tasks" else submitted_splits(task):
                 settings = split_settings(study, task, each)
                 yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]
