@@ -12,7 +12,7 @@ from markupsafe import Markup
 from retort.formatters import in_words
 from retort.tables.layout import Grid, Sheet, label_of
 
-LINE = 120  # characters of a terminal's line
+LINE = 100  # characters of a terminal's line
 
 TEMPLATES = Path(__file__).parent / "templates"
 
