@@ -294,8 +294,8 @@ def ratings(
     """
     for identity, rating, text in rated_lines(path, encoding):
         if abs(rating) >= neutral_below:
-            columns = {"id": identity, "text": text, "rating": rating / scale, "positive": int(rating > 0)}
-            yield f"id {identity}", dict(columns)
+            columns: Fields = {"id": identity, "text": text, "rating": rating / scale, "positive": int(rating > 0)}
+            yield f"id {identity}", columns
 
 
 def folded(text: str) -> str:
