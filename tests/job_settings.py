@@ -16,7 +16,7 @@ def task_settings(**changes: Any) -> TaskSettings:
     defaults = {
         "task_type": "classification", "labels": ["no", "yes"], "subsets": [], "train_split": "train",
         "validation_split": "dev", "evaluation_split": "test", "max_length": 8, "version": 1, "task_type_version": 1,
-        "source": {"local": "texts", "sha256": "0"}, "further_sources": {}, "encode": 1,
+        "source": {"local": "texts", "sha256": "0"}, "further_sources": {}, "encode": 1, "splits": {}, "sample": False,
     }  # fmt: skip
     return TaskSettings.model_validate({**defaults, **changes})
 
@@ -34,7 +34,21 @@ def split_settings(**changes: Any) -> dict[str, Any]:
 def one_split(**changes: Any) -> TaskSettings:
     """Return the settings of a task of text pairs with one split; the changes are of the task and of its split."""
     own = {key: changes.pop(key) for key in list(changes) if key in TaskSettings.model_fields}
-    return task_settings(**{"sample": False, **own}, splits={"dev": split_settings(**changes)})
+    return task_settings(**own, splits={"dev": split_settings(**changes)})
+
+
+def rated_task(split: dict[str, int], file: str = "rated.txt", source: str = "texts", **options: Any) -> TaskSettings:
+    """Return the settings of a task whose classes are the signs of ratings, with splits that are drawn from one file.
+
+    Args:
+        split: the seed, and the rows of 'test' and 'dev'.
+        file: the file.
+        source: the source that holds it.
+        options: of the format.
+    """
+    read = {"format": "ratings", "options": options, "columns": {"text": "text", "label": "positive"}}
+    files = {"files": {"all": {"file": file, "rows": []}}, "label_names": [], "source": source}
+    return task_settings(split=split, splits={"all": split_settings(**read, **files)})
 
 
 def corpus_settings(**fields: Any) -> CorpusSettings:

@@ -125,7 +125,7 @@ def test_an_option_without_a_default_has_a_type(value: object) -> None:
 
 ENTRIES = [
     entry
-    for of_kind in (catalogue.objectives(), catalogue.readers(), catalogue.text_formats())
+    for of_kind in (catalogue.objectives(), catalogue.formats(), catalogue.text_formats())
     for entry in of_kind.values()
 ]
 NUMBERS = [

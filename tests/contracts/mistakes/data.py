@@ -17,7 +17,7 @@ from retort.data.splits import SplitRows, read_task
 from retort.data.texts import Section, texts
 from retort.tasks import task_type_of
 
-from tests.job_settings import one_split, task_settings
+from tests.job_settings import one_split, rated_task
 
 DEEP = "[" * 100_000 + "]" * 100_000
 HALF = r'"\ud800"'
@@ -123,11 +123,10 @@ ROWS: list[tuple[str, str | bytes, dict[str, Any], str]] = [
     ("f.json", f'{{"data": [{HALF}]}}', SQUAD, r"f.json: '\ud800' is half a character"),
 ]
 
-# the text of a file whose rows are drawn, what its reader is told, the line
+# the text of a file of ratings from which splits are drawn, its options, the line
 DRAWN: list[tuple[str, dict[str, Any], str]] = [
     ("1\t2.5\ta text\n", {"neutral_below": 999},
-     "s: reader 'rated-sentences' takes no row of it; its options leave all rows out (file: dev.txt, neutral"),
-    ("\n", {}, "s: reader 'rated-sentences' takes no row of it; its options leave all rows out"),
+     "s/dev.txt holds no rows; is it the right file, and do its options leave rows?"),
     ("1\t2.5\ta text\n", {}, "1 rows leave none to train on; test: 1 and dev: 1 are too large"),
     ("1\tx\ta text\n", {}, "dev.txt:1: the rating 'x' is not a number in decimal digits"),
 ]
@@ -203,11 +202,10 @@ def read_rows(folder: Path, name: str, content: str | bytes, **says: Any) -> Spl
 
 
 def read_drawn(folder: Path, text: str, options: dict[str, Any]) -> None:
-    """Write a file of rated texts and draw splits of it as encoding does."""
+    """Write a file of ratings and draw splits of it as encoding does."""
     (folder / "s").mkdir()
     (folder / "s" / "dev.txt").write_text(text, encoding="utf-8")
-    reader = {"name": "rated-sentences", "options": {"file": "dev.txt", **options}}
-    task = task_settings(reader=reader, split={"seed": 1, "test": 1, "dev": 1})
+    task = rated_task({"seed": 1, "test": 1, "dev": 1}, file="dev.txt", source="s", **options)
     list(read_task(task, task_type_of(task), {"s": folder / "s"}))
 
 

@@ -49,7 +49,7 @@ MISTAKES = [
         ("[sad", '["sad\\u202ex"', "labels.1: a line break or a control character stands in it"),
         ("title: Is", '"title\\n": x\ntitle: Is', "title\\n: no key is called 'title\\n'; did you mean 'title'?"),
         ("title: Is", "<<: 3\ntitle: Is", "line 1: not valid YAML (expected a mapping or list of mappings for merging"),
-        ("file: rated.txt, ", "", "reader.options.file: Field required"),
+        ("files: {all: rated.txt}, ", "", "read.local.files: Field required"),
     ]),
     Edits(TABLE, [
         ("task: rating, metric: pearson,", "change_from: Rating,", "column 'Rating' would be computed from itself"),

@@ -20,7 +20,7 @@ from retort.settings.inputs import TaskSettings
 from retort.tasks import task_type_of
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from tests.job_settings import split_settings, task_settings
+from tests.job_settings import rated_task, split_settings, task_settings
 
 BERT = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
 ROBERTA = processors.RobertaProcessing(("[SEP]", 2), ("[CLS]", 1))
@@ -61,8 +61,7 @@ def test_a_label_that_no_training_row_has_is_an_error(tmp_path: Path) -> None:
 def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    reader = {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}}
-    task = task_settings(reader=reader, split={"seed": 1, "test": 40, "dev": 20}, max_length=6)
+    task = rated_task({"seed": 1, "test": 40, "dev": 20}, neutral_below=0.5).model_copy(update={"max_length": 6})
     encode_task(task, task_type_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
     records = dict(read_task(task, task_type_of(task), {"texts": texts}))["train"].records
     expected = AutoTokenizer.from_pretrained(encoder)([r.text for r in records], truncation=True, max_length=6)

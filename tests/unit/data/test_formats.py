@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from retort.checksums import sha256
 from retort.data.files import plain_or_gzip
-from retort.data.formats import Record, formats, readers
+from retort.data.formats import Record, formats
 from retort.data.splits import SplitRows, read_task, split_groups
 from retort.errors import RetortError
 from retort.specs.task import Split
@@ -81,9 +81,6 @@ def test_a_missing_file_names_those_that_are_there(tmp_path: Path) -> None:
     task = one_split()
     with pytest.raises(RetortError, match=r"dev.tsv does not exist; .* holds valid.tsv"):
         list(read_task(task, task_type_of(task), {"s": tmp_path}))
-    (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
-    with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):
-        readers["rated-texts"](tmp_path, file="rates.txt")
 
 
 def test_questions_are_compared_in_the_language_of_their_subset(tmp_path: Path) -> None:
@@ -134,17 +131,19 @@ def test_a_sample_may_lack_its_labels_where_the_split_says_so(tmp_path: Path) ->
         read(tmp_path, some, name="dev.jsonl", sample=True, columns=columns, unlabelled_sample=True)
 
 
-def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tFine  day\n\n".encode("latin-1"))
-    found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
-    assert found == [Record("caf\xe9 closed", None, 0.0), Record("Fine  day", None, 1.0)]
-    scored = readers["rated-texts"](tmp_path, file="f.txt", scale=2.0)
-    assert [record.label for record in scored] == [0.2, -1.0, 0.25]
-    (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
-    assert readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")[0].text == "café"
-    (tmp_path / "f.txt").write_bytes(b"1\t2\tcaf\xe9\n")
+def test_ratings_are_scores_or_classes_without_neutral_ones(tmp_path: Path) -> None:
+    def rows(content: bytes, **options: Any) -> list[Any]:
+        (tmp_path / "f.txt").write_bytes(content)
+        return [row for _, row in formats["ratings"](tmp_path / "f.txt", refused, **options)]
+
+    content = "1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tFine  day \n\n".encode("latin-1")
+    found = rows(content, neutral_below=0.5)
+    assert found[0] == {"id": "2", "text": "caf\xe9 closed", "rating": -2.0, "positive": 0}
+    assert [(row["text"], row["positive"]) for row in found] == [("caf\xe9 closed", 0), ("Fine  day", 1)]
+    assert [row["rating"] for row in rows(content, scale=2.0)] == [0.2, -1.0, 0.25]
+    assert rows("1\t2\tcaf\u00e9\r\n".encode(), encoding="utf-8")[0]["text"] == "café"
     with pytest.raises(RetortError, match="f.txt:1: not UTF-8 text"):
-        readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")
+        rows(b"1\t2\tcaf\xe9\n", encoding="utf-8")
 
 
 def test_split_keeps_groups_whole_and_follows_its_seed() -> None:

@@ -22,8 +22,6 @@ STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 ENCODER = {"title": "A random encoder", "source": "encoder", "vocabulary": 90}
 TWO = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
 
-TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": "b", "pair": "c", "label": "sad"}]
-
 
 @pytest.fixture
 def study_folder(study_folder: Path) -> Path:
@@ -156,15 +154,15 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
         assert [term.objective for term in first.terms] == objectives
 
 
-@pytest.mark.parametrize("sample", [None, TWO_TEXTS])
-def test_only_single_texts_are_cut(study_folder: Path, sample: list[dict[str, str]] | None) -> None:
+@pytest.mark.parametrize("pairs", [False, True])
+def test_only_single_texts_are_cut(study_folder: Path, pairs: bool) -> None:
     set_value(study_folder, STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
     set_value(study_folder, PROTOCOL, "tasks", "mood", to={"max_length": 9})
-    if sample:
-        set_value(study_folder, "tasks/mood.yaml", "sample", to=sample)
+    if pairs:
+        set_value(study_folder, "tasks/mood.yaml", "read", "local", "columns", "pair", to="id")
     lines = problems(study_folder)
     said = "tasks.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
-    assert [said in line for line in lines] == ([True, True] if sample else [])
+    assert [said in line for line in lines] == ([True, True] if pairs else [])
 
 
 def counting(padding: bool) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from tests.tiny.variant import MOOD, PAPER_OF_OTHERS, ROWS, TABLE, write_one_tab
 
 SAID = "server: it alone has the labels of the test set; reports/submissions/tiny-kd/seed-1.zip is what it is sent"
 FILED = {
-    **{key: value for key, value in MOOD.items() if key not in ("reader", "split")},
+    **{key: value for key, value in MOOD.items() if key not in ("read", "split")},
     "splits": {"train": {"rows": 4}, "dev": {"rows": 2}, "test": {"rows": 2, "labelled": False, "source": "others"}},
     "read": {"local": {"format": "tsv", "files": {name: f"{name}.tsv" for name in ("train", "dev", "test")},
                        "columns": {"text": 1, "label": 2}}},

@@ -123,7 +123,7 @@ for verb in ("list", "check", "cost", "published audit"):
 
 
 def test_what_is_read_without_torch_is_what_is_registered() -> None:
-    from retort.data.formats import readers
+    from retort.data.formats import formats
     from retort.data.packing import packers
     from retort.data.texts import texts
     from retort.objectives import objectives
@@ -131,7 +131,7 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     from retort.tasks import task_types
 
     assert list(catalogue.objectives()) == list(objectives)
-    assert list(catalogue.readers()) == list(readers)
+    assert list(catalogue.formats()) == list(formats)
     assert list(catalogue.text_formats()) == list(texts)
     assert list(catalogue.packers()) == list(packers)
     assert list(catalogue.task_types()) == list(task_types)

@@ -54,5 +54,8 @@ def test_a_run_ends_with_its_first_table_and_the_report(config: dict[str, Any], 
     assert lines[0].startswith("A tiny study, table 1. ")
     assert lines[-1] == "report: reports/index.html"
     assert len({len(line) for line in lines if line.startswith("|")}) == 1
+    assert lines[-4] == "Cells by runs: 4 of 3 runs, 2 of 1 run."
+    assert lines[-3].startswith("Verdicts on 3 cells: ")
+    assert max(map(len, lines[1:])) <= 100
     assert list(lines_of_run(opened(config), ["reports/tiny/table1.html"]))[:-1] == lines[:-1]
     assert not list(lines_of_run(opened(config), ["results/scores/tiny-kd/mood/1-2-3.json"]))

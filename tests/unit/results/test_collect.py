@@ -44,6 +44,12 @@ def test_a_missing_seed_a_task_not_run_and_rows_without_labels(config: dict[str,
         assert (cells[where].mean, cells[where].state) == (None, state)
 
 
+def test_a_metric_that_was_added_later_is_computed_from_the_answers(config: dict[str, Any]) -> None:
+    study, metrics = write_results(config), record_of(SCORE, 2)["metrics"]
+    change_score(SCORE, 2, metrics={name: value for name, value in metrics.items() if name != "spearman"})
+    assert metrics.items() <= read_scores(study, [SCORE])["tiny-kd", "rating", 2]["metrics"].items()
+
+
 def test_results_of_other_settings_or_of_another_address_are_refused(config: dict[str, Any]) -> None:
     study = write_results(config)
     record = record_of(SCORE, 2)

@@ -99,5 +99,16 @@ def test_results_of_another_scale_are_left_alone(
 def test_a_configuration_for_gpus_of_a_cluster_can_be_rehearsed(tmp_path: Path) -> None:
     path = tmp_path / "gpus.yaml"
     path.write_text("scale: paper\nprecision: tf32\ncluster: slurm/partitions.yaml\nstudents_together: 2\n")
-    config = rehearsal_config(argparse.Namespace(config=str(path)))
+    config = rehearsal_config(argparse.Namespace(config=str(path), papers=["wang2023"]))
+    assert config.papers is None
     assert (config.scale, config.precision, config.cluster, config.students_together) == ("rehearsal", "auto", None, 2)
+
+
+def test_a_study_of_ones_own_is_rehearsed_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_study(tmp_path / "own")
+    call = ["rehearse", "--config", str(tmp_path / "own/config.yaml"), "--folder", str(tmp_path / "here")]
+    assert main([*call, "tny"]) == 2
+    assert "no paper is called 'tny'; did you mean 'tiny'?" in capsys.readouterr().err
+    assert main([*call, "tiny"]) == 0
+    assert " jobs, 0 failed" in capsys.readouterr().out
+    assert (tmp_path / "here/reports/tiny/table1.html").is_file()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 from retort import own_code, provenance
 from retort.cli import main
+from retort.errors import StudyError
 from retort.objectives import objectives
 from retort.registry import Registry
 from retort.run.run_folder import begin, files_of
 from retort.specs.config import read_config
 from retort.specs.exhibit import figure_kinds
 from retort.specs.mappings import mappings, pairs_of
+from retort.specs.reported import metric_limits
 from retort.study.load import open_whole, read_study
 from retort.tasks import task_types
 from retort.tasks.metrics import metrics
@@ -37,7 +40,8 @@ class Own:
 
     def __init__(self, shapes, *, how: Literal["a", "b"] = "a"): ...
 """
-MAPPING = """from retort.specs.mappings import mappings
+MAPPING = """from retort.specs.reported import metric_limits
+from retort.specs.mappings import mappings
 
 @mappings.register("own-crossed")
 def crossed(student_layers, teacher_layers):
@@ -98,9 +102,20 @@ def test_folders_are_one_study(own: Path) -> None:
     assert open_whole(read_config({"study": str(STUDY)})).tasks.keys() == {"mood", "rating"}
 
 
+def test_the_limits_of_a_metric_stand_where_it_is_registered(own: Path) -> None:
+    own_code.read_from([STUDY, own])
+    assert metric_limits("own-constant") == (-math.inf, math.inf)
+    (own / "metrics/error.py").write_text(METRIC.replace("own-", "neg-").replace('on")', 'on", limits={"le": 0})'))
+    own_code.read_from([own])  # files are read anew for other folders
+    assert (metric_limits("neg-constant/de"), metric_limits("f1")) == ((-math.inf, 0), (0, 1))
+    assert (metric_limits("exact"), metric_limits("best-f1-threshold")) == ((0, 1), (-math.inf, math.inf))
+
+
 def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(own.parent))
     assert read_config({"study": ["workflow", "~/mine"]}).study_folders[1] == own
+    with pytest.raises(StudyError, match="config.yaml: models_dir: there is no folder ~nobody-at-all/x; null takes"):
+        read_config({"models_dir": "~nobody-at-all/x"})
     config = read_config({"study": "~nobody-at-all/mine"})
     assert read_study(config)[1] == ["config.yaml: study: there is no folder ~nobody-at-all/mine"]
 
@@ -116,6 +131,7 @@ def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("objectives/b.py", "def f(:", "config.yaml: study: {own}/objectives/b.py is no Python: invalid syntax"),
         ("mappings/b.py", "", 'mine/mappings/b.py: nothing is registered; write @mappings.register("a-name") above it'),
         ("metrics/b.py", METRIC.replace("own-", "b-").replace(', of="classification"', ""), "'b-constant': write of="),
+        ("metrics/b.py", METRIC.replace("own-", "b-").replace('on")', 'on", limits=(0, 1))'), "'b-constant': limits: "),
         ("figures/b.py", "import nowhere_at_all", "/figures/b.py cannot be imported: ModuleNotFoundError: No module"),
         ("figures/b.py", FIGURE.format(kind="layers"), "two kind of figures are called 'layers'; rename one; the"),
     ],

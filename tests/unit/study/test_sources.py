@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ def test_a_model_brings_its_tokenizer_unless_it_has_another_models(study_folder:
     write(study_folder, "models/other.yaml", {**other, "source": "texts"})
     write(study_folder, "models/encoder.yaml", {**other, "tokenizer": "other"})
     assert not told(config(study_folder), "models/encoder")
+
+
+def test_a_student_that_needs_a_pooler_is_told_of_a_family_without_one(study_folder: Path, here: Path) -> None:
+    set_value(study_folder, "papers/tiny/students.yaml", "kd", "pooler_relu", to=True)
+    (here / "encoder").mkdir()
+    for name in ("model.safetensors", "tokenizer.json"):
+        (here / "encoder" / name).write_text("{}")
+    for family, begins in (("bert", []), ("roberta", ["encoder holds a model of family roberta, which has no pooler"])):
+        (here / "encoder/config.json").write_text(json.dumps({"model_type": family}))
+        said = [line for line in told(config(study_folder), "models/encoder") if "pooler" in line]
+        assert [line.partition(", and 'pooler_relu' of student 'tiny-kd' needs one;")[0] for line in said] == begins
 
 
 def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:

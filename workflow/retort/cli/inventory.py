@@ -27,6 +27,7 @@ from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.run.run_sources import Absence
 from retort.settings.inputs import TaskSettings
+from retort.specs.base import path_of_user
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import expand, required
 from retort.study.study import Study
@@ -40,7 +41,7 @@ TEXT_FILES = (".tsv", ".txt", ".csv", ".jsonl")  # a line of them ends with a li
 def folder_of(study: Study, source: str) -> Path:
     """Return the folder that holds the files of a source, or will hold them once they are fetched."""
     spec = study.sources[source].in_use(study.config)
-    return Path(spec.path).expanduser() if isinstance(spec, FolderSource) else Path("results/sources") / source
+    return path_of_user(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
 def _count_rows(rows: SplitRows) -> str:
@@ -137,10 +138,8 @@ class CheckedRows:
 
 def _odd_files(task: TaskSettings, folders: Mapping[str, Path]) -> Iterator[str]:
     """Yield what is odd about the text files of a task: an end within a line."""
-    files = [(folders[split.source], file) for split in (task.splits or {}).values() for file in split.files.values()]
+    files = [(folders[split.source], file) for split in task.splits.values() for file in split.files.values()]
     paths = [path for folder, file in files for path in paths_of(folder, file)]
-    if task.reader and task.split:
-        paths = [folder / str(task.reader.options["file"]) for folder in folders.values()]
     for path in paths:
         content = path.read_bytes() if path.suffix in TEXT_FILES else b"\n"
         if not content.endswith(b"\n"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from retort.atomic import write_text
 from retort.cli.base import CONFIG, argument, config_of, verb
 from retort.errors import RetortError
 from retort.plan.plan import relative_to_here
-from retort.specs.base import NAME
+from retort.specs.base import NAME, path_of_user
 from retort.specs.config import Config
 from retort.specs.reported import AS_REPORTED, METRIC_NAMES, Heading, TextRow, header_lines, read_number, row_names
 from retort.specs.task import Task
@@ -42,7 +41,7 @@ def new_paper(arguments: argparse.Namespace) -> int:
         raise RetortError("nothing to begin", "give a paper and --from TABLE, or --study FOLDER, or both")
     config = config_of(arguments)
     if arguments.study:
-        config = _begin(config, Path(os.path.expanduser(arguments.study)))  # noqa: PTH111 - that of Path may raise
+        config = _begin(config, path_of_user(arguments.study))
     return _write(config, arguments.paper, Path(arguments.table)) if arguments.paper else 0
 
 

@@ -21,31 +21,34 @@ from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
 from retort.specs.config import Config, read_config
+from retort.study.yaml_files import is_ours
 
 FOLDER = "results/rehearsal"
 
 
 def rehearsal_config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration at scale `rehearsal`, with all papers: the widths of models depend on all students.
+    """Return the configuration at scale `rehearsal`, with all published papers: models are as wide as students need.
 
-    Settings for a cluster, for a GPU, and for released data and models are reset.
-    """
-    config = config_of(arguments)
-    content = config.model_dump(exclude={"run_sources"})
-    precision = "auto" if content["precision"] == "tf32" else content["precision"]
-    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
-    return read_config({**content, **unset, "scale": "rehearsal", "precision": precision}, config.file)
-
-
-def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
-    """Return the files that a call asks for.
+    If it is asked for a study of ours, only what it is asked for is read. Settings for a cluster, for a GPU, and for
+    released data and models are reset.
 
     Raises:
         RetortError: there is no such paper.
     """
-    strange = [paper for paper in papers if paper not in plan.study.papers]
-    if strange:
-        raise unknown_name("paper", strange[0], plan.study.papers)
+    config = config_of(arguments)
+    folders = {path.name: path for path in config.files("papers/*") if path.is_dir()}
+    if strange := [paper for paper in arguments.papers if paper not in folders]:
+        raise unknown_name("paper", strange[0], folders)
+    own = any(is_ours(folders[paper] / "paper.yaml") for paper in arguments.papers)
+    content = config.model_dump(exclude={"run_sources"})
+    precision = "auto" if content["precision"] == "tf32" else content["precision"]
+    unset = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster", "hours_of_seeds"))
+    papers = {"papers": arguments.papers} if own else {}
+    return read_config({**content, **unset, **papers, "scale": "rehearsal", "precision": precision}, config.file)
+
+
+def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
+    """Return the files that a call asks for."""
     if not distinct:
         return [f"reports/{paper}/index.html" for paper in papers] or ["reports/index.html"]
     chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
@@ -62,7 +65,7 @@ def _content(plan: Plan) -> dict[str, object]:
 
 @verb(
     "rehearse",
-    argument("papers", nargs="*", metavar="paper", help="only these (default: all published papers)"),
+    argument("papers", nargs="*", metavar="paper", help="only these, also your own (default: all published papers)"),
     argument(
         "--distinct",
         action="store_true",

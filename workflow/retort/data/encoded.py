@@ -27,7 +27,7 @@ class RowCounts:
         rows: the number of its rows.
         tokens: the number of tokens of all its rows.
         sample: for a sample of a larger set: [rows, rows of the whole set].
-        sha256: the digest of its file; a split of a reader has no entry.
+        sha256: the digest of its file.
     """
 
     rows: dict[str, int] = field(default_factory=dict)

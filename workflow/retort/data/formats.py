@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from retort.data.files import numbered_lines, parquet_rows, read_json, read_text, text_stream
 from retort.errors import RetortError
@@ -234,11 +234,6 @@ def _parse_json(path: Path, encoding: str = "utf-8") -> Any:
         raise RetortError(f"{path.name}: {error}") from None
 
 
-# Readers make records from files of rated texts, whose ratings are no labels yet.
-
-Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """One example.
@@ -254,22 +249,13 @@ class Record:
     label: float
 
 
-readers: Registry[Callable[..., list[Record]]] = Registry("reader")
-
-
-def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[str, float, str]]:
+def rated_lines(path: Path, encoding: str = "latin-1") -> Iterator[tuple[str, float, str]]:
     """Yield (id, mean human rating, text) for each line of a rated-text file: tab-separated.
 
     Raises:
-        RetortError: the file is missing or outside its source, or a line is not in the encoding, does not have the
-            three fields, or has a rating that is not a number, or one that is out of range, an id that stands in
-            another line, or no text.
+        RetortError: a line is not in the encoding, does not have the three fields, or has a rating that is not a
+            number, or one that is out of range, an id that stands in another line, or no text.
     """
-    if ".." in path.parts:
-        raise RetortError(f"{path} leaves its source", "give a path inside it")
-    if not path.is_file():
-        known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
-        raise RetortError(f"{path} does not exist", f"the folder holds {known}")
     seen: dict[str, int] = {}  # id -> its line
     for number, line in numbered_lines(path, encoding):
         if not line.strip():
@@ -291,23 +277,25 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
         yield identity, mean, text.strip()
 
 
-@readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})
-def rated_sentences(
-    folder: Path, *, file: str, neutral_below: float = 0.0, encoding: Encoding = "latin-1"
-) -> list[Record]:
-    """Read sentences: label 1 for a positive rating, else 0; leave out ratings nearer to 0 than `neutral_below`."""
-    return [
-        Record(text, None, float(rating > 0))
-        for _, rating, text in rated_lines(folder / file, encoding)
-        if abs(rating) >= neutral_below
-    ]
+@formats.register("ratings", limits={"neutral_below": {"ge": 0, "le": 1000}, "scale": {"ge": 0.001, "le": 1000}})
+def ratings(
+    path: Path, on_broken: OnBroken, *, neutral_below: float = 0.0, scale: float = 1.0, encoding: str = "latin-1"
+) -> Iterator[Row]:
+    """Yield the rows of a file of ratings: an id, a rating and a text a line, with tabs between and no header.
 
+    The columns are id, text, rating, and positive, which is 1 for a rating above 0, else 0.
 
-@readers.register("rated-texts", limits={"scale": {"ge": 0.001, "le": 1000}})
-def rated_texts(folder: Path, *, file: str, scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
-    """Read texts; the score to predict is their human rating divided by `scale`."""
-    rated = rated_lines(folder / file, encoding)
-    return [Record(text, None, rating / scale) for _, rating, text in rated]
+    Args:
+        path: the file.
+        on_broken: not called: the first error in such a file is raised.
+        neutral_below: ratings that are nearer to 0 are left out.
+        scale: ratings are divided by it.
+        encoding: the encoding of the file.
+    """
+    for identity, rating, text in rated_lines(path, encoding):
+        if abs(rating) >= neutral_below:
+            columns: Fields = {"id": identity, "text": text, "rating": rating / scale, "positive": int(rating > 0)}
+            yield f"id {identity}", columns
 
 
 def folded(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from retort.checksums import sha256
 from retort.data.files import plain_or_gzip
-from retort.data.formats import DAMAGED, DUPLICATE, Fields, formats, readers
+from retort.data.formats import DAMAGED, DUPLICATE, Fields, formats
 from retort.data.task_type import TaskType
 from retort.errors import RetortError, first_line
 from retort.settings.inputs import SplitFile, SplitSettings, TaskSettings
@@ -30,7 +30,7 @@ class SplitRows:
         labelled: whether the rows have labels.
         sample: (rows, rows of the whole set) where the file is only a sample; else None.
         notes: lines for the log about rows that were left out or accepted with a fault.
-        sha256: the digest of the file, or of the digests of several files; None for the rows of a reader.
+        sha256: the digest of the file, or of the digests of several files; None for made rows.
     """
 
     records: list[Any]
@@ -46,22 +46,12 @@ def read_task(task: TaskSettings, task_type: TaskType, folders: dict[str, Path])
     Args:
         task: the task's settings.
         task_type: the task type, which makes records from rows.
-        folders: the folders of the fetched sources by name; a task with a reader has one.
+        folders: the folders of the fetched sources by name.
 
     Raises:
         RetortError: a file is missing, or a row does not agree with the task; the message names file and line.
     """
-    if task.reader and task.split:
-        (folder,) = folders.values()
-        records = readers[task.reader.name](folder, **task.reader.options)
-        if not records:
-            options = ", ".join(f"{name}: {value}" for name, value in task.reader.options.items())
-            raise RetortError(
-                f"{folder.name}: reader '{task.reader.name}' takes no row of it",
-                f"its options leave all rows out ({options})",
-            )
-        yield from split_groups(SplitRows(records), task_type.group, task.split)
-    for split in (task.splits or {}).values():
+    for split in task.splits.values():
         for name, file in split.files.items():
             paths = paths_of(folders[split.source], file)
             rows = SplitReader(task, task_type, split, paths, file.subset).read(file.rows)
@@ -200,7 +190,7 @@ class SplitReader:
                 if record is not None:
                     records.append(record)
         if not records:
-            raise RetortError(f"{self.name} holds no rows", "is it the right file?")
+            raise RetortError(f"{self.name} holds no rows", "is it the right file, and do its options leave rows?")
         count, sample = len(records), None
         if expected and count not in expected:
             whole = " or ".join(map(str, expected))

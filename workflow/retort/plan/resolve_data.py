@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,6 +20,7 @@ from retort.settings.inputs import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.base import path_of_user
 from retort.specs.model import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
@@ -64,7 +64,7 @@ def _identify(fetched: FetchSettings, name: str) -> SourceSettings:
     The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
     """
     if isinstance(fetched, Folder):
-        return ContentSettings(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+        return ContentSettings(local=name, sha256=content_of(name, path_of_user(fetched.path).absolute()))
     if isinstance(fetched, Made):
         return ContentSettings(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
     return fetched
@@ -146,11 +146,11 @@ def task_settings(study: Study, name: str, splits: list[str] | None = None) -> T
         RetortError: the task names no file of one of the splits where its source is.
     """
     spec = study.tasks[name]
-    read = {each: split_settings(study, spec, each) for each in splits or spec.read_splits} or None
-    others = sorted({files.source for files in (read or {}).values()} - {spec.source})
+    read = {each: split_settings(study, spec, each) for each in splits or spec.read_splits}
+    others = sorted({files.source for files in read.values()} - {spec.source})
     own = {
         "splits": read,
-        "sample": study.config.may_be_sample(name) if spec.read else None,
+        "sample": study.config.may_be_sample(name),
         "task_type_version": catalogue.task_types()[spec.task_type].version,
         "source": source(study, spec.source),
         "further_sources": {other: source(study, other) for other in others},

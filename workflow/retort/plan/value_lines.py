@@ -165,7 +165,7 @@ class Origins:
             yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
         needed = questions.of_student(study, self.name)
         if self.task:
-            skipped = ("read", "reader", "splits", "submission")
+            skipped = ("read", "splits", "submission")
             yield from self._file_values("tasks", self.task, study.tasks[self.task], *skipped)
             needed |= questions.of_task(study, self.task)
         for name in sorted(of_folder("sources", needed)):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -20,10 +21,13 @@ from retort.results.planned_study import planned_study
 from retort.study.load import whole_of
 from retort.study.study import Study
 from retort.tables.base import table_of
-from retort.tables.layout import label_of
+from retort.tables.layout import label_of, verdict_remark
 from retort.tables.numbers import reported_tables
 from retort.tables.recordings import has_scores
 from retort.tables.render import aligned
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -108,10 +112,19 @@ def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:
         for table in shown:
             frame = read(RUN.csv(paper, table)) if RUN.csv(paper, table).is_file() else None
             if frame is not None and has_scores(frame):
-                sheet = table_of(study, paper, table).lay_out(frame)
+                kind = table_of(study, paper, table)
+                sheet = kind.lay_out(frame)
                 yield f"{study.papers[paper].title}, {label_of(table).lower()}. {sheet.title}"
                 yield from (line for grid in sheet.grids for line in aligned(grid))
+                yield from (_runs_in_words(frame), *verdict_remark(kind.verdicts(frame)), "")
     yield from (f"report: {target}" for target in reports[:1])
+
+
+def _runs_in_words(frame: DataFrame) -> str:
+    """Return how many cells of a table are means of how many runs: 'Cells by runs: 12 of 5 runs, 1 of 1 run.'."""
+    scored = frame.loc[frame["mean"].notna() & (frame["n"] > 0), "n"].astype(int)
+    counts = [f"{count} of {n} run{'s' * (n != 1)}" for n, count in sorted(Counter(scored).items(), reverse=True)]
+    return f"Cells by runs: {', '.join(counts)}."
 
 
 def make_audit(job: RunningJob, config: dict[str, Any], to: str) -> None:

@@ -119,8 +119,10 @@ def _checked(name: str, record: Any) -> Record:
     return dict(record)
 
 
-def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
-    """Compute the metrics of a score again, from the answers next to its file.
+def check_score(path: Path | str, record: Record, task: TaskSettings) -> dict[str, float]:
+    """Return the metrics of a score, computed again from the answers next to its file; none of a training that failed.
+
+    Metrics that were registered after the training are among them.
 
     Raises:
         RetortError: a metric is out of range, missing, or not what the answers give; the answers are missing or are not
@@ -136,7 +138,7 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     if record["status"] != Status.OK:
         if record["metrics"]:
             raise RetortError(f"{name} has metrics, though its training {record['status']}", REMEDY)
-        return
+        return {}
     again = _compute_metrics(name, task, record["split"], answers)
     for metric, value in record["metrics"].items():
         # a metric that is not registered here is of a study that is not read now
@@ -146,6 +148,7 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
             raise RetortError(f"{name}: {metric} is {value:g}, and the answers next to it give {other:g}", REMEDY)
     if again and not record["metrics"]:
         raise RetortError(f"{name} has no metric, and the answers next to it give {', '.join(sorted(again))}", REMEDY)
+    return again
 
 
 def answers_of(path: Path | str, record: Record) -> dict[str, Any]:

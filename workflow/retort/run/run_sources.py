@@ -19,10 +19,13 @@ from retort.data.sources import hub
 from retort.errors import NoAnswer, RetortError
 from retort.plan.resolve_data import fetched, split_settings
 from retort.run import pinning
+from retort.specs import catalogue
+from retort.specs.base import path_of_user
 from retort.specs.config import RunSources
 from retort.specs.loading import shown
-from retort.specs.model import Model, described_in, parts_of_weights
+from retort.specs.model import POOLED, Model, described_in, family_in, parts_of_weights
 from retort.specs.source import FolderSource, HubSource
+from retort.specs.student import Student
 from retort.study.cells import of_folder, required
 from retort.study.questions import submitted_splits
 from retort.study.study import Study
@@ -188,7 +191,7 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
         needed: names such as 'sources/rte', 'tasks/rte', 'models/roberta-base'.
     """
     in_use = {name: study.sources[name].in_use(study.config) for name in sorted(of_folder("sources", needed))}
-    folders = {name: Path(each.path).expanduser() for name, each in in_use.items() if isinstance(each, FolderSource)}
+    folders = {name: path_of_user(each.path) for name, each in in_use.items() if isinstance(each, FolderSource)}
     empty = {name for name, folder in folders.items() if not (folder.is_dir() and any(folder.iterdir()))}
     absent = []
     for name in sorted(empty):
@@ -206,7 +209,9 @@ def absent_in_folders(study: Study, needed: set[str]) -> list[Absence]:
                 what += parts_of_weights(place) if noun == "models" else ""
                 file = study.files["tasks" if noun == "submissions" else noun, name]
                 absent.append(Absence(key, file, what, "put it there, or move the folder away", str(place)))
-            elif noun == "models" and (what := _misfit(study.models[name], place)):
+            elif noun == "models" and (
+                what := _misfit(study.models[name], place) or _unread_pooler(study, name, place)
+            ):
                 absent.append(Absence(key, study.files["models", name], what, "correct one of the two", str(place)))
     return absent
 
@@ -223,6 +228,24 @@ def _misfit(model: Model, folder: Path) -> str:
     return f"has a config.json with {', '.join(differs)}" if differs else ""
 
 
+def _unread_pooler(study: Study, name: str, folder: Path) -> str:
+    """Return which student needs a pooler that the folder of its teacher does not have; empty if none does."""
+    if (folder / "config.json").is_file() and (family := family_in(folder)) not in POOLED:
+        for student, spec in study.running.items():
+            if study.teachers[spec.teacher].model == name and (reader := _reader_of_pooler(spec)):
+                what = f"holds a model of family {family}, which has no pooler"
+                return f"{what}, and '{reader}' of student '{student}' needs one"
+    return ""
+
+
+def _reader_of_pooler(student: Student) -> str:
+    """Return the objective or key of a student that needs a pooler; empty if none does."""
+    objectives = catalogue.objectives()
+    terms = [objectives[term.objective] for stage in student.stages for term in stage.terms]
+    found = [entry.name for entry in terms if "pooled" in (*entry.activations, *entry.teacher_activations)]
+    return next(iter(found), "pooler_relu" if student.pooler_relu else "")
+
+
 def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """Yield (source, files) for what is read of a model, a corpus, a task or test sets of a submission.
 
@@ -237,8 +260,6 @@ def _files_read(study: Study, noun: str, name: str) -> Iterator[tuple[str, list[
                 yield component.source, [(pattern,) for pattern in component.files]
         case "tasks" | "submissions":
             task = study.tasks[name]
-            if task.reader and noun == "tasks":
-                yield task.source, [(str(task.reader.options["file"]),)]
             for each in task.read_splits if noun == "tasks" else submitted_splits(task):
                 settings = split_settings(study, task, each)
                 yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]

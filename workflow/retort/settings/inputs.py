@@ -15,7 +15,7 @@ from retort.specs.corpus import Component, Masking
 from retort.specs.fields import left_out
 from retort.specs.model import Architecture, Made
 from retort.specs.source import Folder, HubRepository, Package
-from retort.specs.task import Reader, Split, Windows
+from retort.specs.task import Split, Windows
 
 
 class JobSettings(Spec):
@@ -93,13 +93,12 @@ class SplitSettings(JobSettings):
 
 
 class TaskSettings(JobSettings):
-    """The settings of a task: how its splits are drawn (`reader`, `split`) or read (`splits`), encoded and scored.
+    """The settings of a task: how its splits are read (`splits`) or drawn (`split`), encoded and scored.
 
     Args:
         task_type: the registered name of the task type.
         labels: the names of the labels; empty where the task has none.
         bounds: the least and the greatest score of a regression; None without bounds.
-        reader: reads the rows from which splits are drawn; None where files are read as `splits` says.
         split: how splits are drawn; None where each split has files.
         subsets: the subsets of a split, such as languages.
         train_split: the split that is trained on.
@@ -108,8 +107,8 @@ class TaskSettings(JobSettings):
         max_length: the maximum number of tokens of a row.
         windows: how long contexts are cut; None for tasks without contexts.
         version: the version of the task's file.
-        splits: how the files of each split are read, or the one file from which they are drawn; None with a reader.
-        sample: whether files may be a sample of the whole data set; None with a reader.
+        splits: how the files of each split are read, or the one file from which they are drawn.
+        sample: whether files may be a sample of the whole data set.
         task_type_version: the version of the task type.
         source: the task's own source.
         further_sources: the other sources of its splits, by name.
@@ -119,7 +118,6 @@ class TaskSettings(JobSettings):
     task_type: str
     labels: list[str]
     bounds: tuple[float, float] | None = left_out()
-    reader: Reader | None = left_out()
     split: Split | None = left_out()
     subsets: list[str]
     train_split: str
@@ -128,8 +126,8 @@ class TaskSettings(JobSettings):
     max_length: int
     windows: Windows | None = left_out()
     version: int
-    splits: dict[str, SplitSettings] | None = left_out()
-    sample: bool | None = left_out()
+    splits: dict[str, SplitSettings]
+    sample: bool
     task_type_version: int
     source: SourceSettings
     further_sources: dict[str, SourceSettings]
@@ -137,7 +135,7 @@ class TaskSettings(JobSettings):
 
     def encoded_splits(self, split: str) -> list[str]:
         """Return the names under which the rows of a split are encoded: one per subset, or the split's own."""
-        return list(self.splits[split].files) if self.splits and not self.split else [split]
+        return list(self.splits[split].files) if not self.split else [split]
 
 
 class ModelSettings(JobSettings):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -62,6 +64,11 @@ def check_relative(path: str) -> str:
     if path.startswith(("/", "~")) or "\\" in path or "\0" in path or ".." in path.split("/"):
         raise ValueError(f"'{path}' leaves its folder; give a path inside it")
     return path
+
+
+def path_of_user(path: str) -> Path:
+    """Return the path that a user wrote, with '~' as the home; '~name' stays where there is no user of this name."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - that of Path raises where there is none
 
 
 _Filled = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]

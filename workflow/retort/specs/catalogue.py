@@ -254,7 +254,6 @@ def _catalogue(registry: str, paths: tuple[str, ...], _: tuple[str, ...]) -> dic
 objectives = functools.partial(catalogue, "objectives", "objectives")
 mappings = functools.partial(catalogue, "mappings", "specs/mappings.py")  # of layers
 task_types = functools.partial(catalogue, "task_types", "tasks")
-readers = functools.partial(catalogue, "readers", "data/formats.py")  # of source files
 formats = functools.partial(catalogue, "formats", "data/formats.py")  # of a split's files
 text_formats = functools.partial(catalogue, "texts", "data/texts.py")  # of corpora
 packers = functools.partial(catalogue, "packers", "data/packing.py")  # of documents into blocks
@@ -269,7 +268,7 @@ def metrics_of(task_type: str) -> tuple[str, ...]:
 
 
 def registered(noun: str, entries: Callable[[], Mapping[str, Registered]]) -> AfterValidator:
-    """Return a check that a name is that of a registered entry; `noun` says of what, such as 'reader'."""
+    """Return a check that a name is that of a registered entry; `noun` says of what, such as 'format'."""
 
     def check(name: str) -> str:
         if name not in entries():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
 from retort.specs import loading
-from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole
+from retort.specs.base import Distinct, Flag, Name, Real, Spec, Text, Whole, path_of_user
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.specs.yaml_reader import read_yaml
@@ -148,7 +147,7 @@ class Config(Spec):
     @field_validator("data_dir", "models_dir")
     @classmethod
     def _there(cls, path: str | None) -> str | None:
-        if path is not None and (not path or not Path(path).expanduser().is_dir()):
+        if path is not None and (not path or not path_of_user(path).is_dir()):
             shown = path if path.strip() else repr(path)
             raise ValueError(f"there is no folder {shown}; null takes data and models from the hub")
         return path
@@ -177,7 +176,7 @@ class Config(Spec):
     @property
     def study_folders(self) -> list[Path]:
         """The study's folders; a relative path starts at the root of the repository."""
-        return [ROOT / os.path.expanduser(folder) for folder in self.study]  # noqa: PTH111 - that of Path may raise
+        return [ROOT / path_of_user(folder) for folder in self.study]
 
     def files(self, pattern: str) -> list[Path]:
         """Return what matches a pattern in the study's folders, folder by folder."""

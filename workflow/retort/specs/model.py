@@ -141,6 +141,8 @@ SIZES = {
 }
 FAMILIES = ("bert", "distilbert", "electra", "roberta", "xlm-roberta")  # as transformers names types of models
 
+POOLED = ("bert", "distilbert")  # families whose models have a pooler below the classifier; DistilBERT is read as BERT
+
 
 def check_family(name: object) -> None:
     """Raise a `RetortError` if encoders of a family are not read."""
@@ -193,6 +195,11 @@ def described_in(folder: Path) -> dict[str, Any]:
         return described(content)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise RetortError(f"{path} cannot be read ({first_line(error)})", "it is no config.json of a model") from None
+
+
+def family_in(folder: Path) -> str:
+    """Return the family of the model of a folder whose config.json `described_in` can read; BERT where it says none."""
+    return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", "bert"))
 
 
 class MadeRows(Spec):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from retort.specs import catalogue
 from retort.specs.base import Label, Name, Spec, Text
 from retort.specs.fields import left_out
 
@@ -144,7 +145,6 @@ METRIC_NAMES = {
     "pearson": {"Pearson"},
     "spearman": {"Spearman"},
 }
-CORRELATIONS = ("matthews", "pearson", "spearman")
 UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in logits
 ROUNDED = 0.01  # what rounding may add to a recorded number
 _VALUE = r"[+-]?\d{1,3}(?:,\d{3})+|[+-]?\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -155,13 +155,20 @@ _NUMBER = re.compile(
 
 
 def metric_limits(metric: str) -> tuple[float, float]:
-    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
+    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'.
+
+    A metric declares them where it is registered; those that a task type names itself are fractions or thresholds.
+    """
     name = metric.split("/")[0]
-    if name.endswith(UNBOUNDED):
-        return -math.inf, math.inf
-    if name.startswith("neg-"):  # an error times -1
-        return -math.inf, 0.0
-    return (-1.0 if name in CORRELATIONS else 0.0), 1.0
+    entry, of_task_types = catalogue.metrics().get(name), catalogue.task_types().values()
+    if (
+        entry is None
+        and not name.endswith(UNBOUNDED)
+        and any(name in each.facts.get("metrics", ()) for each in of_task_types)
+    ):
+        return 0.0, 1.0
+    limits = entry.facts.get("limits", {}) if entry else {}
+    return limits.get("ge", -math.inf), limits.get("le", math.inf)
 
 
 def check_possible(metric: str, mean: float, std: float | None) -> None:

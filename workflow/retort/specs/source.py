@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest_name
-from retort.specs.base import Distinct, Label, Name, Relative, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Name, Relative, Spec, Text, Whole, path_of_user
 from retort.specs.config import Config
 from retort.specs.fields import SourceName, left_out
 
@@ -204,7 +204,7 @@ class HubSource(Spec):
     def folder(self, config: Config) -> Path | None:
         """Return where its local folder would be; None if it has none, or config.yaml gives no directory."""
         top = getattr(config, self.setting)
-        return Path(top).expanduser() / self.local if self.local and top else None
+        return path_of_user(top) / self.local if self.local and top else None
 
     def location(self, config: Config) -> str:
         """Return where the files are under a configuration: 'local' if its local folder is there, else 'hub'."""

@@ -1,7 +1,7 @@
 """The specs of a task: texts, labels, splits, metrics.
 
 `read` says how rows stand in files. Each split has files (`splits`), or all are drawn from one file at random with a
-given seed (`split`); a `reader` in the place of `read` makes labels from ratings.
+given seed (`split`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole, check_names
+from retort.specs.base import Distinct, Label, Name, Real, Seed, Spec, Text, Version, Whole, check_names
 from retort.specs.reported import check_no_repeats
 from retort.specs.source import NamedSource
 from retort.specs.task_files import LARGEST, Count, FileSplit, SplitFiles
@@ -34,23 +34,6 @@ class Split(Spec):
     seed: Seed
     test: Count
     dev: Count
-
-
-class Reader(Spec):
-    """The reader that turns a file of ratings into examples, with its options.
-
-    Args:
-        name: one of the readers of retort/data.
-        options: options of the reader.
-    """
-
-    name: Annotated[Name, catalogue.registered("reader", catalogue.readers)]
-    options: Options = {}
-
-    @model_validator(mode="after")
-    def _known_options(self) -> Reader:
-        catalogue.readers()[self.name].check(self.options)
-        return self
 
 
 class Submission(Spec):
@@ -139,7 +122,6 @@ class Task(Spec):
         labels: names of the labels, in the order of their numbers.
         bounds: least and greatest score of a regression; else -1000000 and 1000000.
         metrics: what is reported.
-        reader: how the ratings of a file become labels, in the place of `read`.
         split: how the splits are drawn from one file.
         splits: split -> its rows, if each split has its files.
         subsets: of a split that is scored subset by subset.
@@ -153,7 +135,7 @@ class Task(Spec):
         windows: of the contexts in which answers are looked for.
         version: raised when a score would change.
         jobs: how the work is divided.
-        sample: made-up records, for tests.
+        sample: made-up records, for tests of the files that `read` describes; left out: none.
     """
 
     title: Label
@@ -162,11 +144,10 @@ class Task(Spec):
     labels: Distinct[Label] = []
     bounds: tuple[Rating, Rating] | None = None
     metrics: Distinct[str] = Field(min_length=1)
-    reader: Reader | None = None
     split: Split | None = None
     splits: dict[Name, FileSplit] = {}
     subsets: Distinct[Name] = []
-    read: dict[Literal["local", "hub"], SplitFiles] = {}
+    read: dict[Literal["local", "hub"], SplitFiles] = Field(min_length=1)
     train_split: Name = "train"
     validation_split: Name = "dev"
     metric_for_best_model: Text | None = None
@@ -176,7 +157,7 @@ class Task(Spec):
     windows: Windows | None = None
     version: Version
     jobs: TaskJobs = TaskJobs()
-    sample: list[dict[str, Any]] = Field(min_length=2)
+    sample: list[dict[str, Any]] = []
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -211,10 +192,8 @@ class Task(Spec):
         check_names("subsets", f"language of {self.task_type}", self.subsets, facts.get("languages", self.subsets))
 
     def _splits(self) -> Iterator[str]:
-        if bool(self.reader) == bool(self.read) or bool(self.split) == bool(self.splits):
-            yield "give 'read' (for ratings: 'reader'), and 'split' (one file, rows are drawn) or 'splits' (with files)"
-        elif self.reader and self.splits:
-            yield "'reader' goes with 'split': it reads one file"
+        if bool(self.split) == bool(self.splits):
+            yield "give 'split' (one file, rows are drawn) or 'splits' (with files)"
         for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
             check_names(use, "split", [name], self.splits or ("train", "dev", "test"))
@@ -291,7 +270,7 @@ class Task(Spec):
     @property
     def of_single_texts(self) -> bool:
         """Whether each row is one text, rather than a pair of texts or a question with its context."""
-        return not self.windows and not any("pair" in record for record in self.sample)
+        return not self.windows and not any("pair" in files.columns for files in self.read.values())
 
     @property
     def used(self) -> list[str]:
@@ -301,7 +280,7 @@ class Task(Spec):
     @property
     def filed(self) -> dict[str, FileSplit]:
         """The splits that have files of their own; or 'all', of any number of rows, from which they are drawn."""
-        return self.splits or ({ALL: FileSplit.model_construct(rows=[])} if self.read else {})
+        return self.splits or {ALL: FileSplit.model_construct(rows=[])}
 
     @property
     def read_splits(self) -> list[str]:

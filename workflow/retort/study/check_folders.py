@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from retort import own_code
 from retort.errors import first_line
@@ -60,7 +61,15 @@ def _wrong(kind: str, entry: Registered) -> Iterator[str]:
     """Yield what is wrong with an entry of the study's Python files."""
     if kind == "metrics" and entry.facts.get("of") not in ("classification", "regression"):
         yield f'\'{entry.name}\': write of="classification" or of="regression" behind its name'
+    if kind == "metrics" and not _are_limits(entry.facts.get("limits", {})):
+        yield f'\'{entry.name}\': limits: write {{"ge": 0.0, "le": 1.0}}, the least and the greatest value, or one'
     try:
         entry.schema  # noqa: B018
     except Exception as error:
         yield f"'{entry.name}': the annotations of its options cannot be read: {first_line(error)}"
+
+
+def _are_limits(limits: Any) -> bool:
+    return isinstance(limits, dict) and all(
+        key in ("ge", "le") and isinstance(limit, int | float) for key, limit in limits.items()
+    )

@@ -12,7 +12,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest_name, unknown_name
 from retort.specs import loading
-from retort.specs.base import Name
+from retort.specs.base import Name, path_of_user
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
@@ -125,7 +125,7 @@ def _enter_sizes(study: Study, problems: Problems) -> loading.Change:
         used = source.in_use(study.config) if source else None
         if not isinstance(used, FolderSource) or {"architecture", "vocabulary", "positions"} <= content.keys():
             return content
-        said = problems.attempt(path, "", described_in, Path(used.path).expanduser())
+        said = problems.attempt(path, "", described_in, path_of_user(used.path))
         if said == {} and not {"architecture", "vocabulary"} <= content.keys():
             what = f"{used.path}/config.json is missing, which says architecture and vocabulary"
             problems.add(path, f"source: {what}; a path counts from the working directory, {Path.cwd()}")

@@ -13,7 +13,7 @@ from retort.formatters import in_words
 from retort.tables.layout import Grid, Sheet, label_of
 from retort.tables.words import MEANINGS, explained
 
-LINE = 120  # characters of a terminal's line
+LINE = 100  # characters of a terminal's line
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -32,7 +32,7 @@ def _confusion(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, 
     )
 
 
-@metrics.register("accuracy", of="classification")
+@metrics.register("accuracy", of="classification", limits={"ge": 0.0, "le": 1.0})
 def accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the accuracy: the fraction of rows predicted correctly."""
     return float((predicted == true).mean())
@@ -44,14 +44,14 @@ def _counts(predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
     return np.array([np.bincount(of, minlength=size) for of in (true[predicted == true], predicted, true)])
 
 
-@metrics.register("balanced-accuracy", of="classification")
+@metrics.register("balanced-accuracy", of="classification", limits={"ge": 0.0, "le": 1.0})
 def balanced_accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the mean over the true classes of the fraction of their rows that are predicted correctly."""
     right, _, rows = _counts(predicted, true)
     return float((right[rows > 0] / rows[rows > 0]).mean())
 
 
-@metrics.register("macro-f1", of="classification")
+@metrics.register("macro-f1", of="classification", limits={"ge": 0.0, "le": 1.0})
 def macro_f1(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the mean over classes of their F1; classes that are neither true nor predicted do not count."""
     right, said, rows = _counts(predicted, true)
@@ -59,14 +59,14 @@ def macro_f1(predicted: np.ndarray, true: np.ndarray) -> float:
     return float((2 * right[either > 0] / either[either > 0]).mean())
 
 
-@metrics.register("f1", of="classification")
+@metrics.register("f1", of="classification", limits={"ge": 0.0, "le": 1.0})
 def f1(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the F1 of class 1; 0 without a true positive."""
     tp, fp, fn, _ = _confusion(predicted, true)
     return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
 
 
-@metrics.register("matthews", of="classification")
+@metrics.register("matthews", of="classification", limits={"ge": -1.0, "le": 1.0})
 def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Matthews' correlation of two classes; 0 where predictions or labels are all of one class.
 
@@ -77,7 +77,7 @@ def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
     return (tp * tn - fp * fn) / float(product) ** 0.5 if product else 0.0
 
 
-@metrics.register("pearson", of="regression")
+@metrics.register("pearson", of="regression", limits={"ge": -1.0, "le": 1.0})
 def pearson(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Pearson's correlation; 0 if predictions or labels are constant, where it is not defined."""
     if np.ptp(predicted) == 0 or np.ptp(true) == 0:
@@ -93,13 +93,13 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return shared
 
 
-@metrics.register("spearman", of="regression")
+@metrics.register("spearman", of="regression", limits={"ge": -1.0, "le": 1.0})
 def spearman(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return Spearman's rank correlation; 0 if predictions or labels are constant, where it is not defined."""
     return pearson(ranks(predicted), ranks(true))
 
 
-@metrics.register("neg-mean-squared-error", of="regression")
+@metrics.register("neg-mean-squared-error", of="regression", limits={"le": 0.0})
 def neg_mean_squared_error(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the mean squared error times -1, as scikit-learn's scorer of this name: of all metrics, more is better."""
     return -float(np.square(predicted.astype(np.float64) - true).mean())

@@ -11,6 +11,7 @@ from retort.data.sources import hub
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.settings.inputs import FetchSettings
+from retort.specs.base import path_of_user
 from retort.specs.config import read_config
 from retort.specs.source import FirstRows, Folder, HubRepository, Package
 from retort.study.load import open_study
@@ -49,7 +50,7 @@ def _link_all(source: Folder, output: Path) -> int:
     Raises:
         RetortError: the folder is missing or empty.
     """
-    folder = Path(source.path).expanduser()
+    folder = path_of_user(source.path)
     if not folder.is_dir():
         raise RetortError(f"source folder {source.path} does not exist", "paths count from the working directory")
     count = link(folder, output)
@@ -80,7 +81,7 @@ def link(folder: Path, output: Path) -> int:
 
 def link_again(source: Folder, output: Path) -> None:
     """Link each file of a folder again that a link seeks elsewhere: the folder was moved."""
-    folder = Path(source.path).expanduser().absolute()
+    folder = path_of_user(source.path).absolute()
     for path in [path for path in output.rglob("*") if path.is_symlink()]:
         file = folder / path.relative_to(output)
         if path.readlink() != file and file.is_file():

@@ -226,6 +226,15 @@ def _write_squad(path: Path, rows: MadeRows, made: list[Record]) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
+def _write_ratings(path: Path, rows: MadeRows, made: list[Record]) -> None:
+    """Write an id, a rating and a text a line; a class is a rating of -1 or 1, or as far from 0 as those that count."""
+    far, scale = max(1.0, float(str(rows.options.get("neutral_below", 1)))), float(str(rows.options.get("scale", 1)))
+    rating_of = {label: far * (2 * number - 1) for number, label in enumerate(rows.labels)}
+    rated = [rating_of[str(record["label"])] if rows.labels else float(str(record["label"])) * scale for record in made]
+    lines = [f"{record['id']}\t{rating}\t{record['text']}\n" for record, rating in zip(made, rated, strict=True)]
+    path.write_text("".join(lines), encoding=str(rows.options.get("encoding", "latin-1")))
+
+
 def _write_plain(path: Path, documents: list[list[str]]) -> None:
     """Write a sentence a line, with a blank line between documents, compressed with xz as CC-100 is."""
     text = "\n\n".join("\n".join(document) for document in documents) + "\n"
@@ -260,5 +269,6 @@ ROW_FORMATS = {
     "jsonl": _write_jsonl,
     "parquet": _write_parquet_rows,
     "squad": _write_squad,
+    "ratings": _write_ratings,
 }
 TEXT_FORMATS = {"text": _write_plain, "parquet": _write_parquet, "rated-lines": _write_rated_lines}
