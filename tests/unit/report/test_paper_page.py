@@ -11,6 +11,7 @@ from retort.cost.jobs import PRINTING, Jobs
 from retort.cost.overview import lines
 from retort.formatters import DASH
 from retort.plan.plan import Plan
+from retort.report.index import make_audit
 from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.prediction import predicted
 from retort.run.rehearsal.in_process import run_job
@@ -148,6 +149,20 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
     assert "What was learnt (1)</summary> <ul> <li>A beats B &amp; &lt;co&gt;.</li>" in top_of(page_again(config))
     record(tmp_path / "study", tables={"table1": dict(zip(ROWS, reversed(ROWS.values()), strict=True))})
     assert "<li>B beats A.</li>" in top_of(page_again(config))
+
+
+def test_a_reply_of_an_author_and_the_way_to_object_stand_on_pages(config: dict[str, Any], tmp_path: Path) -> None:
+    reply = {"by": "A. <Author>", "date": "2026-12-01", "text": "We meant the mean."}
+    set_value(tmp_path / "study", CLAIMS, "a-beats-b", "reply", to=reply)
+    said = '<p class="reply">Reply of A. &lt;Author&gt;, 2026-12-01: We meant the mean.</p>'
+    page = page_again({**config, "contact": "mailto:a@example.org"})
+    assert said in page
+    assert page.count('<a href="mailto:a@example.org">Object to this</a>') == page.count("Wrong?") == 1
+    said_of_text = {"says": "A number", "where": "here", "but": "no number", "sort": "wrong", "reply": reply}
+    write(tmp_path / "study", "papers/tiny/audit.yaml", {"text": said_of_text})
+    set_value(tmp_path / "study", "papers/tiny/paper.yaml", "ours", to=False)
+    make_audit(quiet(), config, "reports/audit.html")
+    assert f'<td class="why">{said}</td><td>wrong</td>' in Path("reports/audit.html").read_text()
 
 
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
