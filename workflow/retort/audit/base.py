@@ -194,33 +194,14 @@ class Reported:
 
 # for each item or group of items that a check looks at: how many items, and what is wrong with them
 Looked = Iterator[tuple[int, Finding | None]]
-Look = Callable[[Reported], Looked]
+checks: Registry[Callable[[Reported], Looked]] = Registry("check")
+sorts: dict[str, Sort] = {}  # check -> the sort of its findings, unless one says its own
 
 
-@dataclass(frozen=True)
-class Check:
-    """A check of the audit.
-
-    Args:
-        sort: the sort of its findings, unless one says its own.
-        look: what looks at the items.
-    """
-
-    sort: Sort
-    look: Look
-
-
-checks: Registry[Check] = Registry("check")
-
-
-def register(name: str, sort: Sort) -> Callable[[Look], Look]:
-    """Return a decorator that registers a function as a check whose findings are of a sort."""
-
-    def registered(look: Look) -> Look:
-        checks.register(name)(Check(sort, look))
-        return look
-
-    return registered
+def register(name: str, sort: Sort) -> Callable[[Callable[[Reported], Looked]], Callable[[Reported], Looked]]:
+    """Return a decorator that registers a function as the check `name`, whose findings are of a sort."""
+    sorts[name] = sort
+    return checks.register(name)
 
 
 def by_table(entries: Iterable[ReportedNumber]) -> dict[tuple[str, str], list[ReportedNumber]]:
@@ -281,8 +262,8 @@ def reported(study: Study) -> Reported:
 
 def look(check: str, everything: Reported) -> CheckResult:
     """Run one check; each of its findings has a sort."""
-    looked = list(checks[check].look(everything))
-    found = [replace(one, sort=one.sort or checks[check].sort) for _, one in looked if one]
+    looked = list(checks[check](everything))
+    found = [replace(one, sort=one.sort or sorts[check]) for _, one in looked if one]
     return CheckResult(sum(count for count, _ in looked), _merge(found))
 
 
@@ -307,10 +288,10 @@ def as_text(results: dict[str, CheckResult]) -> str:
 
 def counts_of_sorts(results: dict[str, CheckResult]) -> dict[Sort, int]:
     """Return how many findings are of each sort."""
-    sorts = [one.sort for result in results.values() for one in result.findings]
-    return {sort: sorts.count(sort) for sort in Sort}
+    found = [one.sort for result in results.values() for one in result.findings]
+    return {sort: found.count(sort) for sort in Sort}
 
 
 def condition_of(name: str) -> str:
     """Return the condition that a check tests, from its docstring."""
-    return condition_text(checks[name].look.__doc__ or "")
+    return condition_text(checks[name].__doc__ or "")

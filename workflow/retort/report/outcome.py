@@ -63,7 +63,6 @@ class Opening:
         title: the run in words.
         claims: the claims.
         side: their column in the table of claims; None if none has an outcome here.
-        conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
         orders: table -> how the order of its rows agrees with the reported numbers.
         moved: the row whose place differs most from the reported one, as a sentence.
         stuck: which tasks decide nothing, each as a sentence.
@@ -73,7 +72,6 @@ class Opening:
     title: str
     claims: Sequence[Judged]
     side: ClaimSide | None
-    conditions: str = ""
     orders: Mapping[str, str] = field(default_factory=dict)
     moved: str = ""
     stuck: Sequence[str] = ()
@@ -239,16 +237,12 @@ class Shown:
         side, scored = self.sides.get("ours"), any(map(has_scores, self.of_claims.values()))
         conditions = side.conditions if side else ""
         title = ", ".join(filter(None, (f"This run, at scale {self.study.scale_of(self.paper)}", conditions)))
-        found = [Opening(title=title, claims=self.judged, side=side if scored else None, conditions=conditions)]
+        found = [Opening(title=title, claims=self.judged, side=side if scored else None)]
         found += [self._on_smaller(run) for run in smaller_runs(self.study, self.paper)]
         record = self.study.record_of(self.paper)
         if record and not scored:  # it stands in the place of a run of the study of ours
-            found.append(
-                Opening(
-                    title="The recorded run", claims=self.judged, side=self.sides.get("record"),
-                    date=record.run.get("date", ""),
-                )
-            )  # fmt: skip
+            side, date = self.sides.get("record"), record.run.get("date", "")
+            found.append(Opening(title="The recorded run", claims=self.judged, side=side, date=date))
         return found
 
     def _on_smaller(self, run: Smaller) -> Opening:
@@ -261,7 +255,6 @@ class Shown:
             title=f"Smaller models, {run.conditions}{', ' * bool(outdated)}{outdated}",
             claims=self.judged,
             side=self.sides.get(f"at-{scale}"),
-            conditions=run.conditions,
             orders=_orders(study, paper, run, orders),
             moved=_moved(orders),
             stuck=list(dict.fromkeys(stuck)),
