@@ -102,7 +102,8 @@ function showCounted(place) {
     const shown = !counted || row.querySelector(`[data-count="${CSS.escape(counted)}"]`);
     row.classList.toggle("uncounted", !shown);
   }
-  claims.querySelector("select").value = counted;
+  const choice = claims.querySelector("select");
+  if (choice) choice.value = counted;
 }
 
 /** Return a choice of outcomes for a table of claims; what is chosen is a place on the page, as if a count were clicked. */
@@ -122,7 +123,7 @@ function choiceOfOutcomes(claims) {
   return label;
 }
 
-for (const claims of document.querySelectorAll("article.claims")) {
+for (const claims of document.querySelectorAll("article.claims:has(.count)")) {
   claims.querySelector(".scroll").before(choiceOfOutcomes(claims));
 }
 /** Open what hides the place that a link leads to. */
