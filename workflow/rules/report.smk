@@ -21,6 +21,7 @@ rule make_page:
     params:
         code=prints.code,
         deviations=prints.deviations,
+        contact=plan.config.contact,
     script:
         "../scripts/make_page.py"
 
@@ -44,6 +45,7 @@ rule make_index:
         code=prints.code,
         missing=plan.config.run_sources.missing,
         failed=plan.config.run_sources.failures,
+        contact=plan.config.contact,
     script:
         "../scripts/make_index.py"
 
@@ -60,5 +62,6 @@ rule make_audit:
         "../../envs/tables.yaml"
     params:
         code=prints.code,
+        contact=plan.config.contact,
     script:
         "../scripts/make_audit.py"

@@ -23,6 +23,7 @@ VALUES: list[tuple[Any, str]] = [
     ({"cluster": "/nowhere.yaml"}, "cluster: there is no file '/nowhere.yaml'; null limits nothing"),
     ({"cluster": "/"}, "cluster: there is no file '/'; null limits nothing"),
     ({"cluster": ""}, "cluster: there is no file ''; null limits nothing"),
+    ({"contact": "javascript:alert(1)"}, "contact: 'javascript:alert(1)' does not match the pattern"),
     ({"device": "gpu"}, "device: Input should be 'auto' or 'cpu', not 'gpu'"),
     ({"scale": "paper", "device": "cpu", "precision": "tf32"},
      "precision: tf32 is for GPUs, and device is 'cpu'; write float32"),

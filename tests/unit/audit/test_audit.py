@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from retort.audit import Finding, audit, checks
-from retort.audit.base import Build
+from retort.audit.base import Build, Sort, sorts
 from retort.audit.numbers import parameters
 from retort.cli import main
 from retort.report.index import make_audit
@@ -168,13 +168,20 @@ def test_the_page_holds_every_finding(tmp_path: Path) -> None:
     assert "<td>75.2</td><td>75.00</td>" in text
     assert "A &lt;b&gt; &amp; c" in text
     assert "A <b>" not in text
+    assert "<div><dt>Cannot both be right</dt><dd>1<small>" in text
+    assert "write to the authors that CITATION.cff names" in text
+
+
+def test_each_check_says_of_which_sort_its_findings_are() -> None:
+    assert set(sorts) == set(checks)
+    assert set(sorts.values()) == {*Sort}
 
 
 def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reported", "audit"]) == 0
     said = capsys.readouterr().out
     assert "wang2023, Table 1, Hid-CLS, Avg; Table 3, Hid-CLS / 4,8,12, Avg: 73.2; but 73.71" in said
-    assert said.rstrip().endswith("findings")
+    assert said.rstrip().endswith("findings: 24 wrong, 38 cannot both be right, 53 unusual, 50 not said")
 
 
 def test_a_study_of_ours_is_not_audited(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import statistics
 from pathlib import Path
 
 import pytest
-from retort.judgement.judge import Kind
 from retort.judgement.recorded import at_floor, order_of
 from retort.report.outcome import Files, Shown
 from retort.results import frames
@@ -14,7 +13,7 @@ from retort.specs.config import read_config
 from retort.specs.paper import Facts, Recording
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.claims import Judged, counts, judge_all
+from retort.tables.claims import Judged, claim_sides, counts, judge_all
 from retort.tables.recordings import as_recorded, replacements_of
 
 from tests.tiny.edit import write
@@ -104,12 +103,15 @@ def test_an_undecided_claim_has_no_second_length(study: Study) -> None:
 def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> None:
     found = judged(recorded(study, reduced=BELOW, reduced_360=ABOVE))
     assert (found.reported.verdict, found.ours.verdict) == ("supported", "not tested")
-    sides = "Reported: 1 supported. This run: 1 not tested. Smaller models, recorded at 4 steps"
-    assert sides in counts([found])
+    told = counts([found], claim_sides(study, "tiny", [found]))
+    assert told.startswith("Claims: 1. Reported: 1 supported. Smaller models, at 4 steps a stage")
+    assert told.endswith(": 1 depends on length.")  # nothing of this run
     shown = Shown(study, "tiny", files_of(study))
     shown.judged = [found]
     own, nearby = shown.openings
-    assert (own.counts, nearby.counts) == ({Kind.NOT_TESTED: 1}, {Kind.BY_LENGTH: 1})
+    assert own.side is None
+    assert nearby.side
+    assert nearby.side.counts == [("1 depends on length", "tiny-claims-at-reduced-depends-on-length")]
     summary = shown.summary
     first, *others = (one.text for one in summary.found)
     assert first.startswith(

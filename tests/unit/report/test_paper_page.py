@@ -11,6 +11,7 @@ from retort.cost.jobs import PRINTING, Jobs
 from retort.cost.overview import lines
 from retort.formatters import DASH
 from retort.plan.plan import Plan
+from retort.report.index import make_audit
 from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.prediction import predicted
 from retort.run.rehearsal.in_process import run_job
@@ -56,7 +57,6 @@ def test_a_table_that_was_not_run_says_so_once(here: Path) -> None:
         assert "75.2" in text
     # what its own numbers contradict
     assert '<a href="#some-finding-1">Table 1, a, Avg</a></th><td>75.2</td><td>75.00</td>' in page
-    assert "papers/some/table1.yaml</code>, key <code>reported</code>." in page
     assert "<summary>1 finding</summary>" in page
     assert lost("some/index.html") == ["../index.html"]  # which is made later
 
@@ -111,10 +111,7 @@ def page_again(config: dict[str, Any]) -> str:
 
 def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
     top = top_of(page)
-    assert "<h2>This run, at scale pocket</h2>" in top
-    assert "Claims: 1 inconclusive.</p>" in top
-    assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
-    assert "runs of each student would decide it" in top
+    assert 'Claims: <a href="#tiny-claims-ours-inconclusive">1 inconclusive</a>.</p>' in top
     by_itself = "by itself, if chance turns it in at most 2.5 % of resamples; so of many decided claims some may"
     assert by_itself in top
     assert by_itself in index
@@ -122,23 +119,31 @@ def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
 
 def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Path) -> None:
     record(tmp_path / "study")
-    top = top_of(page_again(config))
-    assert "<h2>Smaller models, with other settings</h2>" in top
-    assert "<summary>Supported (1)</summary>" in top
+    page = page_again(config)
+    assert (
+        '<a class="count" id="tiny-claims-at-reduced-supported" href="#tiny-claims-at-reduced-supported">1 supported</a>'
+        in page
+    )
+    assert (
+        '<td data-count="tiny-claims-at-reduced-supported"><span class="verdict supported">supported</span></td>'
+        in page
+    )
 
 
-def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_lists_and_says_what_was_run(study: Path) -> None:
+def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_claims_and_says_what_was_run(study: Path) -> None:
     write(study, "papers/tiny/claims.yaml", CLAIM)
     page = reported_page(study)
     top = top_of(page)
     found, _, rest = top.partition("<h2>")
-    assert '<a href="#tiny-reduced-inconclusive">1 inconclusive</a>' in found
-    assert '<a href="#tiny-reported-not-supported">1 not supported</a>' in found
-    assert '<ul id="tiny-reduced-inconclusive"> <li><a href="#tiny-claim-a-beats-b">' in rest
+    assert '<a href="#tiny-claims-at-reduced-inconclusive">1 inconclusive</a>' in found
+    assert '<a href="#tiny-claims-reported-not-supported">1 not supported</a>' in found
+    heads = '<th scope="col">Claim</th><th scope="col">Where</th><th scope="col">Reported</th>'
+    assert f'{heads}<th scope="col">Smaller models</th></tr>' in page  # this run has no column: it has no number
     assert '<th scope="col">As reported</th><th scope="col">Recorded, scale reduced</th>' in rest
     assert re.search("Distillation: length</th><td>[^<]+steps</td><td>[^<]+steps</td>", rest)
     assert "<td>cpu: &lt;any&gt;, 2026-01-02, commit abc1234</td>" in rest
     assert lost("tiny/index.html") == ["../index.html"]  # which is made later
+    assert lost("tiny/claims.html") == []
 
 
 def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> None:
@@ -150,12 +155,26 @@ def test_a_page_says_what_was_learnt(config: dict[str, Any], tmp_path: Path) -> 
     assert "<li>B beats A.</li>" in top_of(page_again(config))
 
 
+def test_a_reply_of_an_author_and_the_way_to_object_stand_on_pages(config: dict[str, Any], tmp_path: Path) -> None:
+    reply = {"by": "A. <Author>", "date": "2026-12-01", "text": "We meant the mean."}
+    set_value(tmp_path / "study", CLAIMS, "a-beats-b", "reply", to=reply)
+    said = '<p class="reply">Reply of A. &lt;Author&gt;, 2026-12-01: We meant the mean.</p>'
+    page = page_again({**config, "contact": "mailto:a@example.org"})
+    assert said in page
+    assert page.count('<a href="mailto:a@example.org">Object to this</a>') == page.count("Wrong?") == 1
+    said_of_text = {"says": "A number", "where": "here", "but": "no number", "sort": "wrong", "reply": reply}
+    write(tmp_path / "study", "papers/tiny/audit.yaml", {"text": said_of_text})
+    set_value(tmp_path / "study", "papers/tiny/paper.yaml", "ours", to=False)
+    make_audit(quiet(), config, "reports/audit.html")
+    assert f'<td class="why">{said}</td><td>wrong</td>' in Path("reports/audit.html").read_text()
+
+
 def test_a_claim_says_how_much_of_the_variance_its_pairs_remove(config: dict[str, Any], tmp_path: Path) -> None:
     # the differences under the seeds are 1, 2 and 3: their variance is 1, those of the rows 4 and 1
-    assert "pairing by seed removes 80 % of the variance of the difference" in top_of(page_again(config))
+    assert "pairing by seed removes 80 % of the variance of the difference" in page_again(config)
     by_seed = {"A & <b>_1": {"Acc. %": {1: 79.0, 2: 80.0, 3: 81.0}}, "B": {"Acc. %": {1: 71.0, 2: 70.0, 3: 69.0}}}
     record(tmp_path / "study", by_seed={"table1": by_seed})
-    assert "pairing by seed adds 100 % of the variance of the difference" in top_of(page_again(config))
+    assert "pairing by seed adds 100 % of the variance of the difference" in page_again(config)
 
 
 def test_the_page_of_a_study_of_ours_begins_with_the_record_that_it_meets(
@@ -225,14 +244,14 @@ def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_el
     write(study, "papers/tiny/claims.yaml", CLAIM)
     others = ", with other settings than the scale has now"
     page = reported_page(study)
-    assert all(text in page for text in ("<h2>Smaller models, at ", "<dt>smaller models (reduced)</dt>"))
+    assert "Smaller models, at " in top_of(page)
+    assert others not in page
     set_value(study, "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = reported_page(study)
     assert OTHER_SETTINGS in page
     assert ", recorded</th>" not in page
-    assert f"{others}</h2>" in page
-    assert f"<dt>smaller models (reduced{others})</dt>" in page
-    assert f"(scale reduced{others}): 1 inconclusive." in page
+    assert re.search(f"Smaller models, at [^<]+{others}", top_of(page))
+    assert f"{others}</span></dd>" in page
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
-"""Tests of the script of the pages: sorting tables, on objects that stand in for those of a browser."""
+"""Tests of the script of the pages: sorting and filtering tables, on objects that stand in for those of a browser."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 from retort.tables.render import TEMPLATES
@@ -27,6 +28,37 @@ console.log(JSON.stringify(done));
 """
 
 
+COUNTED = """
+globalThis.CSS = { escape: (text) => text };
+const rowOf = (counts) => ({
+  counts, hides: false,
+  querySelector: (selector) => counts.find((count) => selector === `[data-count="${count}"]`),
+  classList: { toggle: function (name, on) { row(this).hides = on; } },
+});
+const rows = [rowOf(["r-supported", "s-tied"]), rowOf(["r-tied", "s-tied"])];
+const row = (list) => rows.find((one) => one.classList === list);
+const choice = {};
+const claims = { querySelectorAll: () => rows, querySelector: () => choice };
+const place = (id, counts) => ({ id, closest: () => claims, matches: () => counts });
+const shown = [["s-tied", true], ["r-supported", true], ["claims", false]].map(([id, counts]) => {
+  showCounted(place(id, counts));
+  return [choice.value, ...rows.map((one) => !one.hides)];
+});
+console.log(JSON.stringify(shown));
+"""
+
+
+def run(source: str) -> Any:
+    """Run the script of the pages with more after it, and return what this prints."""
+    assert NODE
+    whole = f"{BROWSER}{(TEMPLATES / 'table.js').read_text()}{source}"
+    return json.loads(subprocess.run([NODE, "-"], input=whole, capture_output=True, text=True, check=True).stdout)
+
+
+def test_a_count_shows_its_claims_alone_and_their_table_all_of_them() -> None:
+    assert run(COUNTED) == [["s-tied", True, True], ["r-supported", True, False], ["", True, True]]
+
+
 @pytest.mark.parametrize(
     ("texts", "down"),
     [
@@ -39,7 +71,4 @@ console.log(JSON.stringify(done));
 def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down: list[str]) -> None:
     dashes = [text for text in down if text in ("–", "")]  # they come last both ways
     up = [*reversed(down[: len(down) - len(dashes)]), *dashes]
-    source = f"const texts = {json.dumps(texts)};\n{BROWSER}{(TEMPLATES / 'table.js').read_text()}{SORTED}"
-    assert NODE
-    done = subprocess.run([NODE, "-"], input=source, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [down, up, texts]
+    assert run(f"const texts = {json.dumps(texts)};\n{SORTED}") == [down, up, texts]

@@ -10,7 +10,7 @@ from retort.cost.estimates import Estimates
 from retort.cost.jobs import Jobs
 from retort.judgement.judge import Kind
 from retort.plan.plan import Plan
-from retort.report.outcome import ClaimCounts, Files, Shown
+from retort.report.outcome import Files, Shown
 from retort.results.frames import concatenated, for_claims, frame_of, lines_of, withhold_verdicts, write
 from retort.run.rehearsal.rehearse import distinct_trainings, family
 from retort.specs.config import RunSources, read_config
@@ -142,10 +142,10 @@ def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan,
         write(files.csv("wang2023", name), lines.assign(mean=50.0, status=Status.OK.value))
     shown = Shown(replace(study, recordings={}), "wang2023", files)
     shown.judged = judge_all(shown.study, "wang2023", shown.of_claims)
-    (found,), reported = shown.openings, shown.by_reported.counts
-    outcomes = ClaimCounts(judgement.verdict for _, judgement in found.found)
-    assert outcomes == ClaimCounts({Kind.NOT_TESTED: reported.total()})
-    assert 0 < reported[Kind.SUPPORTED] < reported.total()  # the reported numbers decide most, and some are false
+    (side,) = shown.sides.values()  # this run has no column
+    reported = [one.verdict for one in side.judgements]
+    assert {item.ours.verdict for item in shown.judged} == {Kind.NOT_TESTED}
+    assert 0 < reported.count(Kind.SUPPORTED) < len(reported)  # the report decides most, and some are false
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from retort.results.frames import frame_of
 from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.claims import counts, judge_all, judge_on_reported
+from retort.tables.claims import claim_sides, counts, judge_all, judge_on_reported
 
 from tests.conftest import ROOT
 
@@ -86,7 +86,9 @@ def test_the_reported_numbers_decide_every_claim_whose_cells_are_reported(paper:
         list(verdicts.values()).count(verdict)
         for verdict in (Kind.SUPPORTED, Kind.TIED, Kind.NOT_SUPPORTED, Kind.NOT_REPORTED)
     ]
-    assert counts(judged).startswith(f"Claims: {len(judged)}. Reported: {counted[0]} supported")
+    assert counts(judged, claim_sides(study, paper, judged)).startswith(
+        f"Claims: {len(judged)}. Reported: {counted[0]} supported"
+    )
     guide = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
     assert f"| {paper} | {len(judged)} | {' | '.join(map(str, counted))} |" in guide
 

@@ -6,9 +6,9 @@ Importing this package imports every file in it, and each file registers its che
 import importlib
 import pkgutil
 
-from retort.audit.base import Finding, as_text, audit, checks, condition_of
+from retort.audit.base import MEANING, Finding, as_text, audit, checks, condition_of, counts_of_sorts
 
 for _file in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_file.name}")
 
-__all__ = ["Finding", "as_text", "audit", "checks", "condition_of"]
+__all__ = ["MEANING", "Finding", "as_text", "audit", "checks", "condition_of", "counts_of_sorts"]

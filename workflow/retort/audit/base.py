@@ -1,15 +1,16 @@
 """The input and output of the audit's checks.
 
-A check goes through reported numbers and finds those that cannot be right, or cannot both be right. A finding says what
-is reported, where, what it would have to be, and why. It leaves open which of two numbers is wrong. (Those of
-`readings` say in which sense a sentence does not hold.) The page of the audit shows the first line of a check's
-docstring, without "Check that", as the heading of its findings.
+A check goes through reported numbers and sentences, and finds those that are wrong, that cannot both be right, that are
+unusual, or that leave something unsaid (`Sort`). A finding says what is reported, where, what it would have to be, and
+why. It leaves open which of two numbers is wrong. The page of the audit shows the first line of a check's docstring,
+without "Check that", as the heading of its findings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TypeVar
 
 from retort.formatters import condition_text
@@ -36,15 +37,39 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     return groups
 
 
+class Sort(StrEnum):
+    """The four sorts of findings, in the order of their counts."""
+
+    WRONG = "wrong"
+    CONFLICT = "cannot both be right"
+    UNUSUAL = "unusual"
+    UNSAID = "not said"
+
+
+MEANING = {  # sort -> what a finding of it is
+    Sort.WRONG: "a number or formula that cannot be right",
+    Sort.CONFLICT: "two numbers or sentences of which one must be wrong",
+    Sort.UNUSUAL: "possible, but rare, or not what a reader would take it for",
+    Sort.UNSAID: "something that a reader needs and that no text says",
+}
+
+
 @dataclass(frozen=True)
 class Finding:
-    """A number that cannot be right: where it is reported, what is reported, what it would have to be, and why."""
+    """A number that cannot be right: where it is reported, what is reported, what it would have to be, and why.
+
+    Args:
+        statement: the statement of the paper's text that it is about, if it is about one.
+        sort: its sort, if that is not the one of its check.
+    """
 
     paper: str
     where: str
     reported: str
     other: str
     why: str
+    statement: Statement | None = None
+    sort: Sort | None = None
 
 
 @dataclass(frozen=True)
@@ -170,6 +195,13 @@ class Reported:
 # for each item or group of items that a check looks at: how many items, and what is wrong with them
 Looked = Iterator[tuple[int, Finding | None]]
 checks: Registry[Callable[[Reported], Looked]] = Registry("check")
+sorts: dict[str, Sort] = {}  # check -> the sort of its findings, unless one says its own
+
+
+def register(name: str, sort: Sort) -> Callable[[Callable[[Reported], Looked]], Callable[[Reported], Looked]]:
+    """Return a decorator that registers a function as the check `name`, whose findings are of a sort."""
+    sorts[name] = sort
+    return checks.register(name)
 
 
 def by_table(entries: Iterable[ReportedNumber]) -> dict[tuple[str, str], list[ReportedNumber]]:
@@ -229,9 +261,10 @@ def reported(study: Study) -> Reported:
 
 
 def look(check: str, everything: Reported) -> CheckResult:
-    """Run one check."""
+    """Run one check; each of its findings has a sort."""
     looked = list(checks[check](everything))
-    return CheckResult(sum(count for count, _ in looked), _merge([finding for _, finding in looked if finding]))
+    found = [replace(one, sort=one.sort or sorts[check]) for _, one in looked if one]
+    return CheckResult(sum(count for count, _ in looked), _merge(found))
 
 
 def audit(study: Study) -> dict[str, CheckResult]:
@@ -249,7 +282,14 @@ def as_text(results: dict[str, CheckResult]) -> str:
             why = f" ({finding.why})" if finding.why else ""
             lines.append(f"  {finding.paper}, {finding.where}: {finding.reported}; but {finding.other}{why}")
         lines.append("")
-    return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
+    counted = ", ".join(f"{count} {sort}" for sort, count in counts_of_sorts(results).items())
+    return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings: {counted}"])
+
+
+def counts_of_sorts(results: dict[str, CheckResult]) -> dict[Sort, int]:
+    """Return how many findings are of each sort."""
+    found = [one.sort for result in results.values() for one in result.findings]
+    return {sort: found.count(sort) for sort in Sort}
 
 
 def condition_of(name: str) -> str:

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 
-from retort.audit.base import Finding, Looked, Reported, by_column, by_table, checks, group_by, reported_span
+from retort.audit.base import Finding, Looked, Reported, Sort, by_column, by_table, group_by, register, reported_span
 from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
@@ -17,7 +17,7 @@ GRID = 0.1  # scores are rounded to multiples of it
 SMALL = 0.2  # largest deviation that tells rounded scores: above, they can have nearly every deviation
 
 
-@checks.register("mixed-averages")
+@register("mixed-averages", Sort.UNUSUAL)
 def mixed_averages(reported: Reported) -> Looked:
     """Check that an average is over columns of one metric."""
     rows = reported.rows()
@@ -31,7 +31,7 @@ def mixed_averages(reported: Reported) -> Looked:
             yield 0, Finding(paper, f"{label_of(table)}, {column}", reported_span(entries), other, why)
 
 
-@checks.register("test-servers")
+@register("test-servers", Sort.UNUSUAL)
 def test_servers(reported: Reported) -> Looked:
     """Check that variants of one student are compared on dev sets, not on test sets of a server; a finding a paper."""
     tables = by_table(entry for entry in reported.entries if entry.is_score)
@@ -51,7 +51,7 @@ def test_servers(reported: Reported) -> Looked:
         yield 0, Finding(paper, "; ".join(scores), says, "a comparison on dev sets", why)
 
 
-@checks.register("noise")
+@register("noise", Sort.UNUSUAL)
 def noise(reported: Reported) -> Looked:
     """Check that a change of a time is larger than the deviations of both times together."""
     for (paper, table, row), entries in reported.rows().items():
@@ -70,7 +70,7 @@ def noise(reported: Reported) -> Looked:
             yield 0, Finding(paper, where, ", ".join(entry.number.text for entry, _ in small), texts, why)
 
 
-@checks.register("sources")
+@register("sources", Sort.UNSAID)
 def sources(reported: Reported) -> Looked:
     """Check that a row of other work names where its numbers are from; all rows of a paper are one finding."""
     quoted = [entry for entry in reported.entries if entry.cell.quoted]
@@ -83,7 +83,7 @@ def sources(reported: Reported) -> Looked:
         yield 0, Finding(paper, where, f"{len(keys)} rows of other work", "no source", "")
 
 
-@checks.register("rounded-first")
+@register("rounded-first", Sort.UNUSUAL)
 def rounded_first(reported: Reported) -> Looked:
     """Check that deviations have values that only scores rounded to a tenth beforehand cannot have.
 

@@ -13,9 +13,10 @@ from retort.audit.base import (
     Looked,
     Reported,
     ReportedNumber,
+    Sort,
     by_column,
-    checks,
     group_by,
+    register,
     reported_span,
 )
 from retort.specs.reported import CHANGE
@@ -43,7 +44,7 @@ def _build_of(reported: Reported, entry: ReportedNumber) -> Build | None:
     return reported.models.get(entry.cell.identity) or reported.models.get(entry.cell.student)
 
 
-@checks.register("parameters")
+@register("parameters", Sort.WRONG)
 def sizes_of_models(reported: Reported) -> Looked:
     """Check that a reported size of a model follows from its architecture and vocabulary, with the pooler or not."""
     for entry in reported.entries:
@@ -56,7 +57,7 @@ def sizes_of_models(reported: Reported) -> Looked:
             yield 1, None if is_right else entry.finding(other, why)
 
 
-@checks.register("same-model")
+@register("same-model", Sort.UNUSUAL)
 def same_model(reported: Reported) -> Looked:
     """Check that papers that build or fine-tune one model alike report scores within a point of each other.
 
@@ -88,7 +89,7 @@ def _reported_at(entries: tuple[ReportedNumber, ...]) -> tuple[str, str]:
     return "; ".join(places), ", ".join(entry.number.text for entry in entries)
 
 
-@checks.register("speed-ups")
+@register("speed-ups", Sort.UNUSUAL)
 def speed_ups(reported: Reported) -> Looked:
     """Check that an architecture has the same speed-up over a base model in every paper."""
     for (layers, hidden), measured in group_by(_factors(reported), lambda item: item[0]).items():
@@ -119,7 +120,7 @@ def _factors(reported: Reported) -> Iterator[tuple[tuple[int, int], ReportedNumb
                 yield sizes, entry, base.number.value / entry.number.value
 
 
-@checks.register("averages")
+@register("averages", Sort.CONFLICT)
 def averages(reported: Reported) -> Looked:
     """Check that a reported average is the mean of its columns, as far as their rounding lets it."""
     for entry, row in reported.in_rows():
@@ -133,7 +134,7 @@ def averages(reported: Reported) -> Looked:
         yield 1, entry.finding(f"{mean:.2f}", why) if abs(mean - entry.number.value) > slack else None
 
 
-@checks.register("changes")
+@register("changes", Sort.CONFLICT)
 def changes(reported: Reported) -> Looked:
     """Check that a reported relative change follows from the two numbers, as far as their rounding lets it."""
     for entry, row in reported.in_rows():
@@ -146,7 +147,7 @@ def changes(reported: Reported) -> Looked:
             yield 1, entry.finding(f"{change:.2f}%", why) if abs(change - entry.number.value) > slack else None
 
 
-@checks.register("floors")
+@register("floors", Sort.UNUSUAL)
 def floors(reported: Reported) -> Looked:
     """Check that a score on dev is not below that of a model that always gives the commonest answer."""
     floor = {(task, metric): value for task, facts in reported.facts.items() for metric, value in facts.floors.items()}
@@ -162,7 +163,7 @@ def floors(reported: Reported) -> Looked:
             yield 0, Finding(paper, f"{label_of(table)}, {column}, {rows}", reported_span(below), f"{least:g}", why)
 
 
-@checks.register("exact-match")
+@register("exact-match", Sort.CONFLICT)
 def exact_match(reported: Reported) -> Looked:
     """Check that an exact match is never above the F1 of the same answers."""
     why = "an answer that matches exactly has an F1 of 1"
@@ -174,7 +175,7 @@ def exact_match(reported: Reported) -> Looked:
                 yield 1, em.finding(f"at most {f1.number.text}", why) if above else None
 
 
-@checks.register("reachable")
+@register("reachable", Sort.WRONG)
 def reachable(reported: Reported) -> Looked:
     """Check that an accuracy over a whole dev set is a count of right answers divided by the number of questions."""
     for entry in reported.entries:

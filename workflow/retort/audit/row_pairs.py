@@ -7,7 +7,7 @@ import statistics
 from collections import Counter
 from itertools import combinations
 
-from retort.audit.base import TINY, Finding, Looked, Reported, ReportedNumber, by_table, checks, group_by
+from retort.audit.base import TINY, Finding, Looked, Reported, ReportedNumber, Sort, by_table, group_by, register
 from retort.specs.reported import CHANGE
 from retort.tables.layout import label_of
 
@@ -18,7 +18,7 @@ def _is_different(first: ReportedNumber, other: ReportedNumber) -> bool:
     return abs(first.number.value - other.number.value) > max(first.number.half, other.number.half) + TINY
 
 
-@checks.register("repeats")
+@register("repeats", Sort.CONFLICT)
 def repeats(reported: Reported) -> Looked:
     """Check that one model, measured in one way, has the same number in every table."""
     held = [entry for entry in reported.entries if entry.cell.identity and entry.cell.metric != CHANGE]
@@ -29,7 +29,7 @@ def repeats(reported: Reported) -> Looked:
         yield len(others), first.finding(numbers, why) if differing else None
 
 
-@checks.register("versions")
+@register("versions", Sort.UNUSUAL)
 def versions(reported: Reported) -> Looked:
     """Check that two versions of a paper report the same numbers in the same row; a row is one finding."""
     rows = reported.rows()
@@ -54,7 +54,7 @@ def _shape(entries: dict[str, ReportedNumber]) -> str:
     return f"{sizes.get('layers')}×{sizes.get('hidden')}"
 
 
-@checks.register("names")
+@register("names", Sort.CONFLICT)
 def names(reported: Reported) -> Looked:
     """Check that a number of one model on one task is not given for two different metrics."""
     held = [entry for entry in reported.entries if entry.cell.identity and entry.is_score]
@@ -69,7 +69,7 @@ def names(reported: Reported) -> Looked:
             yield 0, Finding(first.paper, first.where, one, two, why)
 
 
-@checks.register("copies")
+@register("copies", Sort.UNUSUAL)
 def copies(reported: Reported) -> Looked:
     """Check that two models do not have the same number on every one of many tasks.
 
@@ -88,7 +88,7 @@ def copies(reported: Reported) -> Looked:
                 yield 0, Finding(paper, where, " ".join(texts), f"numbers of {second.row}", why)
 
 
-@checks.register("coincidences")
+@register("coincidences", Sort.UNUSUAL)
 def coincidences(reported: Reported) -> Looked:
     """Check that three models or more do not have one number where other rows of the table lie points apart."""
     measured = [entry for entry in reported.entries if entry.cell.scored or entry.cell.tasks]

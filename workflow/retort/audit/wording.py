@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retort.audit.base import Finding, Looked, Reported, ReportedNumber, by_column, checks
+from retort.audit.base import Finding, Looked, Reported, ReportedNumber, Sort, by_column, register
 from retort.judgement.cells import CellValues, Objects, Pairs, Verdict
 from retort.judgement.comparisons import by_column as places_by_column
 from retort.judgement.comparisons import pairs_of
@@ -21,7 +21,7 @@ from retort.specs.paper import Statement
 from retort.tables.layout import label_of
 
 
-@checks.register("metrics")
+@register("metrics", Sort.WRONG)
 def metrics(reported: Reported) -> Looked:
     """Check that a column's numbers are of the metric that its heading names."""
     for (paper, table, column), entries in by_column(reported.entries).items():
@@ -30,7 +30,7 @@ def metrics(reported: Reported) -> Looked:
         yield 1, finding if spec.because else None
 
 
-@checks.register("sizes")
+@register("sizes", Sort.WRONG)
 def sizes(reported: Reported) -> Looked:
     """Check that a reported size of a data set is its size, rounded or cut."""
     for (paper, name), table in reported.tables.items():
@@ -43,7 +43,7 @@ def sizes(reported: Reported) -> Looked:
                 yield 1, None if cell.number.is_size(size) else finding
 
 
-@checks.register("texts")
+@register("texts", Sort.CONFLICT)
 def texts(reported: Reported) -> Looked:
     """Check that what a paper's text says and claims of its numbers is what its tables report.
 
@@ -80,15 +80,16 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
     tables = ", ".join(map(label_of, statement.tables))
     where = f"{statement.where}, against {tables}" if tables else statement.where
     number = f" ({statement.number})" if statement.number else ""
-    return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why)
+    return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why, statement)
 
 
-@checks.register("prose")
+@register("prose", Sort.UNSAID)
 def prose(reported: Reported) -> Looked:
     """Check that the formulas and citations of a text are right, its metrics and conditions named."""
     for paper, statements in reported.statements.items():
         for one in (statement for statement in statements if statement.but):
-            yield 1, Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why)
+            sort = Sort(one.sort) if one.sort else None
+            yield 1, Finding(paper, one.where, one.says.removesuffix("."), one.but, one.why, one, sort)
 
 
 # --- other senses of claims: read in another way than `claims.yaml` judges them, and column by column
@@ -132,7 +133,7 @@ PAIRED = {
 }
 
 
-@checks.register("readings")
+@register("readings", Sort.UNSAID)
 def readings(reported: Reported) -> Looked:
     """Check that a claim which can be read in several ways holds in each of its readings."""
     for paper, statements in reported.statements.items():
@@ -147,7 +148,7 @@ def readings(reported: Reported) -> Looked:
                 why = (
                     f"{'holds' if as_claimed and as_claimed.supported else 'does not hold'} as judged among the claims"
                 )
-                finding = _reading(paper, statement, verdict.numbers, why)
+                finding = replace(_reading(paper, statement, verdict.numbers, why), statement=claim)
                 yield 1, None if verdict.supported else finding
 
 
@@ -157,7 +158,7 @@ def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Findin
     return Finding(paper, where, statement.says.removesuffix("."), numbers, f"{why}{reading}")
 
 
-@checks.register("means")
+@register("means", Sort.UNUSUAL)
 def means(reported: Reported) -> Looked:
     """Check that a claim that holds on average holds on more than half of the columns of that average."""
     rows = reported.rows()
@@ -175,7 +176,7 @@ def means(reported: Reported) -> Looked:
             won = sum(_best(own, part).number.value > _best(other, part).number.value for part in parts)
             where = f"{statement.where}, {label_of(one.table)}, {one.cell.row} above {another.cell.row}"
             says = f"{one.number.text} against {another.number.text} on average"
-            finding = Finding(paper, where, says, f"above on {won} of {len(parts)} columns", statement.says)
+            finding = Finding(paper, where, says, f"above on {won} of {len(parts)} columns", statement.says, statement)
             yield 1, finding if 2 * won <= len(parts) else None
 
 

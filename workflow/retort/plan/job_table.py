@@ -100,6 +100,7 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
 def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
     prints, ran = Prints(plan), plan.config.run_sources
     code: dict[str, object] = {"code": prints.code}
+    page = {**code, "contact": plan.config.contact}
     return [
         Rule("make_table", {"csv": f"{CSVS}{{table}}.csv", **{end: f"{REPORTS}{{table}}.{end}" for end in RENDERED}},
              {"table": reads.file_of_table, "scores": reads.scores_of_table, "profiles": reads.profiles_of_table,
@@ -116,12 +117,12 @@ def _of_pages(plan: Plan, reads: InputFunctions) -> list[Rule]:
              {"claims": reads.files_of_claims, "tables": reads.tables_of_claims}, code),
         Rule("make_page", {"page": f"{REPORTS}index.html"},
              {"files": reads.files_of_page, "rendered": reads.exhibits_on_page, "claims": reads.claims_on_page},
-             {**code, "deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
-        Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}, code),
+             {**page, "deviations": prints.deviations}, {"paper": one_of(plan.study.papers)}),
+        Rule("make_audit", {"page": "reports/audit.html"}, {"papers": reads.files_of_audit}, page),
         Rule("make_index", {"page": "reports/index.html"},
              {"files": reads.files_of_index, "tables": reads.tables_of_index, "headlines": reads.headlines,
               "claims": reads.claims_of_index, "pages": reads.pages_of_papers, "audit": reads.page_of_audit},
-             {**code, "missing": ran.missing, "failed": ran.failures}),
+             {**page, "missing": ran.missing, "failed": ran.failures}),
     ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,10 +81,17 @@ def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cel
         yield "ours", our_numbers(exhibits, {one.table: read(path)}).numbers
 
 
-def _effect(cells: Cells, row: str, one: Compared) -> RankedMean | None:
+def _average_column(study: Study, one: Compared) -> str:
+    """Return the column with a table's own averages over the compared columns; empty if it has none."""
+    cells = study.exhibits[one.paper, one.table].cells()
+    return next((cell.column for cell in cells if {*cell.spec.mean_of} == {*one.over}), "")
+
+
+def _effect(cells: Cells, row: str, one: Compared, average: str = "") -> RankedMean | None:
     """Return the mean over columns of a row less that of the baseline; None if no column has both.
 
     Rows that share their seeds are compared under each seed, and the interval is that of the mean of these differences.
+    The averages that a paper reports itself, in the column `average`, take the place of means over its columns.
     """
     keys = [((one.table, row, column), (one.table, one.baseline, column)) for column in one.over]
     both = [(cells[own], cells[other]) for own, other in keys if own in cells and other in cells]
@@ -95,7 +102,9 @@ def _effect(cells: Cells, row: str, one: Compared) -> RankedMean | None:
         means = (scores[::2] - scores[1::2]).mean(axis=0).tolist()
         return RankedMean.of([(statistics.mean(means), statistics.stdev(means), len(means))])
     own, others = ([_spread(cell) for cell in cells] for cells in zip(*both, strict=True))
-    return RankedMean.of(own, others)
+    averages = [cells[key]["value"] for label in (row, one.baseline) if (key := (one.table, label, average)) in cells]
+    found = RankedMean.of(own, others)
+    return replace(found, value=averages[0] - averages[1]) if len(averages) == 2 else found
 
 
 def _spread(cell: Facts) -> tuple[float, float | None, int]:
@@ -111,7 +120,8 @@ def _question(study: Study, name: str, spec: Across, shown: list[str], files: Fi
     columns: dict[tuple[str, str, str, str], EffectColumn] = {}
     for one in spec.compared:
         for look, cells in _sides(study, one, files) if one.paper in shown else ():
-            found = {label: _effect(cells, row, one) for label, row in one.rows.items()}
+            average = _average_column(study, one) if look == "reported" else ""
+            found = {label: _effect(cells, row, one, average) for label, row in one.rows.items()}
             effects = {label: effect for label, effect in found.items() if effect is not None}
             key = (one.paper, one.table, one.about, look)
             if key in columns:  # another baseline of the same table

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from retort.audit import audit, condition_of
+from retort.audit import MEANING, audit, condition_of, counts_of_sorts
 from retort.job.context import RunningJob
 from retort.report.across import questions
 from retort.report.outcome import RUN, Files, Shown, Summary, Tally
-from retort.report.page import PageExhibit, article, heading, place_of, write_page
+from retort.report.page import PageExhibit, article, heading, write_page
 from retort.results.environments import collect_runs, environments_of
 from retort.results.frames import read
 from retort.results.planned_study import planned_study
@@ -89,7 +89,8 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     entries = [entry_of(Shown(study, paper, Files(root), of_paper)) for paper, of_paper in devices.items()]
     run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(
-        to, "index.html", runs, entries=entries, across=questions(whole_of(study), list(study.papers), Files(root)),
+        to, "index.html", study.config.contact, runs, entries=entries,
+        across=questions(whole_of(study), list(study.papers), Files(root)),
         total=sum(run, Tally()), scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
@@ -135,11 +136,8 @@ def make_audit(job: RunningJob, config: dict[str, Any], to: str) -> None:
     cells = [cell for table in tables.values() for cell in table.paper_cells() if cell.number]
     count = sum(len(result.findings) for result in results.values())
     write_page(
-        to, "audit.html", condition_of=condition_of,
-        results={
-            name: [result.count, [(finding, place_of(study, finding)) for finding in result.findings]]
-            for name, result in results.items()
-        },
+        to, "audit.html", study.config.contact, condition_of=condition_of, results=results,
+        sorts=[(sort, count, MEANING[sort]) for sort, count in counts_of_sorts(results).items()],
         papers=[paper for paper in study.papers.values() if not paper.ours],
         titles={slug: paper.title for slug, paper in study.papers.items()},
         tables=len(tables), numbers=len(cells), findings=count,

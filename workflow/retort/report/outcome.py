@@ -14,13 +14,12 @@ from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.judgement.verdicts import AGREES, EXACT, REPRODUCED
 from retort.results.frames import concatenated, for_claims, read
-from retort.specs.exhibit import scored_metrics
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import Judged, Smaller, counts_in_words, of_claims, read_judged, smaller_runs
+from retort.tables.claims import ClaimSide, Judged, Smaller, claim_sides, read_judged, smaller_runs
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
-from retort.tables.recordings import compared_with_record, has_scores, source_of
+from retort.tables.recordings import compared_with_record, has_scores
 from retort.tables.replications import in_a_word
 
 if TYPE_CHECKING:
@@ -55,34 +54,6 @@ class Files:
 
 
 RUN = Files()  # the files of the run in the current folder
-ClaimCounts = Counter[Kind]  # outcome -> how many claims have it
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The claims of one outcome.
-
-    Args:
-        anchor: the anchor of their list.
-        outcome: the outcome.
-        claims: the claims.
-        how: how they have it, if by no run.
-    """
-
-    anchor: str
-    outcome: Kind
-    claims: Sequence[tuple[Judged, Judgement]]
-    how: str = ""
-
-    @property
-    def word(self) -> str:
-        """The outcome, in words that fit the number of claims."""
-        return of_claims(len(self.claims), self.outcome) + self.how
-
-    @property
-    def count(self) -> tuple[str, str]:
-        """How many they are, in words, and where they are listed."""
-        return f"{len(self.claims)} {self.word}", self.anchor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,53 +61,27 @@ class Opening:
     """The outcomes of a paper's claims on one side: by its own numbers, in this run, or in a recorded one.
 
     Args:
-        anchor: with which the anchors of its lists begin.
-        title: the side in words.
-        found: each claim with its judgement.
-        conditions: for smaller models: at which length and on which teacher; empty for the paper's own.
+        title: the run in words.
+        claims: the claims.
+        side: their column in the table of claims; None if none has an outcome here.
         orders: table -> how the order of its rows agrees with the reported numbers.
         moved: the row whose place differs most from the reported one, as a sentence.
         stuck: which tasks decide nothing, each as a sentence.
-        scored: whether there is a score; if not, only claims about sizes and costs have numbers.
-        source: of the recorded run of a study of ours: where, when, how often and on what it was run.
         date: the date of a recorded run.
     """
 
-    anchor: str
     title: str
-    found: list[tuple[Judged, Judgement]]
-    conditions: str = ""
+    claims: Sequence[Judged]
+    side: ClaimSide | None
     orders: Mapping[str, str] = field(default_factory=dict)
     moved: str = ""
     stuck: Sequence[str] = ()
-    scored: bool = True
-    source: str = ""
     date: str = ""
 
     @property
-    def counts(self) -> ClaimCounts:
-        """How many claims have each outcome, without those that need no run."""
-        return ClaimCounts(one.verdict for _, one in self.found if not one.computed)
-
-    @property
-    def shown(self) -> bool:
-        """Whether the page shows its lists: there are scores, and a claim has an outcome."""
-        return self.scored and self.counts.total() > self.counts[Kind.NOT_TESTED]
-
-    @property
-    def lists(self) -> list[Listed]:
-        """The claims by outcome, each in one list; those that need no run have the last ones."""
-        every = [
-            Listed(
-                f"{self.anchor}-{kind.replace(' ', '-')}{'-computed' * computed}",
-                kind,
-                [pair for pair in self.found if pair[1].verdict is kind and pair[1].computed is computed],
-                " by settings alone" * computed,
-            )
-            for computed in (False, True)
-            for kind in Kind
-        ]
-        return [one for one in every if one.claims]
+    def found(self) -> list[tuple[Judged, Judgement]]:
+        """Each claim with its judgement here; none if no claim has an outcome."""
+        return list(zip(self.claims, self.side.judgements, strict=True)) if self.side else []
 
     @property
     def surprise(self) -> str:
@@ -215,11 +160,11 @@ def cells_of(table: Table, frame: DataFrame) -> Tally:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of what was found, with counts that lead to their lists.
+    """A sentence of what was found, with counts that lead to their claims.
 
     Args:
         before: its beginning.
-        counts: each count in words, with the anchor of its list.
+        counts: each count in words, with its anchor.
         after: its end.
     """
 
@@ -287,38 +232,24 @@ class Shown:
         return read_judged(self.study, self.paper, self.files.judged(self.paper))
 
     @cached_property
+    def sides(self) -> dict[str, ClaimSide]:
+        """The columns of the table of its claims, by the last part of their anchors."""
+        prefix = f"{self.paper}-claims-"
+        return {one.anchor.removeprefix(prefix): one for one in claim_sides(self.study, self.paper, self.judged)}
+
+    @cached_property
     def openings(self) -> list[Opening]:
         """The outcomes of its claims: in this run, then in each recorded run."""
-        own = [(item, item.ours) for item in self.judged]
-        conditions = next((one.conditions for _, one in own if one.conditions), "")
-        scored = any(map(has_scores, self.of_claims.values()))
+        side, scored = self.sides.get("ours"), any(map(has_scores, self.of_claims.values()))
+        conditions = side.conditions if side else ""
         title = ", ".join(filter(None, (f"This run, at scale {self.study.scale_of(self.paper)}", conditions)))
-        found = [
-            Opening(
-                anchor=f"{self.paper}-ours", title=title, found=own,
-                scored=scored, conditions=conditions,
-            )
-        ]  # fmt: skip
+        found = [Opening(title=title, claims=self.judged, side=side if scored else None)]
         found += [self._on_smaller(run) for run in smaller_runs(self.study, self.paper)]
         record = self.study.record_of(self.paper)
         if record and not scored:  # it stands in the place of a run of the study of ours
-            exhibits = [self.study.exhibits[self.paper, name] for name in record.tables]
-            tasks = sorted({task for exhibit in exhibits for task, _ in scored_metrics(exhibit)})
-            source = f"{source_of(record)}; {record.runs} runs of each student; tasks: {', '.join(tasks)}."
-            date, reported = record.run.get("date", ""), [(item, item.reported) for item in self.judged]
-            found.append(
-                Opening(
-                    anchor=f"{self.paper}-record", title="The recorded run", found=reported,
-                    source=source, date=date,
-                )
-            )  # fmt: skip
+            side, date = self.sides.get("record"), record.run.get("date", "")
+            found.append(Opening(title="The recorded run", claims=self.judged, side=side, date=date))
         return found
-
-    @cached_property
-    def by_reported(self) -> Opening:
-        """The outcomes of the claims of a published paper by its own numbers."""
-        reported = [(item, item.reported) for item in self.judged]
-        return Opening(anchor=f"{self.paper}-reported", title="By its own numbers", found=reported)
 
     def _on_smaller(self, run: Smaller) -> Opening:
         """Return the outcomes on a recorded run of smaller models."""
@@ -326,18 +257,15 @@ class Shown:
         orders = {name: order_of(study, paper, name, recording) for name in recording.tables}
         stuck = [text for name in recording.tables for text in at_floor(study, paper, name, recording).values()]
         scale, _, outdated = run.scale.partition(", ")
-        without = Judgement(Kind.NOT_TESTED)
         return Opening(
-            anchor=f"{paper}-{scale}",
             title=f"Smaller models, {run.conditions}{', ' * bool(outdated)}{outdated}",
-            found=[(item, item.ours if item.ours.computed else item.recorded.get(run.scale, without))
-                   for item in self.judged],
-            conditions=run.conditions,
+            claims=self.judged,
+            side=self.sides.get(f"at-{scale}"),
             orders=_orders(study, paper, run, orders),
             moved=_moved(orders),
             stuck=list(dict.fromkeys(stuck)),
             date=recording.run.get("date", ""),
-        )  # fmt: skip
+        )
 
     @cached_property
     def tally(self) -> Tally:
@@ -353,13 +281,12 @@ class Shown:
             learnt = next((one.learnt for one in self.openings if one.learnt), [])
             if counted.measured or not recorded:
                 compared = compared_with_record(self.study, self.paper, concatenated(self.tables), self.devices)
-                return Summary([Sentence(f"{compared} {_claims(own)}".strip() or "Not run yet.")], learnt=learnt)
-            told = Sentence(f"Recorded {recorded[0].date}, not run here. {_claims(recorded[0])}")
-            return Summary([told], learnt=learnt)
+                return Summary([*_of_claims(own, compared or "Not run yet.")], learnt=learnt)
+            return Summary([*_of_claims(recorded[0], f"Recorded {recorded[0].date}, not run here.")], learnt=learnt)
         others = [Sentence(text) for text in in_a_word(self.study, self.paper)]
         found = [*self._of_run(own), *(told for one in recorded for told in _of_recorded(one))]
-        if self.judged:
-            found.append(Sentence("By its own numbers: ", [one.count for one in self.by_reported.lists], "."))
+        if reported := self.sides.get("reported"):
+            found.append(Sentence("By its own numbers: ", reported.counts, "."))
         unrun = "Nothing of it was run: its tables show what is reported."
         return Summary([*([] if counted.measured or recorded else [Sentence(unrun)]), *found, *others],
                        [text for one in [own, *recorded] for text in _details(one)])  # fmt: skip
@@ -370,16 +297,16 @@ class Shown:
         if counted.measured:
             judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
             yield Sentence(f"{own.title}: {counted.measured:,} of {counted.cells:,} cells measured{judged}.")
-            if own.shown:
-                yield Sentence(f"Of {len(own.found)} claims: ", [one.count for one in own.lists], ".")
+            if own.side:
+                yield Sentence(f"Of {len(own.claims)} claims: ", own.side.counts, ".")
 
 
 def _of_recorded(one: Opening) -> Iterator[Sentence]:
     """Yield what a recorded run of smaller models found: the order of the rows of its first table, and the claims."""
     order = next((f": {label_of(name).lower()} {text}" for name, text in one.orders.items()), " were trained")
     yield Sentence(f"{one.title}{order}.")
-    if one.found:
-        yield Sentence(f"Of {len(one.found)} claims, on these models: ", [each.count for each in one.lists], ".")
+    if one.side:
+        yield Sentence(f"Of {len(one.claims)} claims, on these models: ", one.side.counts, ".")
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
@@ -401,9 +328,11 @@ def _moved(orders: Mapping[str, Order | None]) -> str:
     return f"{row} of {label_of(name)} is in place {here} here and {there} in the paper"
 
 
-def _claims(one: Opening, before: str = "Claims") -> str:
-    """Return a sentence with how many claims have each outcome; empty without claims."""
-    return f"{before}: {counts_in_words(one.counts)}." if one.counts.total() else ""
+def _of_claims(one: Opening, before: str) -> Iterator[Sentence]:
+    """Yield a sentence about a run and, if it has claims with an outcome, how many have each outcome."""
+    yield Sentence(before)
+    if one.side:
+        yield Sentence("Claims: ", one.side.counts, ".")
 
 
 def _details(one: Opening) -> Iterator[str]:

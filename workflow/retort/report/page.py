@@ -26,7 +26,6 @@ from retort.results.environments import ResultFile, collect_runs, costs_of, envi
 from retort.results.frames import frame_of, lines_of
 from retort.results.planned_study import planned_study
 from retort.results.verification import when_verified
-from retort.specs.loading import shown
 from retort.study.reasons import AT_SCALE
 from retort.study.study import Study
 from retort.tables import render
@@ -178,15 +177,21 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
     return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
 
 
-def write_page(to: str, template: str, runs: Collection[ResultFile] = (), **values: object) -> int:
+def write_page(to: str, template: str, contact: str, runs: Collection[ResultFile] = (), **values: object) -> int:
     """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters).
 
-    Its foot says when the results of these runs were verified.
+    Args:
+        to: the path of the page.
+        template: its template.
+        contact: the address of its link for objections; empty if there is none.
+        runs: the results behind it; its foot says when they were verified.
+        values: what else the template shows.
     """
     origin = environments_of(runs)
     verified = when_verified({run.result[0] for run in runs}, origin.newest)
     style, script = (Markup((TEMPLATES / f"page.{ending}").read_text(encoding="utf-8")) for ending in ("css", "js"))
     shared = {"origin": origin, "verified": verified, "page_style": style, "page_script": script, "outdated": OUTDATED}
+    shared |= {"contact": contact}
     page = render.environment(TEMPLATES).get_template(template).render(**shared, not_run=NOT_RUN, **values)
     write_text(to, page)
     return len(page) // 1024
@@ -210,18 +215,6 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
     return [(name, finding) for name, result in audit(alone).items() for finding in result.findings]
 
 
-def place_of(study: Study, finding: Finding) -> tuple[str, str]:
-    """Return the file and the key in it that a finding comes from: of its statement, else of its table."""
-    paper, said = finding.paper, finding.reported
-    folder = shown(study.folders[paper], study.config.study_folders)
-    for file, statements in (("claims", study.claims), ("audit", study.statements)):
-        for name, one in statements.get(paper, {}).items():
-            if said.startswith(one.says.removesuffix(".")):
-                return f"{folder}/{file}.yaml", name
-    named = [name for name in study.exhibits_of(paper) if finding.where.startswith(f"{label_of(name)},")]
-    return (f"{folder}/{named[0]}.yaml", "reported") if named else (f"{folder}/paper.yaml", "tables")
-
-
 def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> None:
     """Write a paper's page to `to`, as one self-contained file: as it was run, or as it would be."""
     study, root = planned_study(config), Path(to).parents[2]
@@ -234,14 +227,14 @@ def make_page(job: RunningJob, config: dict[str, Any], paper: str, to: str) -> N
     ranked = [] if spec.ours else [name for name in names if plots.get(name)]
     first = max(ranked, key=lambda name: _sides(plots[name]), default="")  # its plot opens the page
     size = write_page(
-        to, "paper.html", runs, slug=paper, paper=spec, scale=scale, record=study.record_of(paper),
+        to, "paper.html", study.config.contact, runs, slug=paper, paper=spec, scale=scale,
+        record=study.record_of(paper),
         summary=shown.summary, tally=shown.tally,
-        openings=[one for one in shown.openings if one.shown] + ([] if spec.ours else [shown.by_reported]),
         exhibits=[exhibit(shown, name, None if name == first else plots.get(name)) for name in names],
         first=heading(study, paper, first) if first else None, plot=_drawn(plots.get(first)),
         was_run=[] if spec.ours else what_was_run(shown, config),
         claims=_claims(shown) if study.claims.get(paper) else None,
-        findings=[] if spec.ours else [(check, one, place_of(study, one)) for check, one in findings(study, paper)],
+        findings=[] if spec.ours else findings(study, paper),
         deviations=sorted(deviations_of(study, paper).items(), key=lambda item: -len(item[1])),
         students=sum(study.paper_of(name) == paper for name in study.students.keys() - study.further.keys()),
         settings=settings_of(prediction.study, paper), cost=costs_of(study, paper, runs), prediction=prediction,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
 from retort.errors import RetortError, StudyError
 from retort.machine import default_workers
@@ -106,6 +106,7 @@ class Config(Spec):
         budget: what runs of the tables, as `retort budget` writes it; null: everything.
         cluster: a file that says what a job can have, such as slurm/partitions.yaml; null: anything.
         micro_batch: rows of a batch that go through a device at once, where a schedule does not say it; null: all.
+        contact: where a reader objects to a page, https://... or mailto:...; each page has a link there.
         run_sources: the workflow hands this to its jobs; not for you.
         companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
         seeds_divided: '<student>/<task>' -> the seeds of each of its jobs; the workflow hands it to its jobs; not for
@@ -129,6 +130,7 @@ class Config(Spec):
     budget: Budget | None = None
     cluster: str | None = None
     micro_batch: Whole | None = Field(default=None, ge=1)
+    contact: Annotated[str, StringConstraints(pattern=r"^(https://\S+|mailto:\S+@\S+)?$")] = ""
     run_sources: RunSources = RunSources()
     companions: dict[str, Distinct[Name]] | None = None
     seeds_divided: dict[str, list[str]] | None = None

@@ -1,4 +1,4 @@
-"""Fields of specs: what settings leave out, changes of a model's fields, mistakes below a field, names of entries.
+"""Fields of specs: days, what settings leave out, changes of a model's fields, mistakes below a field, names.
 
 The name of a student or teacher is short in the files of its paper, and `<paper>-<name>` everywhere else.
 """
@@ -8,14 +8,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from retort.registry import unknown_name
 from retort.specs.base import Name, Spec, documented_fields, error_detail
+
+
+def _in_calendar(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"no calendar has the day {text}") from None
+    return text
+
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_in_calendar)]
 
 
 def left_out(default: Any = None, **limits: Any) -> Any:

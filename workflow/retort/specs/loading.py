@@ -42,6 +42,7 @@ PATTERNS = {
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
     r"^https://\S+$": "an address that begins with https://",
+    r"^(https://\S+|mailto:\S+@\S+)?$": "an address that begins with https:// or mailto:; empty: none",
     r"^\d{4}-\d{2}-\d{2}$": "a day such as 2026-11-28",
     r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
 }

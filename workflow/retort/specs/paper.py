@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from retort.specs import catalogue
 from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Named, Real, Settings, Spec, Text, Whole
-from retort.specs.fields import PaperName
+from retort.specs.fields import Day, PaperName
 from retort.specs.protocol import Protocol
 from retort.specs.reported import read_number
 from retort.specs.rows import Judging
@@ -119,6 +119,25 @@ class Quote(Spec):
     section: Text
 
 
+class Reply(Spec):
+    """What an author of a paper replies to a claim or a finding; pages show it next to it.
+
+    Args:
+        by: who replies.
+        date: the day of the reply, such as 2026-12-01.
+        text: the reply, in the author's words.
+    """
+
+    by: Label
+    date: Day
+    text: Text
+
+    @property
+    def sentence(self) -> str:
+        """The reply with its author and day."""
+        return f"Reply of {self.by}, {self.date}: {self.text}"
+
+
 class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it.
 
@@ -144,6 +163,8 @@ class Statement(Spec):
         built: audit.yaml: 'differently' if other papers build the models of 'cells' in another way, though the settings
             here are equal.
         because: audit.yaml: in what they are built differently.
+        sort: audit.yaml: of what sort the finding of 'but' is, if not that something is left unsaid.
+        reply: what an author of the paper replies to it.
     """
 
     quote: Quote | None = None
@@ -166,6 +187,8 @@ class Statement(Spec):
     but: str = ""
     built: Literal["", "differently"] = ""
     because: str = ""
+    sort: Literal["", "wrong", "cannot both be right", "unusual"] = ""
+    reply: Reply | None = None
 
     def _wrong(self) -> Iterator[str]:
         if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
@@ -177,6 +200,8 @@ class Statement(Spec):
             yield "a statement names the comparison in 'compare', unless it has 'undecided', 'but' or 'built'"
         if bool(self.built) != bool(self.because):
             yield "'built: differently' and 'because' belong together"
+        if self.sort and not self.but:
+            yield "'sort' is that of the finding of 'but'"
         if self.cells:
             _as_reported(self.number)
         elif self.other_readings:
@@ -280,7 +305,7 @@ class Replication(Spec):
 
     who: Label
     url: Annotated[Label, StringConstraints(pattern=r"^https://\S+$")]
-    read: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    read: Day
     commit: Commit | None = None
     same: dict[Aspect, Label] = {}
     differs: dict[Aspect, Label] = {}

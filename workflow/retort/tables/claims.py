@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -38,8 +37,8 @@ from retort.tables.render import TEMPLATES, document
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+NO_OUTCOME = (Kind.NOT_TESTED, Kind.NOT_REPORTED)
 LISTED = 6  # up to so many columns are listed by name; more are only counted
-MANY = {Kind.BY_LENGTH: "depend on length"}  # an outcome -> its words of several claims
 
 
 @dataclass(frozen=True)
@@ -176,42 +175,85 @@ def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgeme
     return lambda claim: judge_reported(claim, reported, with_recomputed)
 
 
-def of_claims(number: int, kind: Kind) -> str:
-    """Return the words for an outcome that a number of claims has."""
-    return kind if number == 1 else MANY.get(kind, kind)
+class OutcomeCount(NamedTuple):
+    """How many claims have one outcome on a side, in words, and the anchor of the count above their table."""
+
+    text: str
+    anchor: str
 
 
-def counts_in_words(counted: Counter[Kind]) -> str:
-    """Return how many claims have each outcome, as text."""
-    return ", ".join(f"{counted[kind]} {of_claims(counted[kind], kind)}" for kind in Kind if counted[kind])
+@dataclass(frozen=True)
+class ClaimSide:
+    """One side on which all claims of a paper are judged: a column of their table, and its counts.
+
+    Args:
+        anchor: with which the anchors of its counts begin.
+        title: the head of the column.
+        judgements: of each claim, in the order of the claims.
+        conditions: for smaller models: at which length and on which teacher.
+    """
+
+    anchor: str
+    title: str
+    judgements: Sequence[Judgement]
+    conditions: str = ""
+
+    @staticmethod
+    def outcome_of(one: Judgement) -> str:
+        """Return the outcome of a claim in words; that of one that needs no run is another one."""
+        return one.verdict + " by settings alone" * one.computed
+
+    def anchor_of(self, one: Judgement) -> str:
+        """Return the anchor of the count in which a claim is counted."""
+        return f"{self.anchor}-{self.outcome_of(one).replace(' ', '-')}"
+
+    @property
+    def counts(self) -> list[OutcomeCount]:
+        """How many claims have each outcome; each claim is in one count."""
+        alike: dict[str, list[Judgement]] = {}
+        for one in sorted(self.judgements, key=lambda one: (one.computed, [*Kind].index(one.verdict))):
+            alike.setdefault(self.outcome_of(one), []).append(one)
+        return [OutcomeCount(f"{len(same)} {word}", self.anchor_of(same[0])) for word, same in alike.items()]
 
 
-def count(judgements: Iterable[Judgement]) -> str:
-    """Return how many judgements have each outcome, in words; those that need no run are counted apart."""
-    judgements = list(judgements)
-    run = Counter(one.verdict for one in judgements if not one.computed)
-    computed = Counter(one.verdict for one in judgements if one.computed)
-    apart = counts_in_words(computed)
-    return "; ".join(filter(None, [counts_in_words(run), apart and f"computed, without a run: {apart}"]))
+def claim_sides(study: Study, paper: str, claims: Sequence[Judged]) -> list[ClaimSide]:
+    """Return the sides on which a claim of a paper has an outcome, as columns from left to right.
+
+    A claim that needs no run has its outcome on each side of ours; it alone makes no column next to another one of
+    ours.
+    """
+    without, own = Judgement(Kind.NOT_TESTED), [item.ours for item in claims]
+    scales = {scale: one.conditions for item in claims for scale, one in item.recorded.items()}
+    name, title = ("record", "Recorded run") if study.papers[paper].ours else ("reported", "Reported")
+    reported = ClaimSide(f"{paper}-claims-{name}", title, [item.reported for item in claims])
+    smaller = [
+        ClaimSide(
+            f"{paper}-claims-at-{scale.partition(', ')[0]}", "Smaller models",
+            [item.ours if item.ours.computed else item.recorded.get(scale, without) for item in claims],
+            ", ".join(filter(None, (conditions, scale.partition(", ")[2]))),
+        )
+        for scale, conditions in scales.items()
+    ]  # fmt: skip
+    conditions = next((one.conditions for one in own if one.conditions), "")
+    this_run = ClaimSide(f"{paper}-claims-ours", "This run", own, conditions)
+    told = [one for one in own if one.verdict is not Kind.NOT_TESTED and not (one.computed and smaller)]
+    reported_any = any(one.verdict not in NO_OUTCOME for one in reported.judgements)
+    return [*[reported] * reported_any, *smaller, *[this_run] * bool(told)]
 
 
-def counts(claims: list[Judged]) -> str:
-    """Return sentences with the number of claims and how many have each outcome on each side."""
-    conditions = next((item.ours.conditions for item in claims if item.ours.conditions), "")
-    sides = [
-        f"Reported: {count(item.reported for item in claims)}.",
-        f"This run{', ' * bool(conditions)}{conditions}: {count(item.ours for item in claims)}.",
+def counts(claims: Sequence[Judged], sides: Iterable[ClaimSide]) -> str:
+    """Return sentences with the number of claims, and how many have each outcome on each side."""
+    told = [
+        f"{', '.join(filter(None, (side.title, side.conditions)))}: {', '.join(one.text for one in side.counts)}."
+        for side in sides
     ]
-    for scale, conditions in {scale: one.conditions for item in claims for scale, one in item.recorded.items()}.items():
-        found = [item.recorded.get(scale, Judgement(Kind.NOT_TESTED)) for item in claims]
-        sides.append(f"Smaller models, recorded {conditions} (scale {scale}): {count(found)}.")
-    return " ".join([f"Claims: {len(claims)}.", *sides])
+    return " ".join([f"Claims: {len(claims)}.", *told])
 
 
 def print_claims(
     study: Study, paper: str, claims: list[Judged], tables: Iterable[str], renders: Mapping[str, str]
 ) -> str:
-    """Write the judged claims of a paper as Markdown or HTML, and return a sentence with their counts.
+    """Write the judged claims of a paper as a table in Markdown or HTML, and return sentences with their counts.
 
     Args:
         study: the study.
@@ -222,11 +264,12 @@ def print_claims(
     """
     title, told = study.papers[paper].title, (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
     rule = " ".join(filter(None, [mixed_warning(study, paper, tables), *told]))
-    values = {"paper": paper, "title": title, "claims": claims, "counts": counts(claims), "rule": rule,
+    sides = claim_sides(study, paper, claims)
+    values = {"paper": paper, "title": title, "claims": claims, "sides": sides, "rule": rule,
               "file": shown(study.folders[paper] / "claims.yaml", study.config.study_folders)}  # fmt: skip
     for ending, path in renders.items():
         write_text(path, document(f"claims.{ending}", **values))
-    return counts(claims)
+    return counts(claims, sides)
 
 
 def check_claims(

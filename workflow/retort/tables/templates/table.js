@@ -93,13 +93,48 @@ for (const details of document.querySelectorAll("details.copies")) {
   details.before(bar);
   details.hidden = true;
 }
+/** Show the claims that a count counts; all of them if the place is their table, or one of its rows. */
+function showCounted(place) {
+  const claims = place.closest(".claims");
+  if (!claims) return;
+  const counted = place.matches(".count") ? place.id : "";
+  for (const row of claims.querySelectorAll("tbody tr")) {
+    const shown = !counted || row.querySelector(`[data-count="${CSS.escape(counted)}"]`);
+    row.classList.toggle("uncounted", !shown);
+  }
+  const choice = claims.querySelector("select");
+  if (choice) choice.value = counted;
+}
+
+/** Return a choice of outcomes for a table of claims; what is chosen is a place on the page, as if a count were clicked. */
+function choiceOfOutcomes(claims) {
+  const choice = document.createElement("select");
+  choice.add(new Option("any outcome", ""));
+  for (const side of claims.querySelectorAll(".side:has(> dd > .count)")) {
+    const group = document.createElement("optgroup");
+    group.label = side.querySelector("dt").textContent;
+    group.append(...[...side.querySelectorAll(".count")].map((count) => new Option(count.textContent, count.id)));
+    choice.append(group);
+  }
+  choice.addEventListener("change", () => (location.hash = choice.value || claims.id));
+  const label = document.createElement("label");
+  label.className = "filter";
+  label.append("Show claims with ", choice);
+  return label;
+}
+
+for (const claims of document.querySelectorAll("article.claims:has(.count)")) {
+  claims.querySelector(".scroll").before(choiceOfOutcomes(claims));
+}
 /** Open what hides the place that a link leads to. */
 function reveal() {
   const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!place) return;
   for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-  const folded = place && place.querySelector(":scope > .folded");
+  const folded = place.querySelector(":scope > .folded, :scope > td > .folded");
   if (folded) folded.open = true;
-  if (place) place.scrollIntoView();
+  showCounted(place);
+  place.scrollIntoView();
 }
 // a box closes when a link in it leads away; Escape closes it without a script
 addEventListener("click", (event) => event.target.closest("[popover] a")?.closest("[popover]").hidePopover());
