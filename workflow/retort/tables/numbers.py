@@ -18,6 +18,7 @@ from retort.study.addresses import score_file_of_seed, score_files
 from retort.study.cells import expand
 from retort.study.study import Study
 from retort.tables.claims import read_judged
+from retort.tables.replications import replicated_frame, replications_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -90,6 +91,24 @@ def reported(study: Study) -> DataFrame:
     return pd.DataFrame(lines, columns=[*CELL, "reported", "reported_std", "value", "std", "half", "runs"])
 
 
+def replicated(study: Study) -> DataFrame:
+    """Return a line for each number that others have of a cell: `CELL`, who and where, value, deviation, runs, verdict.
+
+    `verdict` is on the difference from what the paper reports; `runs` is 1 if the source does not say.
+    """
+    by_table = {
+        key: replicated_frame(study, *key).assign(paper=key[0], table=key[1])
+        for key in study.exhibits
+        if replications_of(study, *key)
+    }
+    frame = concatenated(by_table)
+    sources = [study.replications[key] for key in zip(frame["paper"], frame["student"], strict=True)]
+    frame = frame.assign(who=[one.who for one in sources], url=[one.url for one in sources])
+    return frame.rename(columns={"mean": "value", "n": "runs"})[
+        [*CELL, "who", "url", "text", "value", "std", "runs", "verdict"]
+    ].reset_index(drop=True)
+
+
 def recorded(study: Study) -> DataFrame:
     """Return a line for each number of a recorded run: `CELL`, scale, seed (none for a mean), value and origin.
 
@@ -124,8 +143,8 @@ def tabulated(study: Study) -> DataFrame:
 def judged(study: Study) -> DataFrame:
     """Return a line for each claim on each side that has it: paper, claim, what it says, side, and `JUDGED`.
 
-    The side is 'reported', 'ours', or the scale of a recorded run. `points_to` is True, False, or None if the means of
-    our runs do not tell; `computed` tells that no run is needed.
+    The side is 'reported', 'ours', the scale of a recorded run, or 'replicated by' and a source. `points_to` is True,
+    False, or None if the means of our runs do not tell; `computed` tells that no run is needed.
 
     Raises:
         RetortError: the file of a paper holds other claims than the study.
@@ -136,7 +155,12 @@ def judged(study: Study) -> DataFrame:
         (paper, one.name, one.claim.says, side, told.word, *(getattr(told, name) for name in JUDGED[1:]))
         for paper in study.papers
         for one in read_judged(study, paper, Path("results/tables", paper, "claims.json"))
-        for side, told in {"reported": one.reported, "ours": one.ours, **one.recorded}.items()
+        for side, told in {
+            "reported": one.reported,
+            "ours": one.ours,
+            **one.recorded,
+            **{f"replicated by {who}": by_them for who, by_them in one.replicated.items()},
+        }.items()
     ]
     return pd.DataFrame(lines, columns=["paper", "claim", "says", "side", *JUDGED])
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from retort.formatters import signed_number
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Facts, Key, Side, claim_frame, facts_of
 from retort.judgement.verdicts import assumed_in, judge_lines
 from retort.results.frames import concatenated, lines_of
 from retort.specs.paper import Replication
@@ -54,6 +56,31 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
         frame = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
         frames[file] = judge_lines(frame, assumed_in(exhibit, study.papers[paper]))
     return concatenated(frames)
+
+
+def replicated_sides(study: Study, paper: str) -> dict[str, Side]:
+    """Return what each source has of a paper's cells, as claims are judged on it: who -> its numbers.
+
+    A number without a count of runs is of one run, and one without a deviation has the one that its table assumes.
+    """
+    return {
+        one.who: Side(claim_frame(_facts(study, paper, one)), Reached)
+        for (slug, _), one in study.replications.items()
+        if slug == paper
+    }
+
+
+def _facts(study: Study, paper: str, one: Replication) -> dict[Key, Facts]:
+    """Return what a source says of each cell of a paper that it has; scores have a unit, so that they may be drawn."""
+    units = {(name, cell.row, cell.column): unit_of(cell) for name in one.tables
+             for cell in study.exhibits[paper, name].cells()}  # fmt: skip
+    return {
+        key: facts_of(told, replicated.runs or 1, told.std, unit=units[key])
+        for name, rows in one.tables.items()
+        for row, replicated in rows.items()
+        for column, text in replicated.numbers.items()
+        if (key := (name, row, column)) in units and (told := read_number(text))
+    }
 
 
 def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
