@@ -49,7 +49,7 @@ class EffectTable:
 
     Args:
         one: the table that has the numbers, and what its students share.
-        number: the place of the paper among all, by which its colour is chosen.
+        number: the place of the paper among those of all questions, by which its colour is chosen.
         title: the title of the paper.
         columns: the side in words -> its effects.
     """
@@ -88,7 +88,7 @@ def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, str
         yield "replicated", f"replicated by {who}", side.numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
-            yield "recorded", "recorded, smaller models", side_of_recording(study, one.paper, recording).numbers
+            yield "recorded", "smaller models", side_of_recording(study, one.paper, recording).numbers
     if (path := files.csv(one.paper, one.table)).is_file():
         yield "ours", "this run", our_numbers(exhibits, {one.table: read(path)}).numbers
 
@@ -116,16 +116,19 @@ def _spread(cell: Facts) -> tuple[float, float | None, int]:
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:
     """Return the questions of the table across papers, each with the papers that are shown."""
-    return [found for name, spec in study.across.items() if (found := _question(study, name, spec, shown, files))]
+    papers = dict.fromkeys(one.paper for spec in study.across.values() for one in spec.compared)
+    numbers = {paper: number for number, paper in enumerate(paper for paper in papers if paper in shown)}
+    every = (_question(study, name, spec, numbers, files) for name, spec in study.across.items())
+    return [question for question in every if question]
 
 
-def _question(study: Study, name: str, spec: Across, shown: list[str], files: Files) -> Question | None:
+def _question(study: Study, name: str, spec: Across, numbers: Mapping[str, int], files: Files) -> Question | None:
     tables: dict[tuple[str, str, str], EffectTable] = {}
     for one in spec.compared:
-        for look, side, cells in _sides(study, one, files) if one.paper in shown else ():
+        for look, side, cells in _sides(study, one, files) if one.paper in numbers else ():
             effects = {label: effect for label, row in one.rows.items() if (effect := _effect(cells, row, one))}
             if effects:
-                of_paper = EffectTable(one, shown.index(one.paper), study.papers[one.paper].title, {})
+                of_paper = EffectTable(one, numbers[one.paper], study.papers[one.paper].title, {})
                 table = tables.setdefault((one.paper, one.table, one.about), of_paper)
                 table.columns.setdefault(side, EffectColumn(look, {})).effects.update(effects)
     points: dict[str, list[tuple[str, str, RankedMean]]] = {
@@ -136,5 +139,6 @@ def _question(study: Study, name: str, spec: Across, shown: list[str], files: Fi
             for row, effect in column.effects.items():
                 told = f"{table.title}, {table.one.about}, {side}: "
                 points[row].append((f"{column.look} of-{table.number}", told, effect))
-    plot = Plot(list(points), [panel_of("points, × 100", {}, points, zero=True)]) if points else None
+    legend = {f"of-{table.number}": table.title for table in tables.values()}
+    plot = Plot(list(points), [panel_of("points, × 100", legend, points, zero=True)]) if points else None
     return Question(name, spec.title, list(tables.values()), plot) if plot else None
