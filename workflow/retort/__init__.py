@@ -13,9 +13,7 @@ __version__ = "1.0.0"
 _HOMES = {
     "Config": "specs.config",
     "open_study": "study.load",
-    **dict.fromkeys(
-        ("cells", "measured", "reported", "recorded", "replicated", "tabulated", "judged", "steps"), "tables.numbers"
-    ),
+    **dict.fromkeys(("cells", "measured", "reported", "recorded", "tabulated", "judged", "steps"), "tables.numbers"),
     "loss": "training.own_loop",
 }
 __all__ = list(_HOMES)

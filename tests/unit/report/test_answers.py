@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import StudyError
-from retort.judgement.claims import OURS, SMALLER, Judgement
+from retort.judgement.claims import SMALLER, Judgement
 from retort.judgement.judge import Kind, coverage_of
 from retort.report.answers import Answered, answers
 from retort.report.index import make_index
@@ -84,7 +84,7 @@ def test_no_claim_contradicts_an_answer_of_the_project(study: Study) -> None:
             if (paper, name) in named:
                 smaller = {run.scale: run.judge(name, claim) for run in runs if coverage_of(claim, run.side).known}
                 one.judged.append(Judged(on_reported(claim), NONE, smaller, {}, {}, name=name, claim=claim))
-    found = answers({name: answer for name, answer in study.answers.items()}, shown, [])
+    found = answers(study.answers, shown, [])
     assert [one.name for one in found] == list(study.answers)
     assert [text for one in found for text in one.contradicted] == []
 
@@ -114,7 +114,7 @@ def test_the_index_opens_with_answers_and_marks_a_contradiction(config: dict[str
         ({"picture": "figure2"}, "first.picture: no question of across.yaml or figure is called 'figure2'"),
         ({"rests_on": [{"paper": "tinny", "exhibits": ["table1"]}]}, "no paper is called 'tinny'"),
         ({"rests_on": [{"paper": "tiny", "exhibits": ["table11"]}]}, "first.rests_on.1.exhibits: no table or figure"),
-        ({"rests_on": [{"paper": "tiny", "claims": {"b": "supported"}}]}, "first.rests_on.1.claims: no claim is called"),
+        ({"rests_on": [{"paper": "tiny", "claims": {"b": "supported"}}]}, "first.rests_on.1.claims: no claim is"),
         ({"rests_on": [{"paper": "tiny"}]}, "'tiny' has no part in this answer"),
     ],
 )  # fmt: skip

@@ -15,7 +15,6 @@ from retort.report.page import make_page
 from retort.results.frames import frame_of
 from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_whole, read_study
-from retort.tables import numbers
 from retort.tables.claims import judge_all
 from retort.tables.make import make_table
 from retort.tables.replications import in_a_word, replicated_frame
@@ -131,8 +130,6 @@ def test_they_are_a_side_of_claims_effects_and_frames(given: dict[str, Any], her
     by_lab = judged.replicated["A <lab>"]
     assert (by_lab.verdict, by_lab.numbers[:18]) == (Kind.SUPPORTED, "Other: 79.9 ± 0.2 ")
     assert judged.ours.verdict is Kind.NOT_TESTED
-    frame = numbers.replicated(study).set_index(["row", "column"])
-    assert frame.loc[("a", "Coin"), ["who", "value", "runs"]].to_list() == ["A <lab>", 68.5, 1]
     assert "some,table1,b,Other,80.0,,58.0 (A <lab>)" in cells_csv(study)
     reads = exhibits.files_of_claims(Plan(read_config(given)), "some")
     assert any(name.endswith(FILE) for name in reads)

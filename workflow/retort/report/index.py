@@ -1,4 +1,4 @@
-"""Write the index of the report: answers, an entry a paper, the first table of a study of ours; and the audit's page."""
+"""Write the index of the report, with answers, an entry a paper, and first tables of ours; and the audit's page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Dot plots that rank the rows of a table of scores: reported, a recorded run and this run, over the same columns.
 
-Sides that share no column have a panel each, and so do numbers of others. The pages draw them as inline SVG (`rank` in
-ranking.html): places are in percent of a panel, so text keeps its size.
+Sides that share no column have a panel each, and so do numbers of others. The pages draw them as inline SVG
+(`rank` in ranking.html): places are in percent of a panel, so text keeps its size.
 """
 
 from __future__ import annotations

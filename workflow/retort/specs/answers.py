@@ -30,7 +30,7 @@ class Basis(Spec):
 
 
 class Answer(Spec):
-    """One question of a reader and its answer. How sure it is follows from the outcomes of the claims, and is not typed.
+    """One question of a reader and its answer. How sure it is follows from outcomes of claims, and is not typed.
 
     Args:
         question: what a reader asks.

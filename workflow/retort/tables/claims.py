@@ -174,9 +174,9 @@ def _by_others(claim: Statement, sides: Mapping[str, Side], assumed: Assumed) ->
     """Yield who has numbers of all cells of a claim, or of enough to decide it, with the judgement on them."""
     for who, side in sides.items():
         coverage = coverage_of(claim, side)
-        if coverage.known and (found := judge_runs(claim, side, assumed)).verdict is not Kind.NOT_TESTED:
-            if coverage.known == coverage.cells or found.verdict is not Kind.INCONCLUSIVE:
-                yield who, found
+        undecided = (Kind.NOT_TESTED,) if coverage.known == coverage.cells else (Kind.NOT_TESTED, Kind.INCONCLUSIVE)
+        if coverage.known and (found := judge_runs(claim, side, assumed)).verdict not in undecided:
+            yield who, found
 
 
 def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgement]:

@@ -18,7 +18,6 @@ from retort.study.addresses import score_file_of_seed, score_files
 from retort.study.cells import expand
 from retort.study.study import Study
 from retort.tables.claims import read_judged
-from retort.tables.replications import replicated_frame, replications_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,35 +77,24 @@ def reported(study: Study) -> DataFrame:
     """Return a line for each cell that papers report: `CELL`, its text and, if that is a number, what it says.
 
     `reported` and `reported_std` are texts; `value`, `std` and `half` (half a unit of the last digit) are numbers;
-    `runs` is 0 if the paper does not say over how many a mean is.
+    `runs` is 0 if the paper does not say over how many a mean is. `replicated` tells which number others have, and who.
     """
     import pandas as pd
 
-    lines: list[tuple[Any, ...]] = []
+    lines, others = list[tuple[Any, ...]](), dict[tuple[str, ...], list[str]]()
+    for (paper, _), one in study.replications.items():
+        for name, rows in one.tables.items():
+            for row, told in rows.items():
+                for column, text in told.numbers.items():
+                    others.setdefault((paper, name, row, column), []).append(f"{text} ({one.who})")
     for (paper, name), table in reported_tables(study).items():
         for cell in table.paper_cells():
-            one, where = cell.number, (paper, name, cell.row, cell.column)
-            texts = (one.text, one.std_text) if one else (cell.text, "")
-            lines.append((*where, *texts, *((one.value, one.std, one.half) if one else (None,) * 3), cell.runs))
-    return pd.DataFrame(lines, columns=[*CELL, "reported", "reported_std", "value", "std", "half", "runs"])
-
-
-def replicated(study: Study) -> DataFrame:
-    """Return a line for each number that others have of a cell: `CELL`, who and where, value, deviation, runs, verdict.
-
-    `verdict` is on the difference from what the paper reports; `runs` is 1 if the source does not say.
-    """
-    by_table = {
-        key: replicated_frame(study, *key).assign(paper=key[0], table=key[1])
-        for key in study.exhibits
-        if replications_of(study, *key)
-    }
-    frame = concatenated(by_table)
-    sources = [study.replications[key] for key in zip(frame["paper"], frame["student"], strict=True)]
-    frame = frame.assign(who=[one.who for one in sources], url=[one.url for one in sources])
-    return frame.rename(columns={"mean": "value", "n": "runs"})[
-        [*CELL, "who", "url", "text", "value", "std", "runs", "verdict"]
-    ].reset_index(drop=True)
+            number, where = cell.number, (paper, name, cell.row, cell.column)
+            texts = (number.text, number.std_text) if number else (cell.text, "")
+            values = (number.value, number.std, number.half) if number else (None,) * 3
+            lines.append((*where, *texts, *values, cell.runs, "; ".join(others.get(where, []))))
+    columns = ["reported", "reported_std", "value", "std", "half", "runs", "replicated"]
+    return pd.DataFrame(lines, columns=[*CELL, *columns])
 
 
 def recorded(study: Study) -> DataFrame:

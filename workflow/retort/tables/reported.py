@@ -7,7 +7,7 @@ from retort.results.frames import escape_formulas
 from retort.specs.reported import NOTHING
 from retort.study.study import Study
 from retort.tables.layout import Entry, Grid, GridRow
-from retort.tables.numbers import CELL, replicated, reported, reported_tables
+from retort.tables.numbers import CELL, reported, reported_tables
 from retort.tables.render import aligned
 
 HEADER = [*CELL, "reported", "reported_std", "replicated"]
@@ -26,10 +26,8 @@ def counts(study: Study) -> list[str]:
 
 
 def cells_csv(study: Study) -> str:
-    """Return every reported value as CSV, exactly as the paper reports it, and who has which number of the same cell."""
-    others = replicated(study)
-    told = (others["text"] + " (" + others["who"] + ")").groupby([others[name] for name in CELL]).agg("; ".join)
-    frame = reported(study).merge(told.rename("replicated").reset_index(), on=CELL, how="left")
+    """Return every reported value as CSV, exactly as the paper reports it, with what others have for the same cell."""
+    frame = reported(study)
     frame = frame.assign(row=escape_formulas(frame["row"]), column=escape_formulas(frame["column"]))
     text = frame["value"].isna()  # a negative number stays one
     frame.loc[text, "reported"] = escape_formulas(frame.loc[text, "reported"])
