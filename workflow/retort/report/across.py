@@ -10,7 +10,7 @@ import numpy as np
 
 from retort.formatters import signed_number
 from retort.judgement.certainty import seed_scores
-from retort.judgement.judge import Facts, Key, our_numbers, reported_numbers
+from retort.judgement.judge import Facts, Key, Side, our_numbers, reported_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, panel_of
@@ -80,11 +80,11 @@ class Question:
     plot: Plot
 
 
-def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, str, Cells]]:
+def _sides(study: Study, one: Compared, others: Mapping[str, Side], files: Files) -> Iterator[tuple[str, str, Cells]]:
     """Yield the numbers of a table on each side, with its class and its name in words."""
     exhibits, ours = {one.table: study.exhibits[one.paper, one.table]}, study.papers[one.paper].ours
     yield *(("record", "recorded") if ours else ("reported", "reported")), reported_numbers(exhibits).numbers
-    for who, side in replicated_sides(study, one.paper).items():
+    for who, side in others.items():
         yield "replicated", f"replicated by {who}", side.numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
@@ -117,18 +117,20 @@ def _spread(cell: Facts) -> tuple[float, float | None, int]:
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:
     """Return the questions of the table across papers, each with the papers that are shown."""
     papers = dict.fromkeys(one.paper for spec in study.across.values() for one in spec.compared)
-    numbers = {paper: number for number, paper in enumerate(paper for paper in papers if paper in shown)}
-    every = (_question(study, name, spec, numbers, files) for name, spec in study.across.items())
+    others = {paper: replicated_sides(study, paper) for paper in papers if paper in shown}
+    every = (_question(study, name, spec, others, files) for name, spec in study.across.items())
     return [question for question in every if question]
 
 
-def _question(study: Study, name: str, spec: Across, numbers: Mapping[str, int], files: Files) -> Question | None:
+def _question(
+    study: Study, name: str, spec: Across, others: Mapping[str, Mapping[str, Side]], files: Files
+) -> Question | None:
     tables: dict[tuple[str, str, str], EffectTable] = {}
     for one in spec.compared:
-        for look, side, cells in _sides(study, one, files) if one.paper in numbers else ():
+        for look, side, cells in _sides(study, one, others[one.paper], files) if one.paper in others else ():
             effects = {label: effect for label, row in one.rows.items() if (effect := _effect(cells, row, one))}
             if effects:
-                of_paper = EffectTable(one, numbers[one.paper], study.papers[one.paper].title, {})
+                of_paper = EffectTable(one, list(others).index(one.paper), study.papers[one.paper].title, {})
                 table = tables.setdefault((one.paper, one.table, one.about), of_paper)
                 table.columns.setdefault(side, EffectColumn(look, {})).effects.update(effects)
     points: dict[str, list[tuple[str, str, RankedMean]]] = {
