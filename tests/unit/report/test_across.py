@@ -31,14 +31,15 @@ def across(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def test_an_effect_is_a_row_less_the_baseline_of_its_table(config: dict[str, Any]) -> None:
     (question,) = questions(open_study(read_config(across(config))), ["tiny"])
-    (ours,) = [column for column in question.columns if column.look == "ours"]
+    (table,) = question.tables
+    ours = table.columns["this run"]
     score = ours.effects["one <row>"]
     # under the same seeds: 70, 72, 74 less 69, 70, 71 is 1, 2, 3, with an error of 1 / sqrt(3) and 2 degrees of freedom
     assert score.interval == pytest.approx((2 - 4.303 / 3**0.5, 2 + 4.303 / 3**0.5), abs=1e-3)
     assert score.interval
     assert ours.text("one <row>") == f"{score.value:+.1f} ± {(score.interval[1] - score.value):.1f}".replace("-", "−")
     assert ours.text("no such row") == "–"
-    assert question.rows == ["one <row>"]
+    assert table.rows == question.plot.rows == ["one <row>"]
     assert questions(open_study(read_config(config)), []) == []
 
 
@@ -55,7 +56,7 @@ def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> 
     page = Path("reports/index.html").read_text()
     assert 'href="tiny/index.html#tiny-table1"' in page
     assert "one &lt;row&gt;" in page
-    assert '<small class="side-of">this run</small>' in page
+    assert '<th scope="col" class="ours">this run</th>' in page
 
 
 @pytest.mark.parametrize(

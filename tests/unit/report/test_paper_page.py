@@ -120,14 +120,9 @@ def test_a_page_opens_with_what_came_out(index: str, page: str) -> None:
 def test_a_page_opens_with_the_recorded_run(config: dict[str, Any], tmp_path: Path) -> None:
     record(tmp_path / "study")
     page = page_again(config)
-    assert (
-        '<a class="count" id="tiny-claims-at-reduced-supported" href="#tiny-claims-at-reduced-supported">1 supported</a>'
-        in page
-    )
-    assert (
-        '<td data-count="tiny-claims-at-reduced-supported"><span class="verdict supported">supported</span></td>'
-        in page
-    )
+    anchor = "tiny-claims-at-reduced-supported"
+    assert f'<a class="count" id="{anchor}" href="#{anchor}">1 supported</a>' in page
+    assert f'<td data-count="{anchor}"><span class="verdict supported">supported</span></td>' in page
 
 
 def test_a_page_of_a_paper_opens_with_counts_that_lead_to_their_claims_and_says_what_was_run(study: Path) -> None:

@@ -59,6 +59,16 @@ def test_a_mean_over_more_columns_never_stands_next_to_one_over_fewer(config: di
     assert panel.legend == {"reported": "as reported", "recorded": "recorded"}
     assert [score.value for _, _, score in panel.points["Vanilla KD"]] == [70.0, 50.0]
 
+    lab = {"Att-KL": {"QNLI": (59.0, None, 1), "SST-2": (63.0, None, 1)}, "Hid-Seq": {"QNLI": (58.0, None, 1)}}
+    plot = ranking(table, frame, TITLES, others={"A lab": lab})
+    assert plot
+    assert [(panel.title, list(panel.legend)) for panel in plot.panels[1:]] == [
+        ("score × 100, mean of QNLI, SST-2", ["reported", "replicated"])
+    ]
+    marks = plot.panels[1].points
+    assert [(look, score.value) for look, _, score in marks["Att-KL"]] == [("reported", 71.0), ("replicated", 61.0)]
+    assert len(marks["Hid-Seq"]) == 1  # of one column alone
+
 
 def test_two_rows_and_rows_that_measure_different_things_are_not_ranked(config: dict[str, Any]) -> None:
     study = open_study(read_config(config))

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.judgement.judge import Kind
 from retort.plan import exhibits
 from retort.plan.plan import Plan
+from retort.report.across import questions
 from retort.report.index import make_index
 from retort.report.page import make_page
+from retort.results.frames import frame_of
 from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_whole, read_study
+from retort.tables.claims import judge_all
 from retort.tables.make import make_table
 from retort.tables.replications import in_a_word, replicated_frame
+from retort.tables.reported import cells_csv
 
 from tests.tiny.edit import change, write
 from tests.tiny.reported import MEAN, study_config, table
@@ -93,7 +98,7 @@ def test_they_stand_below_their_table_and_count_nowhere(given: dict[str, Any]) -
     for text in (Path(path).read_text() for path in renders.values()):
         assert "68.50" in text
         assert "differs: steps (half as many), grid (none)" in text
-        assert "−1.5 to −0.1 points from the reported numbers in 2 cells, 2 of them below" in text.replace("$-$", "−")
+        assert "0.1 to 1.5 points below the reported numbers, by more than rounding in 2 of 2 cells" in text
         assert "README, table 2, read 2026-11-28 at 0123456" in text
     html = Path(renders["html"]).read_text()
     assert '<a href="https://example.org/lab">A &lt;lab&gt;</a>' in html
@@ -102,8 +107,32 @@ def test_they_stand_below_their_table_and_count_nowhere(given: dict[str, Any]) -
     make_index(quiet(), given, [], "reports/index.html")
     for page in ("reports/some/index.html", "reports/index.html"):
         assert (
-            "Measured by others: 2 numbers of 1 source. Verdicts on 2 cells: inconclusive 2." in Path(page).read_text()
+            "Others report 2 numbers for cells of its tables (1 source). Verdicts on 2 cells: inconclusive 2."
+            in Path(page).read_text()
         )
+
+
+def test_they_are_a_side_of_claims_effects_and_frames(given: dict[str, Any], here: Path) -> None:
+    rows = {**LAB["tables"]["table1"], "b": {"where": "README", "numbers": {"Other": "58.0"}}}
+    write(here / "study", FILE, {**LAB, "tables": {"table1": rows}})
+    groups = [{"table": "table1", "rows": [row], "columns": ["Other"]} for row in ("a", "b")]
+    claim = {"says": "A is above B.", "where": "here", "compare": "above", "quote": {"section": "1", "text": "it is"}}
+    write(here / "study", "papers/some/claims.yaml", {"better": {**claim, "cells": groups[:1], "than": groups[1:]}})
+    one = {"paper": "some", "table": "table1", "about": "x", "over": ["Other"], "baseline": "b", "rows": {"one": "a"}}
+    write(here / "study", "papers/across.yaml", {"q": {"title": "Q", "compared": [one]}})
+    study = read_study(read_config(given))[0]
+    ((table,),) = [question.tables for question in questions(study, ["some"])]
+    assert {side: column.text("one") for side, column in table.columns.items()} == {
+        "reported": "0.0",
+        "replicated by A <lab>": "+21.9",
+    }
+    (judged,) = judge_all(study, "some", {"table1": frame_of(())})
+    by_lab = judged.replicated["A <lab>"]
+    assert (by_lab.verdict, by_lab.numbers[:18]) == (Kind.SUPPORTED, "Other: 79.9 ± 0.2 ")
+    assert judged.ours.verdict is Kind.NOT_TESTED
+    assert "some,table1,b,Other,80.0,,58.0 (A <lab>)" in cells_csv(study)
+    reads = exhibits.files_of_claims(Plan(read_config(given)), "some")
+    assert any(name.endswith(FILE) for name in reads)
 
 
 def test_what_prints_them_reads_their_files(given: dict[str, Any]) -> None:
@@ -120,8 +149,8 @@ def test_students_of_the_paper_itself_have_a_sentence() -> None:
     study = open_whole(Config())
     (told,) = in_a_word(study, "minilmv2")
     assert told.endswith(
-        "Students that the paper trained, by bloomberg/minilmv2.bb: −11.4 to 0.0 points from the reported numbers "
-        "in 10 cells, 9 of them below; it differs in grid, runs."
+        "An independent run (bloomberg/minilmv2.bb) is 0.0 to 11.4 points below the reported numbers, by more than "
+        "rounding in 9 of 10 cells; it differs in grid and runs."
     )
     assert in_a_word(study, "pocket") == []
 

@@ -46,9 +46,9 @@ def test_every_file_of_a_table_is_read(study: Study) -> None:
 
 def test_every_reported_value_as_csv(study: Study) -> None:
     header, *lines = csv.reader(cells_csv(study).splitlines())
-    assert header == ["paper", "table", "row", "column", "reported", "reported_std"]
+    assert header == ["paper", "table", "row", "column", "reported", "reported_std", "replicated"]
     assert len({tuple(line[:4]) for line in lines}) == len(lines)
-    assert {tuple(cell) for cell in CELLS} <= {tuple(line) for line in lines}
+    assert {tuple(cell) for cell in CELLS} <= {tuple(line[:6]) for line in lines}
 
 
 def test_show_prints_headings_groups_and_cells(study: Study) -> None:
@@ -65,7 +65,7 @@ def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reported", "show", "wang2023/table6"]) == 0
     said = capsys.readouterr().out
     assert counts(study)[-1] in said
-    assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49\n" in said
+    assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49,\n" in said
     assert re.search(r"\| Batch Size +\| +\{16, 32\} +\|", said)
     assert main(["reported", "show", "wang2023/table66"]) == 2
     assert "did you mean 'wang2023/table6'?" in capsys.readouterr().err

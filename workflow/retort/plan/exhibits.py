@@ -23,7 +23,7 @@ from retort.study.addresses import profile_address, score_files, submission_addr
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
 from retort.study.load import open_written
 from retort.study.study import Study
-from retort.study.yaml_files import ACROSS, COLUMNS, is_ours
+from retort.study.yaml_files import ACROSS, ANSWERS, COLUMNS, is_ours
 
 Wildcards = Any
 
@@ -154,9 +154,13 @@ def reasons_left_out(plan: Plan, paper: str, name: str) -> list[str]:
 
 
 def files_of_claims(plan: Plan, paper: str) -> list[str]:
-    """Return the YAML files that the claims of a paper stand in, and those of its recorded runs."""
+    """Return the YAML files that the claims of a paper stand in, and those of its recorded runs and replications."""
     nearby = ["paper.yaml"] if plan.study.papers[paper].claims else []
-    return [*_own(plan.study, paper, "claims.yaml", *nearby), *recorded_files(plan.study, paper)]
+    return [
+        *_own(plan.study, paper, "claims.yaml", *nearby),
+        *recorded_files(plan.study, paper),
+        *replications(plan.study, paper),
+    ]
 
 
 def tables_of_claims(plan: Plan, paper: str) -> list[str]:
@@ -190,20 +194,23 @@ def claims_on_page(plan: Plan, paper: str) -> list[str]:
 
 
 def headlines(plan: Plan) -> list[str]:
-    """Return the first table of each study of ours, which the index shows."""
+    """Return what the index shows: the first table of each study of ours, and the figures of answers."""
     study = plan.study
     ours = [paper for paper in study.papers if study.papers[paper].ours]
-    return [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]]
+    tables = [f"reports/{each}/{name}.html" for each in ours for name in _names(study, each, "table")[:1]]
+    figures = dict.fromkeys(answer.picture.partition("/")[::2] for answer in study.answers.values())
+    return [*tables, *(f"reports/{paper}/{name}.svg" for paper, name in figures if name and paper in study.papers)]
 
 
 def files_of_index(plan: Plan) -> list[str]:
-    """Return the YAML files that the index prints: of each paper, and of what is asked across papers."""
+    """Return the YAML files that the index prints: of each paper, and of what is asked and answered across papers."""
     study = plan.study
     own = [
         (*_own(study, paper, "paper.yaml"), *replications(study, paper), *recorded_files(study, paper))
         for paper in study.papers
     ]
-    return [*map(file_of_study, study.config.files(ACROSS)), *itertools.chain.from_iterable(own)]
+    shared = [path for name in (ANSWERS, ACROSS) for path in study.config.files(name)]
+    return [*map(file_of_study, shared), *itertools.chain.from_iterable(own)]
 
 
 def tables_of_index(plan: Plan) -> list[str]:

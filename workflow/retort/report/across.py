@@ -10,7 +10,7 @@ import numpy as np
 
 from retort.formatters import signed_number
 from retort.judgement.certainty import seed_scores
-from retort.judgement.judge import Facts, Key, our_numbers, reported_numbers
+from retort.judgement.judge import Facts, Key, Side, our_numbers, reported_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, panel_of
@@ -18,9 +18,9 @@ from retort.results.frames import read
 from retort.specs.paper import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
+from retort.tables.replications import replicated_sides
 
 Cells = Mapping[Key, Facts]
-LOOKS = {"reported": "reported", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
 
 
 @dataclass(frozen=True)
@@ -28,28 +28,12 @@ class EffectColumn:
     """The effects of one table on one side.
 
     Args:
-        one: the table that has the numbers, and what its students share.
-        number: the place of the paper among all, by which its colour is chosen.
-        title: the title of the paper.
-        look: the side: a key of `LOOKS`; 'record' is that of a study of ours.
+        look: its class in page.css: 'print', 'replicated', 'recorded' or 'ours'; 'record' is of a study of ours.
         effects: row of the table across papers -> its effect.
     """
 
-    one: Compared
-    number: int
-    title: str
     look: str
     effects: dict[str, RankedMean]
-
-    @property
-    def choice(self) -> tuple[int, str]:
-        """The number and title of the paper."""
-        return self.number, self.title
-
-    @property
-    def side(self) -> str:
-        """The side in words."""
-        return LOOKS[self.look]
 
     def text(self, row: str) -> str:
         """Return the effect of a row with half of its 95 % interval, such as '+5.7 ± 0.6'; a dash without one."""
@@ -60,25 +44,53 @@ class EffectColumn:
 
 
 @dataclass(frozen=True)
+class EffectTable:
+    """The effects of the rows of one table against a baseline of it, with a column a side.
+
+    Args:
+        one: the table that has the numbers, and what its students share.
+        number: the place of the paper among those of all questions, by which its colour is chosen.
+        title: the title of the paper.
+        columns: the side in words -> its effects.
+    """
+
+    one: Compared
+    number: int
+    title: str
+    columns: dict[str, EffectColumn]
+
+    @property
+    def choice(self) -> tuple[int, str]:
+        """The number and title of the paper."""
+        return self.number, self.title
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows that have an effect on any side."""
+        return list(dict.fromkeys(row for column in self.columns.values() for row in column.effects))
+
+
+@dataclass(frozen=True)
 class Question:
-    """One question: its rows, its columns, and the plot of all effects."""
+    """One question: a table for each baseline, and the plot of all effects."""
 
     name: str
     title: str
-    rows: list[str]
-    columns: list[EffectColumn]
+    tables: list[EffectTable]
     plot: Plot
 
 
-def _sides(study: Study, one: Compared, files: Files) -> Iterator[tuple[str, Cells]]:
-    """Yield the numbers of a table on each side: as reported, recorded at each scale, and in the current run."""
-    exhibits = {one.table: study.exhibits[one.paper, one.table]}
-    yield "record" if study.papers[one.paper].ours else "reported", reported_numbers(exhibits).numbers
+def _sides(study: Study, one: Compared, others: Mapping[str, Side], files: Files) -> Iterator[tuple[str, str, Cells]]:
+    """Yield the numbers of a table on each side, with its class and its name in words."""
+    exhibits, ours = {one.table: study.exhibits[one.paper, one.table]}, study.papers[one.paper].ours
+    yield *(("record", "recorded") if ours else ("reported", "reported")), reported_numbers(exhibits).numbers
+    for who, side in others.items():
+        yield "replicated", f"replicated by {who}", side.numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
         if not is_outdated(study, one.paper, scale):
-            yield "recorded", side_of_recording(study, one.paper, recording).numbers
+            yield "recorded", "smaller models", side_of_recording(study, one.paper, recording).numbers
     if (path := files.csv(one.paper, one.table)).is_file():
-        yield "ours", our_numbers(exhibits, {one.table: read(path)}).numbers
+        yield "ours", "this run", our_numbers(exhibits, {one.table: read(path)}).numbers
 
 
 def _average_column(study: Study, one: Compared) -> str:
@@ -113,33 +125,33 @@ def _spread(cell: Facts) -> tuple[float, float | None, int]:
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:
     """Return the questions of the table across papers, each with the papers that are shown."""
-    return [found for name, spec in study.across.items() if (found := _question(study, name, spec, shown, files))]
+    papers = dict.fromkeys(one.paper for spec in study.across.values() for one in spec.compared)
+    others = {paper: replicated_sides(study, paper) for paper in papers if paper in shown}
+    every = (_question(study, name, spec, others, files) for name, spec in study.across.items())
+    return [question for question in every if question]
 
 
-def _question(study: Study, name: str, spec: Across, shown: list[str], files: Files) -> Question | None:
-    columns: dict[tuple[str, str, str, str], EffectColumn] = {}
+def _question(
+    study: Study, name: str, spec: Across, others: Mapping[str, Mapping[str, Side]], files: Files
+) -> Question | None:
+    tables: dict[tuple[str, str, str], EffectTable] = {}
     for one in spec.compared:
-        for look, cells in _sides(study, one, files) if one.paper in shown else ():
+        for look, side, cells in _sides(study, one, others[one.paper], files) if one.paper in others else ():
             average = _average_column(study, one) if look == "reported" else ""
             found = {label: _effect(cells, row, one, average) for label, row in one.rows.items()}
             effects = {label: effect for label, effect in found.items() if effect is not None}
-            key = (one.paper, one.table, one.about, look)
-            if key in columns:  # another baseline of the same table
-                columns[key].effects.update(effects)
-            elif effects:
-                columns[key] = EffectColumn(one, shown.index(one.paper), study.papers[one.paper].title, look, effects)
-    every = dict.fromkeys(row for one in spec.compared for row in one.rows)
-    rows = [row for row in every if any(row in column.effects for column in columns.values())]
-    if not rows:
-        return None
-    points = {
-        row: [
-            (f"{each.look} of-{each.number}", f"{each.title}, {each.one.about}, {each.side}: ", each.effects[row])
-            for each in columns.values()
-            if row in each.effects
-        ]
-        for row in rows
+            if effects:
+                of_paper = EffectTable(one, list(others).index(one.paper), study.papers[one.paper].title, {})
+                table = tables.setdefault((one.paper, one.table, one.about), of_paper)
+                table.columns.setdefault(side, EffectColumn(look, {})).effects.update(effects)
+    points: dict[str, list[tuple[str, str, RankedMean]]] = {
+        row: [] for one in spec.compared for row in one.rows if any(row in table.rows for table in tables.values())
     }
-    return Question(
-        name, spec.title, rows, list(columns.values()), Plot(rows, [panel_of("points, × 100", {}, points, zero=True)])
-    )
+    for table in tables.values():
+        for side, column in table.columns.items():
+            for row, effect in column.effects.items():
+                told = f"{table.title}, {table.one.about}, {side}: "
+                points[row].append((f"{column.look} of-{table.number}", told, effect))
+    legend = {f"of-{table.number}": table.title for table in tables.values()}
+    plot = Plot(list(points), [panel_of("points, × 100", legend, points, zero=True)]) if points else None
+    return Question(name, spec.title, list(tables.values()), plot) if plot else None

@@ -1,4 +1,4 @@
-"""Write the index of the report: one entry per paper, and the first table of a study of ours; and the audit's page."""
+"""Write the index of the report, with answers, an entry a paper, and first tables of ours; and the audit's page."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 from retort.audit import MEANING, audit, condition_of, counts_of_sorts
 from retort.job.context import RunningJob
 from retort.report.across import questions
+from retort.report.answers import answers
 from retort.report.outcome import RUN, Files, Shown, Summary, Tally
 from retort.report.page import PageExhibit, article, heading, write_page
 from retort.results.environments import collect_runs, environments_of
@@ -86,12 +87,14 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     study, root = planned_study(config), Path(to).parents[1]
     runs = collect_runs(study, root=root)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
-    entries = [entry_of(Shown(study, paper, Files(root), of_paper)) for paper, of_paper in devices.items()]
+    papers = {paper: Shown(study, paper, Files(root), of_paper) for paper, of_paper in devices.items()}
+    entries, whole = [entry_of(shown) for shown in papers.values()], whole_of(study)
+    across = questions(whole, list(study.papers), Files(root))
     run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(
-        to, "index.html", study.config.contact, runs, entries=entries,
-        across=questions(whole_of(study), list(study.papers), Files(root)),
-        total=sum(run, Tally()), scale=study.config.scale if study.running_papers else "",
+        to, "index.html", study.config.contact, runs, entries=entries, across=across,
+        answers=answers(whole.answers, papers, across), total=sum(run, Tally()),
+        scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from retort.job.context import RunningJob
 from retort.plan.deviations import deviations_of
 from retort.report.outcome import Files, Shown
 from retort.report.prediction import Prediction, predicted
-from retort.report.ranking import Plot, ranking
+from retort.report.ranking import Plot, ranking, scores_of_rows
 from retort.report.settings_listed import settings_of
 from retort.report.what_was_run import what_was_run
 from retort.results.environments import ResultFile, collect_runs, costs_of, environments_of
@@ -33,6 +33,7 @@ from retort.tables.figures.style import empty_figure_text
 from retort.tables.layout import NOT_RUN as NOT_RUN_HERE
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
+from retort.tables.replications import replicated_sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -174,7 +175,8 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
-    return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0)
+    others = {who: scores_of_rows(side, name) for who, side in replicated_sides(study, paper).items()}
+    return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0, others)
 
 
 def write_page(to: str, template: str, contact: str, runs: Collection[ResultFile] = (), **values: object) -> int:

@@ -1,7 +1,7 @@
 """Dot plots that rank the rows of a table of scores: reported, a recorded run and this run, over the same columns.
 
-Sides that share no column have a panel each. The pages draw them as inline SVG (`rank` in ranking.html): places are in
-percent of a panel, so text keeps its size.
+Sides that share no column have a panel each, and so do numbers of others. The pages draw them as inline SVG
+(`rank` in ranking.html): places are in percent of a panel, so text keeps its size.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from retort.formatters import number
 from retort.judgement.difference import VariancePart, welch_difference
+from retort.judgement.judge import Side
 from retort.results.frames import lines_of
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
@@ -132,12 +133,22 @@ def panel_of(title: str, legend: Mapping[str, str], points: Points, zero: bool =
 # --- the ranking of a table
 
 
-Cells = dict[str, dict[str, Cell]]  # row -> column -> cell
+ScoresOfRows = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
-def _sides(frame: DataFrame, runs: int) -> dict[str, Cells]:
+def scores_of_rows(side: Side, table: str) -> ScoresOfRows:
+    """Return the scores that a side has in a table, as plots rank them."""
+    rows: ScoresOfRows = {}
+    for (name, row, column), facts in side.numbers.items():
+        if name == table and facts["unit"] == "x100":
+            std = None if math.isnan(facts["std"]) else facts["std"]
+            rows.setdefault(row, {})[column] = (facts["value"], std, facts["n"])
+    return rows
+
+
+def _sides(frame: DataFrame, runs: int) -> dict[str, ScoresOfRows]:
     """Return the cells as reported, of the recorded run and of this run, without those that have no number."""
-    sides: dict[str, Cells] = {"reported": {}, "recorded": {}, "ours": {}}
+    sides: dict[str, ScoresOfRows] = {"reported": {}, "recorded": {}, "ours": {}}
     for line in lines_of(frame):
         mean = line.mean if line.status in HAS_VALUE else None
         given = {
@@ -158,7 +169,7 @@ def _averaged(exhibit: Exhibit) -> tuple[str, list[str]]:
     return (means[0][0], list(means[0][1:])) if len(means) == 1 else ("", [])
 
 
-def _columns(cells: Cells, mean: str, behind: list[str]) -> list[str]:
+def _columns(cells: ScoresOfRows, mean: str, behind: list[str]) -> list[str]:
     """Return the columns behind the score of each row; without a column of means, those that nearly all rows have."""
     counts = Counter(column for of_row in cells.values() for column in of_row)
     if counts[mean]:
@@ -166,7 +177,7 @@ def _columns(cells: Cells, mean: str, behind: list[str]) -> list[str]:
     return [column for column, count in counts.items() if count >= NEARLY * max(counts.values())]
 
 
-def _ranked(cells: Cells, mean: str, kept: list[str]) -> dict[str, RankedMean]:
+def _ranked(cells: ScoresOfRows, mean: str, kept: list[str]) -> dict[str, RankedMean]:
     """Return row -> score: the mean that is reported, if one is named, or that of columns."""
     scores = {}
     for row, of_row in cells.items():
@@ -184,7 +195,13 @@ def _comparable(frame: DataFrame, specs: Mapping[tuple[str, str], CellSpec]) -> 
     return len({column for column, *_ in measured}) == len(measured)
 
 
-def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs: int = 0) -> Plot | None:
+def ranking(
+    exhibit: Exhibit,
+    frame: DataFrame,
+    titles: Mapping[str, str],
+    runs: int = 0,
+    others: Mapping[str, ScoresOfRows] | None = None,
+) -> Plot | None:
     """Return the dot plot of a table of scores, best row first; None for a table that ranks nothing.
 
     Args:
@@ -192,6 +209,7 @@ def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs:
         frame: its frame.
         titles: the name of each side: 'reported', 'recorded' and 'ours'.
         runs: the number of runs behind a recorded mean.
+        others: who replicated rows -> their numbers; these have a panel of their own, next to what is reported.
     """
     if not exhibit.compared_rows():
         return None
@@ -222,7 +240,37 @@ def ranking(exhibit: Exhibit, frame: DataFrame, titles: Mapping[str, str], runs:
         for group in together
     ]
     order = {row: score.value for side in reversed(shown) for row, score in ranked[side].items()}
+    if panels and (replicated := _replicated(sides.get("reported", {}), others or {}, titles, order)):
+        panels.append(replicated)
     return Plot(sorted(order, key=lambda row: -order[row]), panels) if panels else None
+
+
+def _replicated(
+    reported: ScoresOfRows, others: Mapping[str, ScoresOfRows], titles: Mapping[str, str], shown: Collection[str]
+) -> Panel | None:
+    """Return a panel of what others have next to what is reported, over the columns that compare the most cells."""
+    whole = {
+        (who, row): [column for column in reported.get(row, {}) if column in cells]
+        for who, rows in others.items()
+        for row, cells in rows.items()
+        if row in shown
+    }
+
+    def compared(columns: list[str]) -> tuple[int, int]:
+        return len(columns) * sum({*columns} <= {*each} for each in whole.values()), len(columns)
+
+    kept = max(whole.values(), key=compared, default=[])
+    if not kept:
+        return None
+    points = _points(
+        {"reported": {row: one for row, one in _ranked(reported, "", kept).items() if row in shown}}, titles
+    )
+    for (who, row), columns in whole.items():
+        if {*kept} <= {*columns}:
+            mean = RankedMean.of([others[who][row][column] for column in kept])
+            points[row].append(("replicated", f"{who} ", mean))
+    legend = {"reported": titles["reported"], "replicated": "replicated by others"}
+    return panel_of(f"score × 100, {_named(kept)}", legend, points)
 
 
 def _has_order(scores: Mapping[str, RankedMean]) -> bool:

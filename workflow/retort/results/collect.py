@@ -69,9 +69,9 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
             raise RetortError(f"{path} does not hold one score for each of its seeds", AGAIN)
         for seed, record in zip(seeds, records, strict=True):
             _check_origin(name_of_score(path, record), record, expected, {"student": student, "task": task})
-            again, named = check_score(path, record, settings.task), study.tasks[task].measures(record["split"])
+            again, measured = check_score(path, record, settings.task), study.tasks[task].measures(record["split"])
             # the task may have named a further metric after the training
-            record["metrics"] = {name: again[name] for name in named if name in again} | record["metrics"]
+            record["metrics"] = {name: again[name] for name in measured if name in again} | record["metrics"]
             scores[student, task, seed] = record
     return scores
 

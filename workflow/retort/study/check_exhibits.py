@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
+from retort.specs.answers import Basis
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, ReplicatedRow, Statement
@@ -57,6 +59,30 @@ def _compared(study: Study, one: Compared) -> Iterator[str]:
         yield from check_known("baseline", "row", [one.baseline], rows)
         yield from check_known("rows", "row", one.rows.values(), rows)
         yield from check_known("over", "column", one.over, {column for columns in rows.values() for column in columns})
+
+
+def check_answers(study: Study) -> Iterator[Found]:
+    """Yield what is wrong with the claims, tables and figures that papers/answers.yaml names."""
+    for name, answer in study.answers.items():
+        lines = itertools.chain(
+            *(_basis(study, number, one) for number, one in enumerate(answer.rests_on, start=1)),
+            _picture(study, answer.picture),
+        )
+        yield from ((study.files["answers", name], f"{name}.{line}") for line in lines)
+
+
+def _basis(study: Study, number: int, one: Basis) -> Iterator[str]:
+    key = f"rests_on.{number}"
+    if one.paper in study.papers:
+        yield from check_known(f"{key}.claims", "claim", one.claims, study.claims.get(one.paper, {}))
+        yield from check_known(f"{key}.exhibits", "table or figure", one.exhibits, exhibits_of(study, one.paper))
+
+
+def _picture(study: Study, picture: str) -> Iterator[str]:
+    if (paper := picture.partition("/")[0]) in study.folders and paper not in study.papers:
+        return  # it is not opened, and so not shown
+    figures = [f"{paper}/{name}" for paper, name in study.exhibits if name.startswith("figure")]
+    yield from check_known("picture", "question of across.yaml or figure", [picture], [*study.across, *figures])
 
 
 def check_replications(study: Study) -> Iterator[Found]:

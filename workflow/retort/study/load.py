@@ -10,7 +10,13 @@ from retort.specs.config import Config, read_config
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.study.check_entries import check_data, check_scaled, check_sources, check_students
-from retort.study.check_exhibits import check_across, check_exhibits, check_replications, check_statements
+from retort.study.check_exhibits import (
+    check_across,
+    check_answers,
+    check_exhibits,
+    check_replications,
+    check_statements,
+)
 from retort.study.distillations import add_distillations
 from retort.study.questions import licences_of
 from retort.study.scaled_study import scale_study
@@ -22,7 +28,16 @@ Check = Callable[[Study, Problems], None]
 
 def check_together(study: Study, problems: Problems) -> None:
     """Check what files say of each other; each must be right by itself."""
-    for check in (check_data, check_students, check_exhibits, check_across, check_replications, check_statements):
+    checks = (
+        check_data,
+        check_students,
+        check_exhibits,
+        check_across,
+        check_answers,
+        check_replications,
+        check_statements,
+    )
+    for check in checks:
         problems.add_all(check(study))
 
 

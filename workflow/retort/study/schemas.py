@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from retort.atomic import write_text
 from retort.errors import RetortError
+from retort.specs.answers import Answer
 from retort.specs.base import Name
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
@@ -76,6 +77,7 @@ FILES = {
     "students": File("workflow/papers/*/students*.yaml", dict[Name, Student]),
     "columns": File("workflow/papers/columns.yaml", dict[Name, Columns]),
     "across": File("workflow/papers/across.yaml", dict[Name, Across]),
+    "answers": File("workflow/papers/answers.yaml", dict[Name, Answer]),
     "deviations": File("workflow/papers/*/deviations.yaml", list[Choice]),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retort.specs.answers import Answer
 from retort.specs.config import Chosen, Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
@@ -52,6 +53,7 @@ class Study:
     columns: dict[str, list[Column]] = field(default_factory=dict)  # the lists of columns that tables share
     with_columns: set[tuple[str, str]] = field(default_factory=set)  # (paper, table) that name such a list
     across: dict[str, Across] = field(default_factory=dict)  # question -> the rows of each paper that answer it
+    answers: dict[str, Answer] = field(default_factory=dict)  # name -> a reader's question and its answer
     scales: dict[str, Scale] = field(default_factory=dict)  # those to choose from
     scale: Scale = field(default_factory=lambda: Scale(title="as reported"))
     unrun: dict[str, str] = field(default_factory=dict)  # paper that is shown and not run -> why; may be empty

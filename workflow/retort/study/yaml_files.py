@@ -12,6 +12,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest_name, unknown_name
 from retort.specs import loading
+from retort.specs.answers import Answer
 from retort.specs.base import Name, path_of_user
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
@@ -40,10 +41,11 @@ FOLDERS: dict[str, object] = {
 }
 COLUMNS = "papers/columns.yaml"
 ACROSS = "papers/across.yaml"
+ANSWERS = "papers/answers.yaml"
 PRECISIONS = ("bfloat16", "float32", "tf32")  # the files in the folder `recorded` of a study of ours
 # all files that are read, but for those of recorded runs
 FILES = (
-    "config.yaml", "facts.yaml", COLUMNS, ACROSS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS),
+    "config.yaml", "facts.yaml", COLUMNS, ACROSS, ANSWERS, "scales/*.yaml", *(f"{name}/*.yaml" for name in FOLDERS),
     "papers/*/paper.yaml", "papers/*/students*.yaml", "papers/*/deviations.yaml", "papers/*/claims.yaml",
     "papers/*/audit.yaml", "papers/*/table*.yaml", "papers/*/figure*.yaml", "papers/*/replications/*.yaml",
 )  # fmt: skip
@@ -76,6 +78,7 @@ def read_yaml_files(config: Config, problems: Problems) -> Study:
     study.facts = _entries(study, "facts.yaml", Facts, None, problems)
     study.columns = names.entries["columns"] = _entries(study, COLUMNS, Columns, None, problems)
     study.across = _entries(study, ACROSS, Across, names, problems)
+    study.answers = _entries(study, ANSWERS, Answer, names, problems)
     _read_scales(study, names, problems)
     _read_papers(study, names, problems)
     for task in config.sampled:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,7 @@ from retort.specs.paper import Recording, Statement
 from retort.study.study import Study
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of, replacements_of
 from retort.tables.render import TEMPLATES, document
+from retort.tables.replications import replicated_sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,18 +44,20 @@ LISTED = 6  # up to so many columns are listed by name; more are only counted
 
 @dataclass(frozen=True)
 class Judgements:
-    """The judgements of a claim: on the reported numbers, on ours, and on recorded ones.
+    """The judgements of a claim: on the reported numbers, on ours, on recorded ones, and on those of others.
 
     Args:
         recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
             scale has other settings now, the key says so after a comma.
         otherwise: another reading of the claim -> its judgement on the reported numbers.
+        replicated: who replicated the cells of the claim -> the judgement on their numbers, which are never ours.
     """
 
     reported: Judgement
     ours: Judgement
     recorded: dict[str, Judgement]
     otherwise: dict[str, Judgement]
+    replicated: dict[str, Judgement] = field(default_factory=dict)
 
 
 STORED = TypeAdapter(dict[str, Judgements])  # the judgements of a paper's claims by name, as JSON
@@ -150,6 +153,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     own, recorded, assumed = our_numbers(exhibits, tables), smaller_runs(study, paper), assumed_by(study, paper)
     replaced, on_reported = replacements_of(study.scale, paper), judge_on_reported(study, paper)
+    others = replicated_sides(study, paper)
     conditions = conditions_of(study, paper, replaced, exhibits) if replaced else ""
     return [
         Judged(
@@ -157,11 +161,21 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, DataFrame]) -> list
             judge_runs(claim, own, assumed, conditions, level_of(study, claim, own)),
             {run.scale: run.judge(name, claim) for run in recorded if coverage_of(claim, run.side).known},
             {reading.says: on_reported(claim.read_as(reading)) for reading in claim.other_readings.values()},
+            dict(_by_others(claim, others, assumed)),
             name=name,
             claim=claim,
         )
         for name, claim in study.claims.get(paper, {}).items()
     ]
+
+
+def _by_others(claim: Statement, sides: Mapping[str, Side], assumed: Assumed) -> Iterator[tuple[str, Judgement]]:
+    """Yield who has numbers of all cells of a claim, or of enough to decide it, with the judgement on them."""
+    for who, side in sides.items():
+        coverage = coverage_of(claim, side)
+        undecided = (Kind.NOT_TESTED,) if coverage.known == coverage.cells else (Kind.NOT_TESTED, Kind.INCONCLUSIVE)
+        if coverage.known and (found := judge_runs(claim, side, assumed)).verdict not in undecided:
+            yield who, found
 
 
 def judge_on_reported(study: Study, paper: str) -> Callable[[Statement], Judgement]:
@@ -234,11 +248,17 @@ def claim_sides(study: Study, paper: str, claims: Sequence[Judged]) -> list[Clai
         )
         for scale, conditions in scales.items()
     ]  # fmt: skip
+    others = [
+        ClaimSide(
+            f"{paper}-claims-by-{n}", f"Replicated by {who}", [item.replicated.get(who, without) for item in claims]
+        )
+        for n, who in enumerate(dict.fromkeys(who for item in claims for who in item.replicated), 1)
+    ]
     conditions = next((one.conditions for one in own if one.conditions), "")
     this_run = ClaimSide(f"{paper}-claims-ours", "This run", own, conditions)
     told = [one for one in own if one.verdict is not Kind.NOT_TESTED and not (one.computed and smaller)]
     reported_any = any(one.verdict not in NO_OUTCOME for one in reported.judgements)
-    return [*[reported] * reported_any, *smaller, *[this_run] * bool(told)]
+    return [*[reported] * reported_any, *others, *smaller, *[this_run] * bool(told)]
 
 
 def counts(claims: Sequence[Judged], sides: Iterable[ClaimSide]) -> str:

@@ -77,17 +77,24 @@ def reported(study: Study) -> DataFrame:
     """Return a line for each cell that papers report: `CELL`, its text and, if that is a number, what it says.
 
     `reported` and `reported_std` are texts; `value`, `std` and `half` (half a unit of the last digit) are numbers;
-    `runs` is 0 if the paper does not say over how many a mean is.
+    `runs` is 0 if the paper does not say over how many a mean is. `replicated` tells which number others have, and who.
     """
     import pandas as pd
 
-    lines: list[tuple[Any, ...]] = []
+    lines, others = list[tuple[Any, ...]](), dict[tuple[str, ...], list[str]]()
+    for (paper, _), one in study.replications.items():
+        for name, rows in one.tables.items():
+            for row, told in rows.items():
+                for column, text in told.numbers.items():
+                    others.setdefault((paper, name, row, column), []).append(f"{text} ({one.who})")
     for (paper, name), table in reported_tables(study).items():
         for cell in table.paper_cells():
-            one, where = cell.number, (paper, name, cell.row, cell.column)
-            texts = (one.text, one.std_text) if one else (cell.text, "")
-            lines.append((*where, *texts, *((one.value, one.std, one.half) if one else (None,) * 3), cell.runs))
-    return pd.DataFrame(lines, columns=[*CELL, "reported", "reported_std", "value", "std", "half", "runs"])
+            number, where = cell.number, (paper, name, cell.row, cell.column)
+            texts = (number.text, number.std_text) if number else (cell.text, "")
+            values = (number.value, number.std, number.half) if number else (None,) * 3
+            lines.append((*where, *texts, *values, cell.runs, "; ".join(others.get(where, []))))
+    columns = ["reported", "reported_std", "value", "std", "half", "runs", "replicated"]
+    return pd.DataFrame(lines, columns=[*CELL, *columns])
 
 
 def recorded(study: Study) -> DataFrame:
@@ -124,8 +131,8 @@ def tabulated(study: Study) -> DataFrame:
 def judged(study: Study) -> DataFrame:
     """Return a line for each claim on each side that has it: paper, claim, what it says, side, and `JUDGED`.
 
-    The side is 'reported', 'ours', or the scale of a recorded run. `points_to` is True, False, or None if the means of
-    our runs do not tell; `computed` tells that no run is needed.
+    The side is 'reported', 'ours', the scale of a recorded run, or 'replicated by' and a source. `points_to` is True,
+    False, or None if the means of our runs do not tell; `computed` tells that no run is needed.
 
     Raises:
         RetortError: the file of a paper holds other claims than the study.
@@ -136,7 +143,12 @@ def judged(study: Study) -> DataFrame:
         (paper, one.name, one.claim.says, side, *(getattr(told, name) for name in JUDGED))
         for paper in study.papers
         for one in read_judged(study, paper, Path("results/tables", paper, "claims.json"))
-        for side, told in {"reported": one.reported, "ours": one.ours, **one.recorded}.items()
+        for side, told in {
+            "reported": one.reported,
+            "ours": one.ours,
+            **one.recorded,
+            **{f"replicated by {who}": by_them for who, by_them in one.replicated.items()},
+        }.items()
     ]
     return pd.DataFrame(lines, columns=["paper", "claim", "says", "side", *JUDGED])
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retort.formatters import signed_number
+from retort.formatters import number
+from retort.judgement.comparisons import Reached
+from retort.judgement.judge import Facts, Key, Side, claim_frame, facts_of
 from retort.judgement.verdicts import assumed_in, judge_lines
 from retort.results.frames import concatenated, lines_of
 from retort.specs.paper import Replication
@@ -56,6 +58,31 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
     return concatenated(frames)
 
 
+def replicated_sides(study: Study, paper: str) -> dict[str, Side]:
+    """Return what each source has of a paper's cells, as claims are judged on it: who -> its numbers.
+
+    A number without a count of runs is of one run, and one without a deviation has the one that its table assumes.
+    """
+    return {
+        one.who: Side(claim_frame(_facts(study, paper, one)), Reached)
+        for (slug, _), one in study.replications.items()
+        if slug == paper
+    }
+
+
+def _facts(study: Study, paper: str, one: Replication) -> dict[Key, Facts]:
+    """Return what a source says of each cell of a paper that it has; scores have a unit, so that they may be drawn."""
+    units = {(name, cell.row, cell.column): unit_of(cell) for name in one.tables
+             for cell in study.exhibits[paper, name].cells()}  # fmt: skip
+    return {
+        key: facts_of(told, replicated.runs or 1, told.std, unit=units[key])
+        for name, rows in one.tables.items()
+        for row, replicated in rows.items()
+        for column, text in replicated.numbers.items()
+        if (key := (name, row, column)) in units and (told := read_number(text))
+    }
+
+
 def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
     told = read_number(text) or Number(text, math.nan)  # the schema lets no other text pass
     of = {"row": cell.row, "column": cell.column, "student": file, "task": cell.task, "metric": cell.metric}
@@ -94,13 +121,17 @@ def _about(one: Replication, name: str, lines: DataFrame) -> str:
 
 
 def _apart(lines: DataFrame) -> str:
-    """Return how far numbers are from the reported numbers, and how many are below it by more than its rounding."""
+    """Return how far numbers are from the reported ones, and in how many cells by more than their rounding."""
     apart = lines["mean"] - lines["reported"]
-    count, below = len(apart), int((apart < -lines["reported_half"]).sum())
-    ends = " to ".join(dict.fromkeys(signed_number(apart.agg(end), 1) for end in ("min", "max")))
-    return (
-        f"{ends} points from the reported numbers in {count} {f'cells, {below} of them below' if count > 1 else 'cell'}"
-    )
+    count, beyond = len(apart), int((apart.abs() > lines["reported_half"]).sum())
+    low, high = (float(apart.agg(end)) for end in ("min", "max"))
+    if low < 0 < high:
+        far = f"from {number(-low, 1)} points below to {number(high, 1)} above"
+    else:
+        ends = dict.fromkeys(number(end, 1) for end in sorted((abs(low), abs(high))))
+        far = f"{' to '.join(ends)} points {'below' if low < 0 else 'above'}"
+    told = f", by more than rounding in {beyond} of {count} cells" if count > 1 else " in one cell"
+    return f"{far} the reported numbers{told}"
 
 
 def in_a_word(study: Study, paper: str) -> list[str]:
@@ -111,14 +142,15 @@ def in_a_word(study: Study, paper: str) -> list[str]:
     frames = {name: replicated_frame(study, paper, name) for name in names}
     everything = concatenated(frames)
     count = everything["student"].nunique()
-    told = [f"Measured by others: {len(everything)} numbers of {count} source{'s' * (count > 1)}."]
+    sources = f"{count} source{'s' * (count > 1)}"
+    told = [f"Others report {len(everything)} numbers for cells of its tables ({sources})."]
     told += verdict_remark(everything["verdict"])
     own = concatenated({name: frame[_is_own(study, paper, name, frame)] for name, frame in frames.items()})
     if len(own):
         file = str(own["student"].value_counts().idxmax())
         one = study.replications[paper, file]
-        differs = f"; it differs in {', '.join(one.differs)}" if one.differs else ""
-        told += [f"Students that the paper trained, by {one.who}: {_apart(own[own['student'] == file])}{differs}."]
+        differs = f"; it differs in {' and '.join(one.differs)}" if one.differs else ""
+        told += [f"An independent run ({one.who}) is {_apart(own[own['student'] == file])}{differs}."]
     return [" ".join(told)]
 
 

@@ -10,7 +10,7 @@ from retort.tables.layout import Entry, Grid, GridRow
 from retort.tables.numbers import CELL, reported, reported_tables
 from retort.tables.render import aligned
 
-HEADER = [*CELL, "reported", "reported_std"]
+HEADER = [*CELL, "reported", "reported_std", "replicated"]
 
 
 def counts(study: Study) -> list[str]:
@@ -26,7 +26,7 @@ def counts(study: Study) -> list[str]:
 
 
 def cells_csv(study: Study) -> str:
-    """Return every reported value as CSV, exactly as the paper reports it."""
+    """Return every reported value as CSV, exactly as the paper reports it, with what others have for the same cell."""
     frame = reported(study)
     frame = frame.assign(row=escape_formulas(frame["row"]), column=escape_formulas(frame["column"]))
     text = frame["value"].isna()  # a negative number stays one

@@ -1,0 +1,125 @@
+"""Tests of the answers of the index: how sure they are by the outcomes of claims, and that these bear them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.errors import StudyError
+from retort.judgement.claims import Judgement
+from retort.judgement.judge import Kind, coverage_of
+from retort.report.answers import Answered, answers
+from retort.report.index import make_index
+from retort.report.outcome import Shown
+from retort.specs.answers import Answer
+from retort.specs.config import Config, read_config
+from retort.study.load import open_study, open_whole
+from retort.study.study import Study
+from retort.tables.claims import Judged, judge_on_reported, smaller_runs
+
+from tests.tiny.results import quiet
+
+NONE = Judgement(Kind.NOT_TESTED)
+ANSWER = {
+    "question": "What <now>?",
+    "answer": "A, and not B & <co>.",
+    "rests_on": [{"paper": "tiny", "claims": {"a-beats-b": "supported"}, "exhibits": ["table1"]}],
+    "picture": "tiny/figure2",
+}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    """Return the study with all papers."""
+    return open_whole(Config())
+
+
+def answered(study: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str) -> Answered:
+    """Return an answer that rests on one claim of a paper and one of a study of ours, with these outcomes."""
+    shown = {paper: Shown(study, paper) for paper in ("wang2023", "pocket")}
+    smaller = {"reduced": Judgement(recorded)} if recorded else {}
+    names = {"wang2023": "cheap-choice", "pocket": "steps-matter"}
+    for paper, one in (("wang2023", Judgement(reported)), ("pocket", Judgement(ours or Kind.NOT_TESTED))):
+        claim = study.claims[paper][names[paper]]
+        of_paper = smaller if paper == "wang2023" else {}
+        shown[paper].judged = [Judged(one, NONE, of_paper, {}, {}, name=names[paper], claim=claim)]
+    rests_on = [{"paper": paper, "claims": {name: expected}} for paper, name in names.items()]
+    spec = Answer.model_validate({**ANSWER, "rests_on": rests_on, "picture": "starts"}, context=study.names("wang2023"))
+    (found,) = answers({"one": spec}, shown, [])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("reported", "recorded", "ours", "expected", "sure"),
+    [
+        (Kind.SUPPORTED, None, None, "supported", "One paper reports it; not tested by us."),
+        (Kind.SUPPORTED, Kind.INCONCLUSIVE, None, "supported",
+         "One paper reports it; inconclusive on smaller models (4 seeds)."),
+        (Kind.SUPPORTED, Kind.SUPPORTED, Kind.SUPPORTED, "supported",
+         "One paper reports it; supported on smaller models (4 to 5 seeds)."),
+        (Kind.NOT_TESTED, Kind.INCONCLUSIVE, Kind.SUPPORTED, "supported",
+         "Supported in part on smaller models (1 of 2 claims, 4 to 5 seeds); no paper reports a claim on it."),
+        (Kind.SUPPORTED, Kind.NOT_SUPPORTED, Kind.SUPPORTED, "supported",
+         "One paper reports it; supported in part on smaller models (1 of 2 claims, 4 to 5 seeds), but contradicted on "
+         "smaller models by one claim."),
+        (Kind.SUPPORTED, Kind.BY_LENGTH, None, "depends on length",
+         "Supported on smaller models (4 seeds); no paper reports a claim on it."),
+    ],
+)  # fmt: skip
+def test_how_sure_an_answer_is_follows_from_its_claims(
+    study: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str, sure: str
+) -> None:
+    found = answered(study, reported, recorded, ours, expected)
+    assert found.sure == sure
+    assert bool(found.contradicted) == ("contradicted" in sure)
+
+
+def test_no_claim_contradicts_an_answer_of_the_project(study: Study) -> None:
+    named = {(one.paper, name) for answer in study.answers.values() for one in answer.rests_on for name in one.claims}
+    shown = {paper: Shown(study, paper) for paper in study.papers}
+    for paper, one in shown.items():
+        on_reported, runs, one.judged = judge_on_reported(study, paper), smaller_runs(study, paper), []
+        for name, claim in study.claims.get(paper, {}).items():
+            if (paper, name) in named:
+                smaller = {run.scale: run.judge(name, claim) for run in runs if coverage_of(claim, run.side).known}
+                one.judged.append(Judged(on_reported(claim), NONE, smaller, {}, {}, name=name, claim=claim))
+    found = answers(study.answers, shown, [])
+    assert [one.name for one in found] == list(study.answers)
+    assert [text for one in found for text in one.contradicted] == []
+
+
+def given(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Write answers into the study; return the configuration."""
+    content = {"first": {**ANSWER, **changes}}
+    Path(config["study"], "papers/answers.yaml").write_text(yaml.safe_dump(content))
+    return config
+
+
+def test_the_index_opens_with_answers_and_marks_a_contradiction(config: dict[str, Any]) -> None:
+    judged = Path("results/tables/tiny/claims.json")
+    judged.write_text(judged.read_text().replace('"verdict": "open"', '"verdict": "does not hold"'))
+    make_index(quiet(), given(config), [], "reports/index.html")
+    page = Path("reports/index.html").read_text()
+    assert "<strong>Contradicted:</strong> \u201cA beats B &amp; &lt;co&gt;\u201d is" in page
+    assert page.index("What should I use?") < page.index("All papers at a glance")
+    assert "What &lt;now&gt;?" in page
+    assert 'href="tiny/index.html#tiny-claim-a-beats-b"' in page
+    assert 'href="tiny/index.html#tiny-figure2"' in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"picture": "figure2"}, "first.picture: no question of across.yaml or figure is called 'figure2'"),
+        ({"rests_on": [{"paper": "tinny", "exhibits": ["table1"]}]}, "no paper is called 'tinny'"),
+        ({"rests_on": [{"paper": "tiny", "exhibits": ["table11"]}]}, "first.rests_on.1.exhibits: no table or figure"),
+        ({"rests_on": [{"paper": "tiny", "claims": {"b": "supported"}}]}, "first.rests_on.1.claims: no claim is"),
+        ({"rests_on": [{"paper": "tiny"}]}, "'tiny' has no part in this answer"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_has_one_line(config: dict[str, Any], changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError) as raised:
+        open_study(read_config(given(config, **changes)))
+    assert said in str(raised.value)

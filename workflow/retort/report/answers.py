@@ -1,0 +1,192 @@
+"""The answers that the index opens with: what to use, who says so, and how sure that is by the outcomes of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from retort.judgement.claims import Judgement
+from retort.judgement.judge import Kind
+from retort.report.across import Question
+from retort.report.outcome import Shown
+from retort.report.page import PageExhibit, exhibit, heading
+from retort.specs.answers import Answer, Basis
+from retort.tables.claims import NO_OUTCOME, Judged
+
+REPORTED, REPLICATED, SMALLER, OURS = "reported", "replicated", "on smaller models", "in this run"
+SIDES = (REPORTED, REPLICATED, SMALLER, OURS)
+DECIDED = (Kind.SUPPORTED, Kind.NOT_SUPPORTED)
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@dataclass(frozen=True)
+class SideOutcome:
+    """What one side says of a claim on which an answer rests.
+
+    Args:
+        side: one of `SIDES`.
+        judgement: the judgement of the claim on this side.
+        runs: of each student, of a recorded run; 0 if not told.
+        agrees: whether the outcome is the one on which the answer rests; None if it is neither that nor the opposite.
+    """
+
+    side: str
+    judgement: Judgement
+    runs: int
+    agrees: bool | None
+
+
+@dataclass(frozen=True)
+class ClaimOutcomes:
+    """A claim on which an answer rests, and what each side says of it."""
+
+    item: Judged
+    expected: str
+    outcomes: list[SideOutcome]
+
+
+@dataclass(frozen=True)
+class AnswerSource:
+    """A paper or study behind an answer, with its tables and figures, and its claims as judged."""
+
+    slug: str
+    title: str
+    ours: bool
+    exhibits: list[PageExhibit]
+    claims: list[ClaimOutcomes]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer as the index shows it.
+
+    Args:
+        name: its name, for its anchor.
+        spec: the question and the answer.
+        sources: who is behind it.
+        question: the question across papers whose plot shows it; else None.
+        figure: the figure that shows it; else None.
+        slug: the paper of the figure.
+    """
+
+    name: str
+    spec: Answer
+    sources: list[AnswerSource]
+    question: Question | None = None
+    figure: PageExhibit | None = None
+    slug: str = ""
+
+    @property
+    def sure(self) -> str:
+        """How sure the answer is, as a phrase of what each side says."""
+        papers = [one.slug for one in self.sources if not one.ours and (one.claims or one.exhibits)]
+        if not any(one.claims for one in self.sources):
+            ours = len(self.sources) - len(papers)
+            return f"Measured by {_counted(ours, 'study', 'studies')} of ours; no claim tests it."
+        found = {side: self._outcomes(side) for side in SIDES}
+        told = [_told(side, outcomes, self._papers(side)) for side, outcomes in found.items() if outcomes]
+        if not found[SMALLER] and not found[OURS]:
+            told.append("not tested by us")
+        if not found[REPORTED]:
+            told.append("no paper reports a claim on it")
+        text = "; ".join(told)
+        return f"{text[0].upper()}{text[1:]}."
+
+    @property
+    def contradicted(self) -> list[str]:
+        """What says the opposite of the answer: the claim and the side."""
+        return [
+            f"\u201c{said.item.claim.says.removesuffix('.')}\u201d is {one.judgement.verdict} {_as_words(one.side)}"
+            for source in self.sources
+            for said in source.claims
+            for one in said.outcomes
+            if one.agrees is False
+        ]
+
+    def _outcomes(self, side: str) -> list[SideOutcome]:
+        said = chain.from_iterable(source.claims for source in self.sources)
+        return [one for each in said for one in each.outcomes if one.side == side]
+
+    def _papers(self, side: str) -> int:
+        """Return how many papers have an outcome on a side."""
+        return sum(any(one.side == side for said in source.claims for one in said.outcomes) for source in self.sources)
+
+
+def _as_words(side: str) -> str:
+    return {REPORTED: "by the reported numbers", REPLICATED: "by numbers of others"}.get(side, side)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    """Return a count with its noun, in words up to nine."""
+    return f"{NUMBERS[count] if count < len(NUMBERS) else count} {one if count == 1 else many}"
+
+
+def _told(side: str, outcomes: Sequence[SideOutcome], papers: int) -> str:
+    """Return what one side says of an answer, as a phrase."""
+    agree, against, count = (sum(one.agrees is wanted for one in outcomes) for wanted in (True, False, None))
+    count += agree + against
+    runs = sorted({one.runs for one in outcomes if one.runs})
+    seeds = f"{runs[0]}{f' to {runs[-1]}' if runs[1:] else ''} seeds" if runs else ""
+    part = f"{agree} of {count} claims" if agree < count else ""
+    if part and not agree:
+        opening, part = f"inconclusive {_as_words(side)}" if not against else "", ""
+    elif side == REPORTED:
+        opening = f"{_counted(papers, 'paper reports', 'papers report')} it{' in part' * bool(part)}"
+    else:
+        opening = f"supported{' in part' * bool(part)} {_as_words(side)}"
+    details = ", ".join(filter(None, (part, seeds)))
+    opposed = f"contradicted {_as_words(side)} by {_counted(against, 'claim', 'claims')}" if against else ""
+    return ", but ".join(filter(None, (opening + (f" ({details})" if opening and details else ""), opposed)))
+
+
+def _sides_of(shown: Shown, item: Judged) -> Iterator[tuple[str, Judgement, int]]:
+    """Yield each side with numbers of a claim, its judgement, and the runs behind a recorded one."""
+    ours, study = shown.study.papers[shown.paper].ours, shown.study
+    if not ours:
+        yield REPORTED, item.reported, 0
+    yield from ((REPLICATED, one, 0) for one in item.replicated.values())
+    if item.ours.verdict is not Kind.NOT_TESTED and not item.ours.computed:
+        yield SMALLER if ours or item.ours.conditions else OURS, item.ours, 0
+    elif ours:
+        record = study.record_of(shown.paper)
+        yield SMALLER, item.reported, record.runs if record else 0
+    for scale, one in item.recorded.items() if item.ours.verdict is Kind.NOT_TESTED else ():
+        yield SMALLER, one, study.recordings[shown.paper, scale.partition(", ")[0]].runs
+
+
+def _said(shown: Shown, item: Judged, expected: str) -> ClaimOutcomes:
+    """Return a claim with what each side says of the outcome on which an answer rests."""
+    outcomes, wanted = [], Kind(expected)
+    for side, judgement, runs in _sides_of(shown, item):
+        kind = judgement.verdict
+        if kind in NO_OUTCOME or (wanted is Kind.BY_LENGTH and side == REPORTED):  # a paper has one length
+            continue
+        agrees = True if kind is wanted else False if kind in DECIDED else None
+        outcomes.append(SideOutcome(side, judgement, runs, agrees))
+    return ClaimOutcomes(item, expected, outcomes)
+
+
+def _source(shown: Shown, basis: Basis) -> AnswerSource:
+    spec, judged = shown.study.papers[basis.paper], {item.name: item for item in shown.judged}
+    claims = [_said(shown, judged[name], expected) for name, expected in basis.claims.items() if name in judged]
+    exhibits = [heading(shown.study, basis.paper, name) for name in basis.exhibits]
+    return AnswerSource(basis.paper, spec.title, spec.ours, exhibits, claims)
+
+
+def answers(specs: Mapping[str, Answer], papers: Mapping[str, Shown], questions: Iterable[Question]) -> list[Answered]:
+    """Return the answers of which a paper or study is shown, each with what says so and its picture.
+
+    Args:
+        specs: the answers by name.
+        papers: the papers that are shown.
+        questions: the questions of the tables across papers.
+    """
+    found, plots = [], {question.name: question for question in questions}
+    for name, spec in specs.items():
+        sources = [_source(papers[one.paper], one) for one in spec.rests_on if one.paper in papers]
+        slug, _, figure = spec.picture.partition("/")
+        drawn = exhibit(papers[slug], figure, None) if figure and slug in papers else None
+        if sources:
+            found.append(Answered(name, spec, sources, plots.get(spec.picture), drawn, slug))
+    return found
