@@ -20,7 +20,7 @@ from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 
 Cells = Mapping[Key, Facts]
-LOOKS = {"reported": "reported", "record": "recorded", "recorded": "recorded, smaller", "ours": "this run"}
+LOOKS = {"reported": "reported", "record": "recorded run", "recorded": "smaller models", "ours": "this run"}
 
 
 @dataclass(frozen=True)

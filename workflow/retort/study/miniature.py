@@ -1,7 +1,7 @@
 """Make a study in miniature: every job of the published papers, with narrow models and few steps, on made data.
 
-Depths, numbers of heads, objectives, mappings, initialisations and stages stay as reported. A latency that a paper measures on a
-GPU is measured on the device of the job.
+Depths, numbers of heads, objectives, mappings, initialisations and stages stay as reported. A latency that a
+paper measures on a GPU is measured on the device of the job.
 """
 
 from __future__ import annotations
