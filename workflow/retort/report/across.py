@@ -83,7 +83,7 @@ class Question:
 def _sides(study: Study, one: Compared, others: Mapping[str, Side], files: Files) -> Iterator[tuple[str, str, Cells]]:
     """Yield the numbers of a table on each side, with its class and its name in words."""
     exhibits, ours = {one.table: study.exhibits[one.paper, one.table]}, study.papers[one.paper].ours
-    yield *(("record", "recorded") if ours else ("reported", "reported")), reported_numbers(exhibits).numbers
+    yield *(("record", "recorded run") if ours else ("reported", "reported")), reported_numbers(exhibits).numbers
     for who, side in others.items():
         yield "replicated", f"replicated by {who}", side.numbers
     for scale, (recording, _) in recordings_of(study, one.paper).items():
