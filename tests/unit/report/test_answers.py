@@ -99,7 +99,7 @@ def given(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def test_the_index_opens_with_answers_and_marks_a_contradiction(config: dict[str, Any]) -> None:
     judged = Path("results/tables/tiny/claims.json")
-    judged.write_text(judged.read_text().replace('"verdict": "open"', '"verdict": "does not hold"'))
+    judged.write_text(judged.read_text().replace('"verdict": "inconclusive"', '"verdict": "not supported"'))
     make_index(quiet(), given(config), [], "reports/index.html")
     page = Path("reports/index.html").read_text()
     assert "<strong>Contradicted:</strong> \u201cA beats B &amp; &lt;co&gt;\u201d is" in page

@@ -28,7 +28,7 @@ class EffectColumn:
     """The effects of one table on one side.
 
     Args:
-        look: its class in page.css: 'print', 'replicated', 'recorded' or 'ours'; 'record' is of a study of ours.
+        look: its class in page.css: 'reported', 'replicated', 'recorded' or 'ours'; 'record' is of a study of ours.
         effects: row of the table across papers -> its effect.
     """
 
