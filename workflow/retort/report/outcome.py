@@ -303,19 +303,23 @@ class Shown:
 
 def _of_recorded(one: Opening) -> Iterator[Sentence]:
     """Yield what a recorded run of smaller models found: the order of the rows of its first table, and the claims."""
-    order = next((f": {label_of(name).lower()} {text}" for name, text in one.orders.items()), " were trained")
+    order = next((f": the {text}" for text in one.orders.values()), " were trained")
     yield Sentence(f"{one.title}{order}.")
     if one.side:
         yield Sentence(f"Of {len(one.claims)} claims, on these models: ", one.side.counts, ".")
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
-    """Return table -> how the order of its rows in a run, and after more steps, agrees with the reported one."""
-    words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
+    """Return table -> in which order its rows come in a run and after more steps, as a clause."""
+    words = {
+        name: f"rows of {label_of(name).lower()} come {order.words} ({order})"
+        for name, order in orders.items()
+        if order
+    }
     longer = run.longer
     for name in words if longer else ():
         if longer and name in longer.recording.tables and (more := order_of(study, paper, name, longer.recording)):
-            words[name] += f", {longer.conditions}: {more.words} ({more})"
+            words[name] += f"; {longer.conditions}, {more.words} ({more})"
     return words
 
 
@@ -337,7 +341,7 @@ def _of_claims(one: Opening, before: str) -> Iterator[Sentence]:
 
 def _details(one: Opening) -> Iterator[str]:
     """Yield the sentences behind what a run of a published paper found."""
-    yield from (f"{label_of(name)} {text}." for name, text in list(one.orders.items())[1:])
+    yield from (f"The {text}." for text in list(one.orders.values())[1:])
     yield from (f"{text}." for text in one.stuck)
     if one.surprise:
         yield f"Largest surprise: {one.surprise}."
