@@ -69,8 +69,8 @@ MISTAKES = [
         (", columns: [Mood]", ", columns: [Mood, Mood]", "kd-above-attention.cells.1.columns: 'Mood' is listed twice"),
     ]),
     Edits("papers/tiny/table2.yaml", [
-        ("profiles", "profiles\nreported: {tiny-kd: {Parameters (M): [-5]}}", "reported.tiny-kd.Parameters"),
-        ("profiles", "profiles\nreported: {tiny-kd: {Parameters (M): [0]}}", "reported.tiny-kd.Parameters"),
+        ("profiles", "profiles\nmeans: {tiny-kd: {Parameters (M): [-5]}}", "means.tiny-kd.Parameters"),
+        ("profiles", "profiles\nmeans: {tiny-kd: {Parameters (M): [0]}}", "means.tiny-kd.Parameters"),
     ]),
     Edits("papers/tiny/figure1.yaml", [
         ("metric: accuracy", "metric: latency", "metric: 'latency' is of a model; give one of the task's metrics"),

@@ -49,7 +49,7 @@ AVERAGES = {  # where -> what is reported, and the mean of the columns
     "Table 3, Hid-Seq / 1,8,12, Avg": ("77.6", "76.93"),
 }
 LARGEST_GAIN = "The largest gain from lower teacher layers, of vanilla KD and hidden states over all tasks, in points"
-READ = "Attention transfer is the best objective overall; better than vanilla KD; read as: each from the start that is"
+READ = "Attention transfer is the best objective overall; better than vanilla KD; read as: each from the initialisation"
 # check, where, what is reported, what contradicts it
 FINDINGS = [
     ("metrics", "Table 1, CoLA; Table 3, CoLA", "the heading Mcc", "accuracy"),

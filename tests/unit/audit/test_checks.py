@@ -244,7 +244,7 @@ def test_a_claim_in_another_reading(tmp_path: Path, reading: dict[str, Any], exp
     found = audit(open_study(read_config(config)))["readings"]
     assert found.count == 1
     assert [(one.reported, one.other) for one in found.findings] == expected
-    assert all(one.why == "holds as judged among the claims; charitably" for one in found.findings)
+    assert all(one.why == "supported as judged among the claims; charitably" for one in found.findings)
 
 
 def test_models_that_are_built_differently_are_not_compared() -> None:

@@ -60,12 +60,12 @@ def answered(study: Study, reported: Kind, recorded: Kind | None, ours: Kind | N
         (Kind.SUPPORTED, Kind.SUPPORTED, Kind.SUPPORTED, "supported",
          "One paper reports it; supported on smaller models (4 to 5 seeds)."),
         (Kind.NOT_TESTED, Kind.INCONCLUSIVE, Kind.SUPPORTED, "supported",
-         "Supported in part on smaller models (1 of 2 claims, 4 to 5 seeds); no paper reports a claim on it."),
+         "Supported in part on smaller models (1 of 2 claims agree, 4 to 5 seeds); no paper tests it."),
         (Kind.SUPPORTED, Kind.NOT_SUPPORTED, Kind.SUPPORTED, "supported",
-         "One paper reports it; supported in part on smaller models (1 of 2 claims, 4 to 5 seeds), but contradicted on "
-         "smaller models by one claim."),
+         "One paper reports it; supported in part on smaller models (1 of 2 claims agree, 4 to 5 seeds), but "
+         "contradicted on smaller models by one claim."),
         (Kind.SUPPORTED, Kind.BY_LENGTH, None, "depends on length",
-         "Supported on smaller models (4 seeds); no paper reports a claim on it."),
+         "Supported on smaller models (4 seeds); no paper tests it."),
     ],
 )  # fmt: skip
 def test_how_sure_an_answer_is_follows_from_its_claims(

@@ -160,7 +160,7 @@ def test_what_a_scale_does_not_run_says_why(tmp_path: Path) -> None:
     left_out = study(
         tmp_path / "a", "reduced", paper={**PAPER_OF_OTHERS, "not_at": {"reduced": "its models are too deep"}}
     )
-    assert set(left_out.not_run.values()) == {"is of a paper that leaves this scale out: its models are too deep"}
+    assert set(left_out.not_run.values()) == {"its paper is left out: its models are too deep"}
     assert not left_out.running
     assert STUDENT["architecture"]["layers"] == 2
     found = study(tmp_path / "b", "reduced", layers=1)

@@ -135,7 +135,7 @@ PAIRED = {
 
 @register("readings", Sort.UNSAID)
 def readings(reported: Reported) -> Looked:
-    """Check that a claim which can be read in several ways holds in each of its readings."""
+    """Check that a claim which can be read in several ways is supported in each of its readings."""
     for paper, statements in reported.statements.items():
         sides = both_sides(reported, paper)
         for claim in statements:
@@ -145,9 +145,8 @@ def readings(reported: Reported) -> Looked:
                 verdict = judged(statement, sides)
                 if verdict is None:  # nothing is reported for this reading
                     continue
-                why = (
-                    f"{'holds' if as_claimed and as_claimed.supported else 'does not hold'} as judged among the claims"
-                )
+                word = "supported" if as_claimed and as_claimed.supported else "not supported"
+                why = f"{word} as judged among the claims"
                 finding = replace(_reading(paper, statement, verdict.numbers, why), statement=claim)
                 yield 1, None if verdict.supported else finding
 
@@ -160,7 +159,7 @@ def _reading(paper: str, statement: Statement, numbers: str, why: str) -> Findin
 
 @register("means", Sort.UNUSUAL)
 def means(reported: Reported) -> Looked:
-    """Check that a claim that holds on average holds on more than half of the columns of that average."""
+    """Check that a claim that is supported on average is supported on more than half of the columns of that average."""
     rows = reported.rows()
     for paper, statements in reported.statements.items():
         side, _ = both_sides(reported, paper)

@@ -15,6 +15,7 @@ from retort.specs.paper import Statement
 
 WITHIN = "within the spread"
 ON_DEV = "on dev"
+NOT_BY_MANY = "not even 256 runs of each student would decide it"
 FEWEST, FAR, FAR_TIMES = 3, 5.0, 5.0  # runs; points from the median, and times the median distance of the others
 POINTS = {True: "the means point to yes", False: "the means point to no", None: ""}
 COMPUTED = ("M", "h", "rows", "steps", "layers", "units")  # units of numbers that follow from settings
@@ -137,7 +138,7 @@ def _left_open(one: Outcome) -> tuple[str, str]:
     if one.distillations is not None:
         enough = f": {one.distillations} of each student would decide it" if one.distillations else ""
         return POINTS[one.points_to], f"{NEEDS_DISTILLATIONS}{enough}"
-    return POINTS[one.points_to], f"{one.runs or 256} runs of each student would {'' if one.runs else 'not '}decide it"
+    return POINTS[one.points_to], f"{one.runs} runs of each student would decide it" if one.runs else NOT_BY_MANY
 
 
 def _numbers(statement: Statement, verdict: Verdict) -> str:

@@ -208,7 +208,7 @@ def most(pairs: Pairs, good: Good, columns: Iterable[Places] = (), counted: str 
     wins, losses, many = won.sum(axis=0), lost.sum(axis=0), len(columns)
     worst = [min(at[bad[at, 0]], key=pairs.gap[:, 0].__getitem__) for at in columns if bad[at, 0].any()]
     left = many - wins[0] - losses[0]
-    text = counted.format(won=wins[0], all=many, open=f", {left} open" if left else "")
+    text = counted.format(won=wins[0], all=many, open=f", {left} without a number" if left else "")
     text += f"; not {few(pairs[worst].texts)}" if worst else ""
     undecided = (2 * wins <= many) & (many < 2 * (many - losses))  # columns without a number may turn it
     ballot = Ballot([*won[:, None]], [bad[at] for at in columns])

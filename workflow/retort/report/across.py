@@ -153,5 +153,5 @@ def _question(
                 told = f"{table.title}, {table.one.about}, {side}: "
                 points[row].append((f"{column.look} of-{table.number}", told, effect))
     legend = {f"of-{table.number}": table.title for table in tables.values()}
-    plot = Plot(list(points), [panel_of("points, × 100", legend, points, zero=True)]) if points else None
+    plot = Plot(list(points), [panel_of("points", legend, points, zero=True)]) if points else None
     return Question(name, spec.title, list(tables.values()), plot) if plot else None

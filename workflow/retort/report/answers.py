@@ -89,7 +89,7 @@ class Answered:
         if not found[SMALLER] and not found[OURS]:
             told.append("not tested by us")
         if not found[REPORTED]:
-            told.append("no paper reports a claim on it")
+            told.append("no paper tests it")
         text = "; ".join(told)
         return f"{text[0].upper()}{text[1:]}."
 
@@ -128,7 +128,7 @@ def _told(side: str, outcomes: Sequence[SideOutcome], papers: int) -> str:
     count += agree + against
     runs = sorted({one.runs for one in outcomes if one.runs})
     seeds = f"{runs[0]}{f' to {runs[-1]}' if runs[1:] else ''} seeds" if runs else ""
-    part = f"{agree} of {count} claims" if agree < count else ""
+    part = f"{agree} of {count} claims agree" if agree < count else ""
     if part and not agree:
         opening, part = f"inconclusive {_as_words(side)}" if not against else "", ""
     elif side == REPORTED:

@@ -88,7 +88,8 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     runs = collect_runs(study, root=root)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
     papers = {paper: Shown(study, paper, Files(root), of_paper) for paper, of_paper in devices.items()}
-    entries, whole = [entry_of(shown) for shown in papers.values()], whole_of(study)
+    order = sorted(papers.values(), key=lambda one: (not one.tally.measured, study.papers[one.paper].ours, one.unrun))
+    entries, whole = [entry_of(shown) for shown in order], whole_of(study)
     across = questions(whole, list(study.papers), Files(root))
     run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
     size = write_page(

@@ -273,6 +273,11 @@ class Shown:
         tables = {name: table_of(self.study, self.paper, name) for name in self.tables}
         return sum((cells_of(table, self.frames[name]) for name, table in tables.items()), Tally())
 
+    @property
+    def unrun(self) -> bool:
+        """Whether nothing of it was run, neither here nor in a recorded run."""
+        return not self.tally.measured and len(self.openings) == 1
+
     @cached_property
     def summary(self) -> Summary:
         """What was found."""
@@ -287,8 +292,8 @@ class Shown:
         found = [*self._of_run(own), *(told for one in recorded for told in _of_recorded(one))]
         if reported := self.sides.get("reported"):
             found.append(Sentence("By its own numbers: ", reported.counts, "."))
-        unrun = "Nothing of it was run: its tables show what is reported."
-        return Summary([*([] if counted.measured or recorded else [Sentence(unrun)]), *found, *others],
+        unrun = Sentence("Nothing of it was run: its tables show what is reported.")
+        return Summary([*[unrun] * self.unrun, *found, *others],
                        [text for one in [own, *recorded] for text in _details(one)])  # fmt: skip
 
     def _of_run(self, own: Opening) -> Iterator[Sentence]:
@@ -307,6 +312,8 @@ def _of_recorded(one: Opening) -> Iterator[Sentence]:
     yield Sentence(f"{one.title}{order}.")
     if one.side:
         yield Sentence(f"Of {len(one.claims)} claims, on these models: ", one.side.counts, ".")
+    elif one.claims:
+        yield Sentence("No claim was tested on them.")
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 NOT_MADE = Markup('<article class="exhibit" id="{}"><p>This run could not make {}: {}.</p></article>')
 PLACE = "<!--plot-->"  # in the markup of a table: where a plot has a cell
-RECORDED = "Drawn by the recorded run."
+RECORDED = "From the recorded run."
 NOT_RUN = Markup('<p class="state">{}</p>\n').format(NOT_RUN_HERE.format(where=AT_SCALE))  # what a page says once
 
 
@@ -171,7 +171,7 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
     recorded = as_recorded(study, paper, name) if frame["recorded"].notna().any() else study
     recording, record = recording_of(recorded, paper), study.record_of(paper)
     titles = {
-        "reported": f"the record of {record.run['date']}" if record else "as reported",
+        "reported": f"recorded run of {record.run['date']}" if record else "as reported",
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }

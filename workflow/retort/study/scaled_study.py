@@ -34,7 +34,7 @@ def scale_study(study: Study) -> None:
     """
     for paper, spec in study.papers.items():
         if because := spec.not_at.get(study.config.scale):
-            study.unrun[paper] = f"is of a paper that leaves this scale out: {because}"
+            study.unrun[paper] = f"its paper is left out: {because}"
         elif study.config.papers == [] or (study.scale.papers == "ours" and not spec.ours):
             study.unrun[paper] = ""
     for name in (*study.students, *study.teachers):

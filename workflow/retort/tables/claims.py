@@ -227,7 +227,12 @@ class ClaimSide:
         alike: dict[str, list[Judgement]] = {}
         for one in sorted(self.judgements, key=lambda one: (one.computed, [*Kind].index(one.verdict))):
             alike.setdefault(self.outcome_of(one), []).append(one)
-        return [OutcomeCount(f"{len(same)} {word}", self.anchor_of(same[0])) for word, same in alike.items()]
+        return [
+            OutcomeCount(
+                f"{len(same)} {word.replace('depends', 'depend') if len(same) > 1 else word}", self.anchor_of(same[0])
+            )
+            for word, same in alike.items()
+        ]
 
 
 def claim_sides(study: Study, paper: str, claims: Sequence[Judged]) -> list[ClaimSide]:
@@ -255,7 +260,8 @@ def claim_sides(study: Study, paper: str, claims: Sequence[Judged]) -> list[Clai
         for n, who in enumerate(dict.fromkeys(who for item in claims for who in item.replicated), 1)
     ]
     conditions = next((one.conditions for one in own if one.conditions), "")
-    this_run = ClaimSide(f"{paper}-claims-ours", "This run", own, conditions)
+    ran = any(one.verdict is not Kind.NOT_TESTED and not one.computed for one in own)
+    this_run = ClaimSide(f"{paper}-claims-ours", "This run" if ran else "Without a run", own, conditions)
     told = [one for one in own if one.verdict is not Kind.NOT_TESTED and not (one.computed and smaller)]
     reported_any = any(one.verdict not in NO_OUTCOME for one in reported.judgements)
     return [*[reported] * reported_any, *others, *smaller, *[this_run] * bool(told)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others report a dash
-REPORTED_SHOWN = "the numbers are the reported ones."
+REPORTED_SHOWN = "the numbers are reported or recorded ones."
 NOT_RUN = "Not run {where}: " + REPORTED_SHOWN  # the sentence of a table in which no cell was run
 ALL_QUOTED = "Quoted from other work and never run: " + REPORTED_SHOWN
 UNRUN = (Status.NOT_RUN, Status.QUOTED)  # of cells in such a table

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 TITLE = "Measured by others, never counted as ours"
 READ = (
     "Below each number of others: the reported one, the difference with its 95 % interval, and the verdict, as for a "
-    "run of ours; the deviation of a side that gives none is the one that the table assumes."
+    "run of ours; the deviation of a side that gives none is the one that the table assumes. Verdicts are corrected "
+    "for the number of cells, so that one with an interval without zero may be inconclusive."
 )
 
 
