@@ -113,7 +113,8 @@ def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> No
     assert nearby.side
     assert nearby.side.counts == [("1 depends on length", "tiny-claims-at-reduced-depends-on-length")]
     summary = shown.summary
-    first, *others = (one.text for one in summary.found)
+    texts = (f"{one.before}{', '.join(text for text, _ in one.counts)}{one.after}" for one in summary.found)
+    first, *others = texts
     assert first.startswith(
         "Smaller models, at 4 steps a stage, on a teacher of 2 layers: table 1 has its rows partly in"
     )
