@@ -118,10 +118,7 @@ def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> No
     assert first.startswith(
         "Smaller models, at 4 steps a stage, on a teacher of 2 layers: table 1 has its rows partly in"
     )
-    assert others == [
-        "Of 1 claims, on these models: 1 depends on length.",
-        "By its own numbers: 1 supported.",
-    ]
+    assert others == ["Of 1 claims, on these models: 1 depends on length.", "By its own numbers: 1 supported."]
     assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 
