@@ -125,13 +125,9 @@ def test_they_are_a_side_of_claims_effects_and_frames(given: dict[str, Any], her
     assert (by_lab.verdict, by_lab.numbers[:18]) == (Kind.SUPPORTED, "Other: 79.9 ± 0.2 ")
     assert judged.ours.verdict is Kind.NOT_TESTED
     assert "some,table1,b,Other,80.0,,58.0 (A <lab>)" in cells_csv(study)
-    reads = exhibits.files_of_claims(Plan(read_config(given)), "some")
-    assert any(name.endswith(FILE) for name in reads)
-
-
-def test_what_prints_them_reads_their_files(given: dict[str, Any]) -> None:
     plan = Plan(read_config(given))
-    read = (
+    read = (  # by what prints them
+        exhibits.files_of_claims(plan, "some"),
         exhibits.records_next_to(plan, "some", "table1"),
         exhibits.files_of_page(plan, "some"),
         exhibits.files_of_index(plan),
