@@ -116,7 +116,7 @@ def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> No
     texts = (f"{one.before}{', '.join(text for text, _ in one.counts)}{one.after}" for one in summary.found)
     first, *others = texts
     assert first.startswith(
-        "Smaller models, at 4 steps a stage, on a teacher of 2 layers: table 1 has its rows partly in"
+        "Smaller models, at 4 steps a stage, on a teacher of 2 layers: the rows of table 1 come partly"
     )
     assert others == ["Of 1 claims, on these models: 1 depends on length.", "By its own numbers: 1 supported."]
     assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
@@ -128,10 +128,10 @@ def test_tables_and_orders_are_of_the_shorter_run(study: Study) -> None:
     recorded(study, reduced=BELOW)
     assert as_recorded(study, "tiny", "table1").config.scale == "reduced"
     _, nearby = Shown(study, "tiny", files_of(study)).openings
-    short, _, long = nearby.orders["table1"].partition(", at 12 steps a stage: ")
-    assert short.startswith("has its rows partly in the reported order (rank correlation 0.50 ")
+    short, _, long = nearby.orders["table1"].partition("; at 12 steps a stage, ")
+    assert short.startswith("rows of table 1 come partly in the reported order (rank correlation 0.50 ")
     assert long.startswith(
-        "has its rows nearly in the reported order (rank correlation 1.00 [1.00, 1.00] over 3 rows; mood: 1 of 2 tasks"
+        "nearly in the reported order (rank correlation 1.00 [1.00, 1.00] over 3 rows; mood: 1 of 2 tasks"
     )
 
 

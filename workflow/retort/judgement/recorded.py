@@ -157,14 +157,15 @@ class Order:
     def __str__(self) -> str:
         """Return the correlation with its interval and what it is of, as text."""
         over = f"{', '.join(self.tasks)}: {len(self.tasks)} of {self.reported} tasks"
-        return f"rank correlation {self.rho:.2f} [{self.low:.2f}, {self.high:.2f}] over {self.rows} rows; {over}"
+        numbers = f"rank correlation {self.rho:.2f} [{self.low:.2f}, {self.high:.2f}]".replace("-", "\u2212")
+        return f"{numbers} over {self.rows} rows; {over}"
 
     @property
     def words(self) -> str:
-        """What the table says of the order of its rows, as far as the interval tells."""
+        """In which order the rows come, as far as the interval tells."""
         if self.low > 0:
-            return f"has its rows {'nearly' if self.rho >= 0.7 else 'partly'} in the reported order"
-        return "has its rows in another order" if self.high < 0 else "leaves the order of its rows open"
+            return f"{'nearly' if self.rho >= 0.7 else 'partly'} in the reported order"
+        return "in another order" if self.high < 0 else "in no certain order"
 
 
 def order_of(study: Study, paper: str, table: str, recording: Recording) -> Order | None:

@@ -297,7 +297,7 @@ class Shown:
         elif not recorded:
             found.append(Sentence("Nothing of it was run: its tables show what is reported."))
         for one in recorded:  # with the order of the rows of its first table
-            order = next((f": {label_of(name).lower()} {text}" for name, text in one.orders.items()), " were trained")
+            order = next((f": the {text}" for text in one.orders.values()), " were trained")
             found += one.told(f"{one.title}{order}.", f"{of_claims}, on these models: ")
         if reported := self.sides.get("reported"):
             found.append(Sentence("By its own numbers: ", reported.counts, "."))
@@ -306,12 +306,16 @@ class Shown:
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
-    """Return table -> how the order of its rows in a run, and after more steps, agrees with the reported one."""
-    words = {name: f"{order.words} ({order})" for name, order in orders.items() if order}
+    """Return table -> in which order its rows come in a run and after more steps, as a clause."""
+    words = {
+        name: f"rows of {label_of(name).lower()} come {order.words} ({order})"
+        for name, order in orders.items()
+        if order
+    }
     longer = run.longer
     for name in words if longer else ():
         if longer and name in longer.recording.tables and (more := order_of(study, paper, name, longer.recording)):
-            words[name] += f", {longer.conditions}: {more.words} ({more})"
+            words[name] += f"; {longer.conditions}, {more.words} ({more})"
     return words
 
 
@@ -326,7 +330,7 @@ def _moved(orders: Mapping[str, Order | None]) -> str:
 
 def _details(one: Opening) -> Iterator[str]:
     """Yield the sentences behind what a run of a published paper found."""
-    yield from (f"{label_of(name)} {text}." for name, text in list(one.orders.items())[1:])
+    yield from (f"The {text}." for text in list(one.orders.values())[1:])
     yield from (f"{text}." for text in one.stuck)
     if one.surprise:
         yield f"Largest surprise: {one.surprise}."

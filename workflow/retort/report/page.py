@@ -161,8 +161,8 @@ def _not_made(study: Study, anchor: str, label: str, path: Path) -> Markup:
 
 
 def _sides(plot: Plot | None) -> int:
-    """Return how many sides a plot shows."""
-    return sum(len(panel.legend) for panel in plot.panels) if plot else 0
+    """Return how many sides a plot shows in its first panel, which has all rows."""
+    return len(plot.panels[0].legend) if plot else 0
 
 
 def plot_of(shown: Shown, name: str) -> Plot | None:
