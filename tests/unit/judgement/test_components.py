@@ -6,12 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from retort.judgement.components import (
-    correlation_of_students,
-    correlation_of_tasks,
-    pairs_shown,
-    variance_components,
-)
+from retort.judgement.components import variance_components
+
+from tests.unit.judgement.luck import correlation_of_students, correlation_of_tasks, pairs_shown
 
 
 def drawn(students: int, luck: float, seed: int = 1, distillations: int = 8) -> np.ndarray:

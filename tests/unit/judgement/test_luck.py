@@ -9,17 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.judgement.components import (
-    correlation_of_students,
-    correlation_of_tasks,
-    pairs_shown,
-    variance_components,
-)
+from retort.judgement.components import variance_components
 from retort.judgement.difference import holm_corrected
 from retort.specs.rows import ASSUMED_DISTILLATION_STD, DISTILLATION_FREEDOM, TASK_CORRELATION
 from retort.specs.yaml_reader import read_yaml
 
 from tests.conftest import ROOT
+from tests.unit.judgement.luck import correlation_of_students, correlation_of_tasks, pairs_shown
 
 FOLDER = ROOT / "workflow/papers/luck"
 

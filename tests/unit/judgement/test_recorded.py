@@ -113,14 +113,12 @@ def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> No
     assert nearby.side
     assert nearby.side.counts == [("1 depends on length", "tiny-claims-at-reduced-depends-on-length")]
     summary = shown.summary
-    first, *others = (one.text for one in summary.found)
+    texts = (f"{one.before}{', '.join(text for text, _ in one.counts)}{one.after}" for one in summary.found)
+    first, *others = texts
     assert first.startswith(
         "Smaller models, at 4 steps a stage, on a teacher of 2 layers: the rows of table 1 come partly"
     )
-    assert others == [
-        "Of 1 claims, on these models: 1 depends on length.",
-        "By its own numbers: 1 supported.",
-    ]
+    assert others == ["Of 1 claims, on these models: 1 depends on length.", "By its own numbers: 1 supported."]
     assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 

@@ -112,7 +112,7 @@ def test_a_figure_that_cannot_be_written_is_left_out_with_a_remedy(
         raise OSError(errno.ENOSPC, "No space left on device", "reports/tiny/figure3.svg")
 
     fails(KD, "no luck")  # the figure waits for it
-    monkeypatch.setattr("retort.tables.figures.base.draw_figure", no_room)
+    monkeypatch.setattr("retort.tables.figures.base.write", no_room)
     for job in list(Jobs(plan).behind(INDEX)):
         if job.rule.name == "plot_figure" and job.key != FIGURE:
             fails(job.key, "no room")

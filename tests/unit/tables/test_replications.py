@@ -78,13 +78,7 @@ def test_numbers_of_others_are_judged_against_print(given: dict[str, Any], here:
     study = read_study(read_config(given))[0]
     frame = replicated_frame(study, "some", "table1").set_index("column")
     assert frame["text"].to_list() == ["68.50", "79.9 ± 0.2"]
-    assert frame.loc["Coin", ["student", "mean", "reported", "n", "reported_n"]].to_list() == [
-        "lab",
-        68.5,
-        70.0,
-        1,
-        1,
-    ]
+    assert frame.loc["Coin", ["student", "mean", "reported", "n", "reported_n"]].to_list() == ["lab", 68.5, 70.0, 1, 1]
     assert frame["verdict"].to_list() == ["inconclusive", "inconclusive"]  # one run a side, with assumed deviations
     change(here / "study", FILE, "'68.50'", "'18.50'")
     apart = replicated_frame(read_study(read_config(given))[0], "some", "table1").set_index("column")
@@ -131,13 +125,9 @@ def test_they_are_a_side_of_claims_effects_and_frames(given: dict[str, Any], her
     assert (by_lab.verdict, by_lab.numbers[:18]) == (Kind.SUPPORTED, "Other: 79.9 ± 0.2 ")
     assert judged.ours.verdict is Kind.NOT_TESTED
     assert "some,table1,b,Other,80.0,,58.0 (A <lab>)" in cells_csv(study)
-    reads = exhibits.files_of_claims(Plan(read_config(given)), "some")
-    assert any(name.endswith(FILE) for name in reads)
-
-
-def test_what_prints_them_reads_their_files(given: dict[str, Any]) -> None:
     plan = Plan(read_config(given))
-    read = (
+    read = (  # by what prints them
+        exhibits.files_of_claims(plan, "some"),
         exhibits.records_next_to(plan, "some", "table1"),
         exhibits.files_of_page(plan, "some"),
         exhibits.files_of_index(plan),

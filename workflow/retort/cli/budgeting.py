@@ -10,7 +10,7 @@ import yaml
 
 from retort.atomic import write_text
 from retort.cli.base import argument, positive_number, verb, wrapped_line
-from retort.cli.measuring import config_of_call
+from retort.cli.measuring import OF_COST, config_of_call
 from retort.cli.needs import CANNOT, DECIDED, EXPECTED, FAR, OPEN, UNKNOWN, WITHOUT, Claim, claims_of, prices_of
 from retort.cost.budget import Demand, Prices, Runs, choose_runs, includes_runs, joined_runs, steps_of
 from retort.cost.overview import align_columns, rounded_hours
@@ -53,10 +53,7 @@ def _weights(given: Iterable[str], papers: Iterable[str]) -> dict[str, float]:
         "hours", type=positive_number, nargs="?", metavar="HOURS", help="on one device, with what finished runs took"
     ),
     argument("what", nargs="*", metavar="paper", help="only these (default: the papers of the configuration)"),
-    argument("--scale", help="instead of the configuration's"),
-    argument(
-        "--flops", type=positive_number, help="FLOPs a second of one device, such as 60e12, instead of a measurement"
-    ),
+    *OF_COST,
     argument(
         "--weight", action="append", default=[], metavar="NAME=2", help="claims of a paper, or 'abstract', count so"
     ),

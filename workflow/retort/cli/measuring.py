@@ -13,6 +13,13 @@ from retort.specs.base import Settings
 from retort.specs.config import Config, read_config
 from retort.study.load import with_every_paper
 
+OF_COST = (  # what else a verb that estimates costs is told
+    argument("--scale", help="instead of the configuration's"),
+    argument(
+        "--flops", type=positive_number, help="FLOPs a second of one device, such as 60e12, instead of a measurement"
+    ),
+)
+
 
 def config_of_call(arguments: argparse.Namespace) -> Config:
     """Return the configuration with the papers and the scale of the call, if it names any.
@@ -33,10 +40,7 @@ def config_of_call(arguments: argparse.Namespace) -> Config:
 @verb(
     "cost",
     argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
-    argument("--scale", help="instead of the configuration's"),
-    argument(
-        "--flops", type=positive_number, help="FLOPs a second of one device, such as 60e12, instead of a measurement"
-    ),
+    *OF_COST,
     argument("--claims", action="store_true", help="what each claim takes, instead"),
     argument("--calibrate", action="store_true", help="measure this machine for a minute first, and keep it"),
 )

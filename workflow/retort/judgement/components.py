@@ -6,12 +6,11 @@ the same seeds.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
 
-from retort.judgement.difference import LEVEL, paired_test
+from retort.judgement.difference import LEVEL
 
 Scores = Any  # a NumPy array
 
@@ -59,54 +58,3 @@ def variance_components(scores: Scores) -> Components:
     found, low, high = (math.sqrt(max(0.0, end - of_rest) / finetunings) for end in (between, *ends))
     within = math.sqrt(scores.var(axis=2, ddof=1).mean())
     return Components(found, within, low, high, float(f.sf(between / of_rest, *freedom)), freedom)
-
-
-def correlation_of_tasks(first: Scores, second: Scores) -> float:
-    """Return the correlation of what a distillation is worth on two tasks; NaN if it is worth nothing on one."""
-    means = [scores.mean(axis=2) for scores in (first, second)]
-    apart = [each - each.mean(axis=1, keepdims=True) for each in means]
-    covariance = (apart[0] * apart[1]).sum() / (apart[0].size - len(apart[0]))
-    deviations = variance_components(first).distillations * variance_components(second).distillations
-    return float(covariance / deviations) if deviations else math.nan
-
-
-def correlation_of_students(scores: Scores) -> float:
-    """Return the mean correlation, over the seeds of distillations, of the means of two students."""
-    import numpy as np
-
-    correlations = np.corrcoef(scores.mean(axis=2))
-    return float(correlations[np.triu_indices(len(correlations), 1)].mean())
-
-
-@dataclass(frozen=True)
-class PairShown:
-    """What one distillation of each of two students shows of their difference, and what all distillations show.
-
-    Args:
-        students: the places of the two.
-        shown: the share of the seeds under which one distillation each would show a difference, at 5 %.
-        reversed: the share under which it would show the other sign than the mean over all distillations has.
-        mean: the mean difference over all distillations, in points.
-        p: of the paired t-test over distillations.
-    """
-
-    students: tuple[int, int]
-    shown: float
-    reversed: float
-    mean: float
-    p: float
-
-
-def pairs_shown(scores: Scores) -> list[PairShown]:
-    """Return what is shown of each pair of students, by paired t-tests over fine-tunings and over distillations."""
-    found = []
-    for first, second in itertools.combinations(range(len(scores)), 2):
-        apart = scores[first] - scores[second]  # [distillations, fine-tunings]
-        mean = float(apart.mean())
-        tests = [paired_test({("", ""): values}) for values in apart.tolist()]
-        shown = [test for test in tests if (test.p or 0.0) < LEVEL]
-        wrong = [test for test in shown if (test.mean or 0.0) * mean < 0]
-        over = paired_test({("", ""): apart.mean(axis=1).tolist()})
-        shares = len(shown) / len(tests), len(wrong) / len(tests)
-        found.append(PairShown((first, second), *shares, mean, over.p or 0.0))
-    return found

@@ -13,7 +13,7 @@ from retort.judgement.certainty import seed_scores
 from retort.judgement.judge import Facts, Key, Side, our_numbers, reported_numbers
 from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
-from retort.report.ranking import Plot, RankedMean, panel_of
+from retort.report.ranking import Plot, RankedMean, cell_of, panel_of
 from retort.results.frames import read
 from retort.specs.paper import Across, Compared
 from retort.study.study import Study
@@ -113,14 +113,10 @@ def _effect(cells: Cells, row: str, one: Compared, average: str = "") -> RankedM
     if scores.shape[1] > 1 and not np.isnan(scores).any():
         means = (scores[::2] - scores[1::2]).mean(axis=0).tolist()
         return RankedMean.of([(statistics.mean(means), statistics.stdev(means), len(means))])
-    own, others = ([_spread(cell) for cell in cells] for cells in zip(*both, strict=True))
+    own, others = (list(map(cell_of, cells)) for cells in zip(*both, strict=True))
     averages = [cells[key]["value"] for label in (row, one.baseline) if (key := (one.table, label, average)) in cells]
     found = RankedMean.of(own, others)
     return replace(found, value=averages[0] - averages[1]) if len(averages) == 2 else found
-
-
-def _spread(cell: Facts) -> tuple[float, float | None, int]:
-    return cell["value"], None if np.isnan(cell["std"]) else cell["std"], cell["n"]
 
 
 def questions(study: Study, shown: list[str], files: Files = RUN) -> list[Question]:

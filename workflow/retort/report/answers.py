@@ -15,7 +15,8 @@ from retort.specs.answers import Answer, Basis
 from retort.tables.claims import NO_OUTCOME, Judged
 
 REPORTED, REPLICATED, SMALLER, OURS = "reported", "replicated", "on smaller models", "in this run"
-SIDES = (REPORTED, REPLICATED, SMALLER, OURS)
+# a side -> what comes after 'supported'
+SIDES = {REPORTED: "by the reported numbers", REPLICATED: "by numbers of others", SMALLER: SMALLER, OURS: OURS}
 DECIDED = (Kind.SUPPORTED, Kind.NOT_SUPPORTED)
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -38,23 +39,16 @@ class SideOutcome:
 
 
 @dataclass(frozen=True)
-class ClaimOutcomes:
-    """A claim on which an answer rests, and what each side says of it."""
-
-    item: Judged
-    expected: str
-    outcomes: list[SideOutcome]
-
-
-@dataclass(frozen=True)
 class AnswerSource:
-    """A paper or study behind an answer, with its tables and figures, and its claims as judged."""
+    """A paper or study behind an answer, with its tables and figures, and what each side says of its claims."""
 
-    slug: str
-    title: str
-    ours: bool
+    shown: Shown
     exhibits: list[PageExhibit]
-    claims: list[ClaimOutcomes]
+    claims: list[tuple[Judged, list[SideOutcome]]]
+
+    def on_side(self, side: str) -> list[SideOutcome]:
+        """Return what one side says of its claims."""
+        return [one for _, outcomes in self.claims for one in outcomes if one.side == side]
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,6 @@ class Answered:
         sources: who is behind it.
         question: the question across papers whose plot shows it; else None.
         figure: the figure that shows it; else None.
-        slug: the paper of the figure.
     """
 
     name: str
@@ -75,17 +68,15 @@ class Answered:
     sources: list[AnswerSource]
     question: Question | None = None
     figure: PageExhibit | None = None
-    slug: str = ""
 
     @property
     def sure(self) -> str:
         """How sure the answer is, as a phrase of what each side says."""
-        papers = [one.slug for one in self.sources if not one.ours and (one.claims or one.exhibits)]
         if not any(one.claims for one in self.sources):
-            ours = len(self.sources) - len(papers)
+            ours = sum(one.shown.spec.ours for one in self.sources)
             return f"Measured by {_counted(ours, 'study', 'studies')} of ours; no claim tests it."
-        found = {side: self._outcomes(side) for side in SIDES}
-        told = [_told(side, outcomes, self._papers(side)) for side, outcomes in found.items() if outcomes]
+        found = {side: [said for one in self.sources if (said := one.on_side(side))] for side in SIDES}
+        told = [_told(side, of_sources) for side, of_sources in found.items() if of_sources]
         if not found[SMALLER] and not found[OURS]:
             told.append("not tested by us")
         if not found[REPORTED]:
@@ -97,24 +88,12 @@ class Answered:
     def contradicted(self) -> list[str]:
         """What says the opposite of the answer: the claim and the side."""
         return [
-            f"\u201c{said.item.claim.says.removesuffix('.')}\u201d is {one.judgement.verdict} {_as_words(one.side)}"
+            f"\u201c{item.claim.says.removesuffix('.')}\u201d is {one.judgement.verdict} {SIDES[one.side]}"
             for source in self.sources
-            for said in source.claims
-            for one in said.outcomes
+            for item, outcomes in source.claims
+            for one in outcomes
             if one.agrees is False
         ]
-
-    def _outcomes(self, side: str) -> list[SideOutcome]:
-        said = chain.from_iterable(source.claims for source in self.sources)
-        return [one for each in said for one in each.outcomes if one.side == side]
-
-    def _papers(self, side: str) -> int:
-        """Return how many papers have an outcome on a side."""
-        return sum(any(one.side == side for said in source.claims for one in said.outcomes) for source in self.sources)
-
-
-def _as_words(side: str) -> str:
-    return {REPORTED: "by the reported numbers", REPLICATED: "by numbers of others"}.get(side, side)
 
 
 def _counted(count: int, one: str, many: str) -> str:
@@ -122,27 +101,28 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{NUMBERS[count] if count < len(NUMBERS) else count} {one if count == 1 else many}"
 
 
-def _told(side: str, outcomes: Sequence[SideOutcome], papers: int) -> str:
-    """Return what one side says of an answer, as a phrase."""
+def _told(side: str, of_sources: Sequence[Sequence[SideOutcome]]) -> str:
+    """Return what one side says of an answer, as a phrase, from the outcomes of each source that has some."""
+    outcomes, papers, words = [*chain.from_iterable(of_sources)], len(of_sources), SIDES[side]
     agree, against, count = (sum(one.agrees is wanted for one in outcomes) for wanted in (True, False, None))
     count += agree + against
     runs = sorted({one.runs for one in outcomes if one.runs})
     seeds = f"{runs[0]}{f' to {runs[-1]}' if runs[1:] else ''} seeds" if runs else ""
     part = f"{agree} of {count} claims agree" if agree < count else ""
     if part and not agree:
-        opening, part = f"inconclusive {_as_words(side)}" if not against else "", ""
+        opening, part = f"inconclusive {words}" if not against else "", ""
     elif side == REPORTED:
         opening = f"{_counted(papers, 'paper reports', 'papers report')} it{' in part' * bool(part)}"
     else:
-        opening = f"supported{' in part' * bool(part)} {_as_words(side)}"
+        opening = f"supported{' in part' * bool(part)} {words}"
     details = ", ".join(filter(None, (part, seeds)))
-    opposed = f"contradicted {_as_words(side)} by {_counted(against, 'claim', 'claims')}" if against else ""
+    opposed = f"contradicted {words} by {_counted(against, 'claim', 'claims')}" if against else ""
     return ", but ".join(filter(None, (opening + (f" ({details})" if opening and details else ""), opposed)))
 
 
 def _sides_of(shown: Shown, item: Judged) -> Iterator[tuple[str, Judgement, int]]:
     """Yield each side with numbers of a claim, its judgement, and the runs behind a recorded one."""
-    ours, study = shown.study.papers[shown.paper].ours, shown.study
+    ours, study = shown.spec.ours, shown.study
     if not ours:
         yield REPORTED, item.reported, 0
     yield from ((REPLICATED, one, 0) for one in item.replicated.values())
@@ -155,23 +135,19 @@ def _sides_of(shown: Shown, item: Judged) -> Iterator[tuple[str, Judgement, int]
         yield SMALLER, one, study.recordings[shown.paper, scale.partition(", ")[0]].runs
 
 
-def _said(shown: Shown, item: Judged, expected: str) -> ClaimOutcomes:
-    """Return a claim with what each side says of the outcome on which an answer rests."""
-    outcomes, wanted = [], Kind(expected)
+def _said(shown: Shown, item: Judged, wanted: Kind) -> Iterator[SideOutcome]:
+    """Yield what each side says of a claim, and whether that is the outcome on which an answer rests."""
     for side, judgement, runs in _sides_of(shown, item):
         kind = judgement.verdict
         if kind in NO_OUTCOME or (wanted is Kind.BY_LENGTH and side == REPORTED):  # a paper has one length
             continue
-        agrees = True if kind is wanted else False if kind in DECIDED else None
-        outcomes.append(SideOutcome(side, judgement, runs, agrees))
-    return ClaimOutcomes(item, expected, outcomes)
+        yield SideOutcome(side, judgement, runs, True if kind is wanted else False if kind in DECIDED else None)
 
 
 def _source(shown: Shown, basis: Basis) -> AnswerSource:
-    spec, judged = shown.study.papers[basis.paper], {item.name: item for item in shown.judged}
-    claims = [_said(shown, judged[name], expected) for name, expected in basis.claims.items() if name in judged]
-    exhibits = [heading(shown.study, basis.paper, name) for name in basis.exhibits]
-    return AnswerSource(basis.paper, spec.title, spec.ours, exhibits, claims)
+    judged, named = {item.name: item for item in shown.judged}, basis.claims.items()
+    claims = [(judged[name], [*_said(shown, judged[name], Kind(kind))]) for name, kind in named if name in judged]
+    return AnswerSource(shown, [heading(shown.study, basis.paper, name) for name in basis.exhibits], claims)
 
 
 def answers(specs: Mapping[str, Answer], papers: Mapping[str, Shown], questions: Iterable[Question]) -> list[Answered]:
@@ -188,5 +164,5 @@ def answers(specs: Mapping[str, Answer], papers: Mapping[str, Shown], questions:
         slug, _, figure = spec.picture.partition("/")
         drawn = exhibit(papers[slug], figure, None) if figure and slug in papers else None
         if sources:
-            found.append(Answered(name, spec, sources, plots.get(spec.picture), drawn, slug))
+            found.append(Answered(name, spec, sources, plots.get(spec.picture), drawn))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,8 @@ from retort.audit import MEANING, audit, condition_of, counts_of_sorts
 from retort.job.context import RunningJob
 from retort.report.across import questions
 from retort.report.answers import answers
-from retort.report.outcome import RUN, Files, Shown, Summary, Tally
-from retort.report.page import PageExhibit, article, heading, write_page
+from retort.report.outcome import RUN, Files, Shown, Tally
+from retort.report.page import article, heading, write_page
 from retort.results.environments import collect_runs, environments_of
 from retort.results.frames import read
 from retort.results.planned_study import planned_study
@@ -31,48 +30,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
-class PaperEntry:
-    """One paper of the index.
-
-    Args:
-        headline: the markup of the first table of a study of ours that was run; else None.
-        summary: what was run, and what came out.
-        claims: whether it has claims.
-    """
-
-    slug: str
-    title: str
-    reference: str
-    tally: Tally
-    contents: list[PageExhibit]
-    summary: Summary
-    headline: str | None = None
-    claims: bool = False
-
-
-def entry_of(shown: Shown) -> PaperEntry:
-    """Return the entry of a paper."""
-    study, paper = shown.study, shown.paper
-    spec, names = study.papers[paper], study.exhibits_of(paper)
-    first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    table = shown.files.rendered(paper, first)
-    there = first and shown.tally.measured and table.is_file()
-    return PaperEntry(
-        slug=paper,
-        title=spec.title,
-        reference=spec.reference,
-        tally=shown.tally,
-        summary=shown.summary,
-        contents=[heading(study, paper, name) for name in names],
-        headline=_link_from_index(article(table), paper) if there else None,
-        claims=bool(study.claims.get(paper)),
-    )
-
-
-def _link_from_index(table: Markup, paper: str) -> Markup:
-    """Make links of a table to its paper's page relative to the index, one folder above that page."""
-    return Markup(str(table).replace('href="index.html', f'href="{paper}/index.html'))
+def headline_of(shown: Shown) -> Markup | None:
+    """Return the first table of a study of ours that was run; else None."""
+    first = next((name for name in shown.study.exhibits_of(shown.paper) if name.startswith("table")), "")
+    table = shown.files.rendered(shown.paper, first)
+    if not (first and shown.spec.ours and shown.tally.measured and table.is_file()):
+        return None
+    # its links lead to the page of its paper, one folder below the index
+    return Markup(str(article(table)).replace('href="index.html', f'href="{shown.paper}/index.html'))
 
 
 def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: str) -> None:
@@ -87,19 +52,21 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     study, root = planned_study(config), Path(to).parents[1]
     runs = collect_runs(study, root=root)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
-    papers = {paper: Shown(study, paper, Files(root), of_paper) for paper, of_paper in devices.items()}
-    order = sorted(papers.values(), key=lambda one: (not one.tally.measured, study.papers[one.paper].ours, one.unrun))
-    entries, whole = [entry_of(shown) for shown in order], whole_of(study)
+    every = [Shown(study, paper, Files(root), of_paper) for paper, of_paper in devices.items()]
+    every.sort(key=lambda one: (not one.tally.measured, study.papers[one.paper].ours, one.unrun))
+    papers = {shown.paper: shown for shown in every}
+    headings = {paper: [heading(study, paper, name) for name in study.exhibits_of(paper)] for paper in papers}
+    headlines, whole = {paper: headline_of(shown) for paper, shown in papers.items()}, whole_of(study)
     across = questions(whole, list(study.papers), Files(root))
-    run = [entry.tally for entry in entries if entry.slug in study.running_papers or not study.running_papers]
+    run = [papers[paper].tally for paper in study.running_papers or papers]
     size = write_page(
-        to, "index.html", study.config.contact, runs, entries=entries, across=across,
-        answers=answers(whole.answers, papers, across), total=sum(run, Tally()),
+        to, "index.html", study.config.contact, runs, papers=papers, headings=headings, headlines=headlines,
+        across=across, answers=answers(whole.answers, papers, across), total=sum(run, Tally()),
         scale=study.config.scale if study.running_papers else "",
         audit=[Path(page).name for page in audit],
         missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip
-    job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
+    job.say(f"{to}: {len(papers)} paper{'s' * (len(papers) != 1)}, {size} KB")
 
 
 def lines_of_run(study: Study, targets: Iterable[str]) -> Iterator[str]:

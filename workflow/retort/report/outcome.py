@@ -14,6 +14,7 @@ from retort.judgement.judge import Kind
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.judgement.verdicts import AGREES, EXACT, REPRODUCED
 from retort.results.frames import concatenated, for_claims, read
+from retort.specs.paper import Paper
 from retort.study.reasons import Status
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
@@ -82,6 +83,10 @@ class Opening:
     def found(self) -> list[tuple[Judged, Judgement]]:
         """Each claim with its judgement here; none if no claim has an outcome."""
         return list(zip(self.claims, self.side.judgements, strict=True)) if self.side else []
+
+    def told(self, before: str, of_claims: str) -> list[Sentence]:
+        """Return a sentence about the run and, if claims have an outcome, how many have each."""
+        return [Sentence(before), *([Sentence(of_claims, self.side.counts, ".")] if self.side else [])]
 
     @property
     def surprise(self) -> str:
@@ -172,11 +177,6 @@ class Sentence:
     counts: Sequence[tuple[str, str]] = ()
     after: str = ""
 
-    @property
-    def text(self) -> str:
-        """The sentence without links."""
-        return f"{self.before}{', '.join(text for text, _ in self.counts)}{self.after}"
-
 
 @dataclass(frozen=True)
 class Summary:
@@ -208,6 +208,11 @@ class Shown:
     paper: str
     files: Files = RUN
     devices: Sequence[str] = ()
+
+    @property
+    def spec(self) -> Paper:
+        """What its file says of it."""
+        return self.study.papers[self.paper]
 
     @cached_property
     def frames(self) -> dict[str, DataFrame]:
@@ -282,38 +287,28 @@ class Shown:
     def summary(self) -> Summary:
         """What was found."""
         (own, *recorded), counted = self.openings, self.tally
-        if self.study.papers[self.paper].ours:
+        if self.spec.ours:
             learnt = next((one.learnt for one in self.openings if one.learnt), [])
             if counted.measured or not recorded:
                 compared = compared_with_record(self.study, self.paper, concatenated(self.tables), self.devices)
-                return Summary([*_of_claims(own, compared or "Not run yet.")], learnt=learnt)
-            return Summary([*_of_claims(recorded[0], f"Recorded {recorded[0].date}, not run here.")], learnt=learnt)
-        others = [Sentence(text) for text in in_a_word(self.study, self.paper)]
-        found = [*self._of_run(own), *(told for one in recorded for told in _of_recorded(one))]
-        if reported := self.sides.get("reported"):
-            found.append(Sentence("By its own numbers: ", reported.counts, "."))
-        unrun = Sentence("Nothing of it was run: its tables show what is reported.")
-        return Summary([*[unrun] * self.unrun, *found, *others],
-                       [text for one in [own, *recorded] for text in _details(one)])  # fmt: skip
-
-    def _of_run(self, own: Opening) -> Iterator[Sentence]:
-        """Yield what this run made of a published paper."""
-        counted = self.tally
+                return Summary(own.told(compared or "Not run yet.", "Claims: "), learnt=learnt)
+            one = recorded[0]
+            return Summary(one.told(f"Recorded {one.date}, not run here.", "Claims: "), learnt=learnt)
+        found, of_claims = list[Sentence](), f"Of {len(self.judged)} claims"
         if counted.measured:
             judged = f", {counted.confirmed} agree, {counted.verdicts['differs']} differ" if counted.judged else ""
-            yield Sentence(f"{own.title}: {counted.measured:,} of {counted.cells:,} cells measured{judged}.")
-            if own.side:
-                yield Sentence(f"Of {len(own.claims)} claims: ", own.side.counts, ".")
-
-
-def _of_recorded(one: Opening) -> Iterator[Sentence]:
-    """Yield what a recorded run of smaller models found: the order of the rows of its first table, and the claims."""
-    order = next((f": the {text}" for text in one.orders.values()), " were trained")
-    yield Sentence(f"{one.title}{order}.")
-    if one.side:
-        yield Sentence(f"Of {len(one.claims)} claims, on these models: ", one.side.counts, ".")
-    elif one.claims:
-        yield Sentence("No claim was tested on them.")
+            cells = f"{counted.measured:,} of {counted.cells:,} cells measured{judged}"
+            found += own.told(f"{own.title}: {cells}.", f"{of_claims}: ")
+        elif self.unrun:
+            found.append(Sentence("Nothing of it was run: its tables show what is reported."))
+        for one in recorded:  # with the order of the rows of its first table
+            order = next((f": the {text}" for text in one.orders.values()), " were trained")
+            found += one.told(f"{one.title}{order}.", f"{of_claims}, on these models: ")
+            found += [] if one.side or not one.claims else [Sentence("No claim was tested on them.")]
+        if reported := self.sides.get("reported"):
+            found.append(Sentence("By its own numbers: ", reported.counts, "."))
+        found += [Sentence(text) for text in in_a_word(self.study, self.paper)]
+        return Summary(found, [text for one in self.openings for text in _details(one)])
 
 
 def _orders(study: Study, paper: str, run: Smaller, orders: Mapping[str, Order | None]) -> dict[str, str]:
@@ -337,13 +332,6 @@ def _moved(orders: Mapping[str, Order | None]) -> str:
         return ""
     name, row, here, there = max(moved, key=lambda one: abs(one[2] - one[3]))
     return f"{row} of {label_of(name)} is in place {here} here and {there} in the paper"
-
-
-def _of_claims(one: Opening, before: str) -> Iterator[Sentence]:
-    """Yield a sentence about a run and, if it has claims with an outcome, how many have each outcome."""
-    yield Sentence(before)
-    if one.side:
-        yield Sentence("Claims: ", one.side.counts, ".")
 
 
 def _details(one: Opening) -> Iterator[str]:

@@ -11,7 +11,7 @@ from retort.cost.overview import bills_of, hours_of, rounded_hours, selected_exh
 from retort.cost.speed import Speed, speed_of_device
 from retort.formatters import DASH
 from retort.plan.plan import Plan
-from retort.specs.config import SET_BY_RUN, read_config
+from retort.specs.config import config_at
 from retort.study.study import Study
 
 ASSUMED = "One device at {flops:.3g} FLOP/s: {origin}. `retort cost --scale paper {paper}` says what else is assumed."
@@ -61,8 +61,7 @@ def predicted(config: dict[str, Any], paper: str) -> Prediction:
         config: the configuration; what a run of another scale has decided does not count.
         paper: the paper.
     """
-    asked = {key: value for key, value in config.items() if key not in SET_BY_RUN}
-    plan = Plan(read_config({**asked, "papers": [paper], "scale": "paper"}))
+    plan = Plan(config_at(config, paper, "paper"))
     if plan.study.papers[paper].ours:
         return Prediction(plan.study)
     gpu = plan.config.gpus > 0

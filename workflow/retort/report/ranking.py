@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from retort.formatters import number
 from retort.judgement.difference import VariancePart, welch_difference
-from retort.judgement.judge import Side
+from retort.judgement.judge import Facts, Side
 from retort.results.frames import lines_of
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
@@ -133,6 +133,11 @@ def panel_of(title: str, legend: Mapping[str, str], points: Points, zero: bool =
 # --- the ranking of a table
 
 
+def cell_of(facts: Facts) -> Cell:
+    """Return what is plotted of a cell that has a number."""
+    return facts["value"], None if math.isnan(facts["std"]) else facts["std"], facts["n"]
+
+
 ScoresOfRows = dict[str, dict[str, Cell]]  # row -> column -> cell
 
 
@@ -141,8 +146,7 @@ def scores_of_rows(side: Side, table: str) -> ScoresOfRows:
     rows: ScoresOfRows = {}
     for (name, row, column), facts in side.numbers.items():
         if name == table and facts["unit"] == "x100":
-            std = None if math.isnan(facts["std"]) else facts["std"]
-            rows.setdefault(row, {})[column] = (facts["value"], std, facts["n"])
+            rows.setdefault(row, {})[column] = cell_of(facts)
     return rows
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from retort.plan import resolve
 from retort.report.outcome import Shown
-from retort.specs.config import SET_BY_RUN, read_config
+from retort.specs.config import config_at
 from retort.study.cells import Cell, expand
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -20,35 +19,26 @@ Settings = dict[str, str]  # aspect -> value as text
 Values = dict[str, dict[tuple[float, str], None]]  # aspect -> its values in order, each as number and unit
 
 
-@dataclass(frozen=True)
-class RanColumn:
-    """One column: a run, and its settings."""
-
-    title: str
-    settings: Settings
-
-
-def what_was_run(shown: Shown, config: Mapping[str, Any]) -> list[RanColumn]:
-    """Return the runs of a published paper with their settings, first that of the paper.
+def what_was_run(shown: Shown, config: Mapping[str, Any]) -> dict[str, Settings]:
+    """Return the runs of a published paper in words, each with its settings; first that of the paper.
 
     Args:
         shown: the paper.
         config: the configuration of this run.
     """
     study, paper = shown.study, shown.paper
-    asked = {key: value for key, value in config.items() if key not in SET_BY_RUN}
 
     def at(scale: str) -> Settings:
-        return _settings(open_study(read_config({**asked, "papers": [paper], "scale": scale})), paper)
+        return _settings(open_study(config_at(config, paper, scale)), paper)
 
-    runs = [RanColumn("As reported", at("paper"))]
+    runs = {"As reported": at("paper")}
     for (slug, scale), one in sorted(study.recordings.items(), key=lambda item: item[0]):
         if slug == paper:
             known = {} if is_outdated(study, paper, scale) else at(scale)
             told = {"Tasks": ", ".join(recorded_tasks(study, paper, one)), "Runs of each": str(one.runs)}
-            runs.append(RanColumn(f"Recorded, scale {scale}", {**known, **told, "Where, when": source_of(one)}))
+            runs[f"Recorded, scale {scale}"] = {**known, **told, "Where, when": source_of(one)}
     if shown.tally.measured:
-        runs.append(RanColumn(f"This run, scale {study.scale_of(paper)}", _settings(study, paper)))
+        runs[f"This run, scale {study.scale_of(paper)}"] = _settings(study, paper)
     return runs
 
 

@@ -268,6 +268,12 @@ def read_config(
     return config
 
 
+def config_at(content: Mapping[str, object], paper: str, scale: str) -> Config:
+    """Return the configuration of one paper at a scale; what a run of another scale has decided does not count."""
+    asked = {key: value for key, value in content.items() if key not in SET_BY_RUN}
+    return read_config({**asked, "papers": [paper], "scale": scale})
+
+
 def _with_origin(line: str, file: str, origins: Mapping[str, str]) -> str:
     """Return a message about a key of the configuration, beginning with where the key was given."""
     what = line.removeprefix(f"{file}: ")

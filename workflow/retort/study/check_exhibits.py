@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
-from retort.specs.answers import Basis
+from retort.specs.answers import Answer
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
 from retort.specs.paper import Cells, Compared, ReplicatedRow, Statement
@@ -64,25 +63,19 @@ def _compared(study: Study, one: Compared) -> Iterator[str]:
 def check_answers(study: Study) -> Iterator[Found]:
     """Yield what is wrong with the claims, tables and figures that papers/answers.yaml names."""
     for name, answer in study.answers.items():
-        lines = itertools.chain(
-            *(_basis(study, number, one) for number, one in enumerate(answer.rests_on, start=1)),
-            _picture(study, answer.picture),
-        )
-        yield from ((study.files["answers", name], f"{name}.{line}") for line in lines)
+        yield from ((study.files["answers", name], f"{name}.{line}") for line in _answer(study, answer))
 
 
-def _basis(study: Study, number: int, one: Basis) -> Iterator[str]:
-    key = f"rests_on.{number}"
-    if one.paper in study.papers:
-        yield from check_known(f"{key}.claims", "claim", one.claims, study.claims.get(one.paper, {}))
-        yield from check_known(f"{key}.exhibits", "table or figure", one.exhibits, exhibits_of(study, one.paper))
-
-
-def _picture(study: Study, picture: str) -> Iterator[str]:
-    if (paper := picture.partition("/")[0]) in study.folders and paper not in study.papers:
-        return  # it is not opened, and so not shown
-    figures = [f"{paper}/{name}" for paper, name in study.exhibits if name.startswith("figure")]
-    yield from check_known("picture", "question of across.yaml or figure", [picture], [*study.across, *figures])
+def _answer(study: Study, answer: Answer) -> Iterator[str]:
+    for number, one in enumerate(answer.rests_on, start=1):
+        if one.paper in study.papers:
+            claims, exhibits = study.claims.get(one.paper, {}), exhibits_of(study, one.paper)
+            yield from check_known(f"rests_on.{number}.claims", "claim", one.claims, claims)
+            yield from check_known(f"rests_on.{number}.exhibits", "table or figure", one.exhibits, exhibits)
+    paper = answer.picture.partition("/")[0]
+    if paper in study.papers or paper not in study.folders:  # else it is not opened, and so not shown
+        known = [*study.across, *("/".join(key) for key in study.exhibits if key[1].startswith("figure"))]
+        yield from check_known("picture", "question of across.yaml or figure", [answer.picture], known)
 
 
 def check_replications(study: Study) -> Iterator[Found]:

@@ -15,14 +15,7 @@ from retort.formatters import condition_text
 from retort.job.context import RunningJob
 from retort.judgement.certainty import Assumed, assumed_by, level_of
 from retort.judgement.claims import Judgement, judge_reported, judge_runs
-from retort.judgement.judge import (
-    Kind,
-    Side,
-    coverage_of,
-    our_numbers,
-    recomputed_averages,
-    reported_numbers,
-)
+from retort.judgement.judge import Kind, Side, coverage_of, our_numbers, recomputed_averages, reported_numbers
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
@@ -276,42 +269,31 @@ def counts(claims: Sequence[Judged], sides: Iterable[ClaimSide]) -> str:
     return " ".join([f"Claims: {len(claims)}.", *told])
 
 
-def print_claims(
-    study: Study, paper: str, claims: list[Judged], tables: Iterable[str], renders: Mapping[str, str]
-) -> str:
-    """Write the judged claims of a paper as a table in Markdown or HTML, and return sentences with their counts.
+def check_claims(
+    job: RunningJob, config: dict[str, Any], paper: str, tables: Iterable[str], judged: str, renders: Mapping[str, str]
+) -> None:
+    """Judge the claims of a paper; write them as Markdown and HTML, and their judgements as JSON, for pages.
 
     Args:
-        study: the study.
+        job: the running job.
+        config: the configuration.
         paper: the paper.
-        claims: its claims.
-        tables: the tables that they read.
+        tables: the paths of the tables that its claims read.
+        judged: the path of the judgements.
         renders: format ('md', 'html') -> path.
     """
-    title, told = study.papers[paper].title, (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
-    rule = " ".join(filter(None, [mixed_warning(study, paper, tables), *told]))
-    sides = claim_sides(study, paper, claims)
-    values = {"paper": paper, "title": title, "claims": claims, "sides": sides, "rule": rule,
-              "file": shown(study.folders[paper] / "claims.yaml", study.config.study_folders)}  # fmt: skip
-    for ending, path in renders.items():
-        write_text(path, document(f"claims.{ending}", **values))
-    return counts(claims, sides)
-
-
-def check_claims(
-    job: RunningJob,
-    config: dict[str, Any],
-    paper: str,
-    tables: Iterable[str],
-    judged: str,
-    renders: Mapping[str, str],
-) -> None:
-    """Judge the claims of a paper; write them as Markdown and HTML, and their judgements as JSON, for pages."""
     study = planned_study(config)
     frames = {Path(path).stem: read(path) for path in tables}
     claims = judge_all(study, paper, for_claims(study, frames))
     write_text(judged, STORED.dump_json({one.name: one for one in claims}, indent=1).decode())
-    job.say(print_claims(study, paper, claims, frames, renders))
+    rule = (TEMPLATES / "rule.txt").read_text(encoding="utf-8").split()
+    sides = claim_sides(study, paper, claims)
+    values = {"paper": paper, "title": study.papers[paper].title, "claims": claims, "sides": sides,
+              "rule": " ".join(filter(None, [mixed_warning(study, paper, frames), *rule])),
+              "file": shown(study.folders[paper] / "claims.yaml", study.config.study_folders)}  # fmt: skip
+    for ending, path in renders.items():
+        write_text(path, document(f"claims.{ending}", **values))
+    job.say(counts(claims, sides))
 
 
 def read_judged(study: Study, paper: str, path: Path) -> list[Judged]:

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retort.atomic import write_text
 from retort.formatters import DASH, number
@@ -28,9 +28,6 @@ from retort.tables.recordings import as_recorded, remark_on_recording, with_reco
 from retort.tables.render import rendered
 from retort.tables.replications import by_others
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 def make_table(
     job: RunningJob,
@@ -42,41 +39,38 @@ def make_table(
     csv: str,
     renders: Mapping[str, str],
 ) -> None:
-    """Write the frame of a table as CSV, and each requested rendering of it.
+    """Write the frame of a table as CSV, and each requested rendering of it, from the frame as it is read back.
+
+    Next to the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
+
+    Args:
+        job: the running job.
+        config: the configuration.
+        paper: the paper.
+        table: the name of the table.
+        scores: the paths of its scores.
+        profiles: the paths of its profiles.
+        csv: the path of the CSV.
+        renders: format ('md', 'tex', 'html') -> path.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
     inputs = read_inputs(config, paper, table, scores, profiles)
-    spec, frame = table_of(inputs.study, paper, table), print_table(inputs, csv, renders)
-    without = int((~frame["status"].isin(HAS_VALUE)).sum())
-    differs = int((frame["differs"] != "").sum())
-    counts = {"without a value": without, **counts_of(spec.verdicts(frame)), "not as reported": differs}
-    job.say(", ".join([f"{len(frame)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
-
-
-def print_table(inputs: Inputs, csv: Path | str, renders: Mapping[str, Path | str]) -> DataFrame:
-    """Write the frame of a table as CSV, read it back, and write each rendering of it; return the frame.
-
-    Next to the numbers stand those of a recorded run: at this scale or, of a paper that is not run, at any.
-
-    Args:
-        inputs: the inputs of the table.
-        csv: the path of the CSV.
-        renders: format ('md', 'tex', 'html') -> path.
-    """
-    paper, name = inputs.paper, inputs.name
-    study = as_recorded(inputs.study, paper, name) if paper in inputs.study.unrun else inputs.study
-    spec = table_of(study, paper, name)
+    study = as_recorded(inputs.study, paper, table) if paper in inputs.study.unrun else inputs.study
+    spec = table_of(study, paper, table)
     write(csv, with_recorded(study, withhold_verdicts(inputs.study, paper, spec.collect(inputs))))
     frame, runs = read(csv), runs_behind(spec, inputs)
     sheet = recorded_apart(reported_alone(spec.lay_out(frame), frame))
     sheet = sheet.changed(lambda entry: replace(entry, origin=tuple(runs(entry.line))) if entry.line else entry)
-    remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, name)]
-    sheet = replace(sheet, remarks=remarks, by_others=by_others(inputs.study, paper, name))
+    remarks = [*filter(None, [inputs.remark]), *sheet.remarks, *remark_on_recording(study, paper, table)]
+    sheet = replace(sheet, remarks=remarks, by_others=by_others(inputs.study, paper, table))
     for ending, path in renders.items():
         write_text(path, rendered(sheet, ending))
-    return frame
+    without = int((~frame["status"].isin(HAS_VALUE)).sum())
+    differs = int((frame["differs"] != "").sum())
+    counts = {"without a value": without, **counts_of(spec.verdicts(frame)), "not as reported": differs}
+    job.say(", ".join([f"{len(frame)} cells", *(f"{count} {what}" for what, count in counts.items() if count)]))
 
 
 # --- the runs behind the cells

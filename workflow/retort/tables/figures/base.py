@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
@@ -83,25 +82,19 @@ def plot_figure(
     csv: str,
     renders: dict[str, str],
 ) -> None:
-    """Write the frame of a figure as CSV, and the figure in each requested file format.
+    """Write the frame of a figure as CSV, read it back, and draw it in each file format.
+
+    If no line has a value, the figure says why.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    frame = draw_figure(read_inputs(config, paper, figure, scores, profiles, tables), csv, renders)
-    job.say(f"{len(frame)} values")
-
-
-def draw_figure(inputs: Inputs, csv: Path | str, renders: dict[str, str]) -> DataFrame:
-    """Write the frame of a figure as CSV, read it back, and draw it in each file format; return the frame.
-
-    If no line has a value, the figure says why.
-    """
-    figure = figure_of(inputs.study, inputs.paper, inputs.name)
-    write(csv, withhold_verdicts(inputs.study, inputs.paper, figure.collect(inputs)))
+    inputs = read_inputs(config, paper, figure, scores, profiles, tables)
+    spec = figure_of(inputs.study, paper, figure)
+    write(csv, withhold_verdicts(inputs.study, paper, spec.collect(inputs)))
     frame = read(csv)
     if frame["mean"].notna().any():
-        figure.draw(inputs, frame, renders)
+        spec.draw(inputs, frame, renders)
     else:
         save_empty_figure(frame, renders)
-    return frame
+    job.say(f"{len(frame)} values")
