@@ -20,7 +20,7 @@ from tests.references.objectives import CASES
 
 POSITIONS = torch.tensor([0, 5, LENGTH, 2 * LENGTH + 1])  # of the four labels of masked-LM: 2, 1 and 1 a row
 OTHERS = [  # without labels of their own: logits of masked positions, of which the second row has none
-    (Case("soft-labels"), torch.tensor([0, 3, 2 * LENGTH, 2 * LENGTH + 1]))
+    (Case("soft-labels"), torch.tensor([0, 3, 2 * LENGTH, 2 * LENGTH + 1])),
 ]
 SEPARABLE = [case for case in CASES if not case.is_joint]
 MARKED = [(case, POSITIONS if case.name == "masked-lm" else None) for case in SEPARABLE] + OTHERS

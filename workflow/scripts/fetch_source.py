@@ -5,5 +5,7 @@ with download(snakemake) as running:
     from retort.training.stages.preprocess import fetch_source
 
     fetch_source(
-        running, settings=location_of(snakemake.config, snakemake.wildcards.source), output=snakemake.output[0]
+        running,
+        settings=location_of(snakemake.config, snakemake.wildcards.source),
+        output=snakemake.output[0],
     )

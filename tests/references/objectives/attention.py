@@ -15,7 +15,9 @@ from tests.references.plain import kl, lengths, mean, reference, softmax
 
 
 @reference(
-    Case("attention-mse"), Case("attention-mse", {"count_padding": True}), Case("attention-mse", {"zero_below": -0.5})
+    Case("attention-mse"),
+    Case("attention-mse", {"count_padding": True}),
+    Case("attention-mse", {"zero_below": -0.5}),
 )
 def attention_mse(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values, zero = [], torch.zeros((), dtype=torch.float64)
@@ -31,7 +33,9 @@ def attention_mse(student: Activations, teacher: Activations, batch: Batch, case
 
 
 @reference(
-    Case("attention-kl"), Case("attention-kl", {"padded_queries": True}), Case("attention-kl", {"floor": 0.1}, same="")
+    Case("attention-kl"),
+    Case("attention-kl", {"padded_queries": True}),
+    Case("attention-kl", {"floor": 0.1}, same=""),
 )
 def attention_kl(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []

@@ -12,7 +12,10 @@ from tests.references.examples import NARROW, WIDE, Case
 from tests.references.plain import chunks, lengths, mean, mean_of_texts, reference, sequence_mse, squares, vectors
 
 
-@reference(Case("hidden-cls"), Case("hidden-cls", {"map": "never"}, teacher=NARROW))
+@reference(
+    Case("hidden-cls"),
+    Case("hidden-cls", {"map": "never"}, teacher=NARROW),
+)
 def cls_mse(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     return mean(squares(learned.map(student["cls"]), teacher["cls"]))
 
@@ -26,7 +29,10 @@ def hidden_cosine(student: Activations, teacher: Activations, batch: Batch, case
     return mean(values)
 
 
-@reference(Case("patient-cls"), Case("patient-cls", {"width_mean": True}))
+@reference(
+    Case("patient-cls"),
+    Case("patient-cls", {"width_mean": True}),
+)
 def patient_cls(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
     for ours, theirs in zip(learned.map(student["cls"]), teacher["cls"], strict=True):
@@ -63,5 +69,11 @@ reference(
     Case("hidden-sequence", {"count_padding": True}),
     Case("hidden-sequence", {"mean_over": "texts"}),
 )(sequence_mse("hidden"))
-reference(Case("context-sequence"), Case("context-sequence", {"mean_over": "texts"}))(sequence_mse("context"))
-reference(Case("embedding-mse"), Case("embedding-mse", {"mean_over": "texts"}))(sequence_mse("embeddings"))
+reference(
+    Case("context-sequence"),
+    Case("context-sequence", {"mean_over": "texts"}),
+)(sequence_mse("context"))
+reference(
+    Case("embedding-mse"),
+    Case("embedding-mse", {"mean_over": "texts"}),
+)(sequence_mse("embeddings"))

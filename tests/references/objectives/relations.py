@@ -100,5 +100,7 @@ reference(
     Case("embedding-relation", {"count_padding": True}),
 )(activation_relation("embeddings", lambda case: 1))
 reference(
-    Case("word-relation"), Case("word-relation", {"mean_over": "texts"}), Case("word-relation", {"count_padding": True})
+    Case("word-relation"),
+    Case("word-relation", {"mean_over": "texts"}),
+    Case("word-relation", {"count_padding": True}),
 )(activation_relation("words", lambda case: 1))

@@ -223,7 +223,10 @@ def test_slips_of_the_text_are_findings() -> None:
     ("reading", "expected"),
     [
         ({"compare": "above"}, []),  # rounding may hide it
-        ({"compare": "gains-considerably", "within": 1.0}, [("A beats B; read as: strictly", "Avg: 0.0 (b, then a)")]),
+        (
+            {"compare": "gains-considerably", "within": 1.0},
+            [("A beats B; read as: strictly", "Avg: 0.0 (b, then a)")],
+        ),
         ({"compare": "best-mostly-not-below"}, []),
         ({"cells": above("b", "a")["cells"], "than": above("b", "a")["than"]}, []),
     ],

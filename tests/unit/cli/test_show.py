@@ -88,7 +88,11 @@ def leaves(content: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scale", "name", "task"), [("pocket", "pocket-att-kl-low", "tweets"), ("paper", "wang2023-att-kl-1-8-12", "rte")]
+    ("scale", "name", "task"),
+    [
+        ("pocket", "pocket-att-kl-low", "tweets"),
+        ("paper", "wang2023-att-kl-1-8-12", "rte"),
+    ],
 )
 def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> None:
     config = read_config({"papers": [name.split("-")[0]], "scale": scale})

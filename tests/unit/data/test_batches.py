@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import torch
 from retort.batch import Batch
-from retort.data.batches import EpochOrder, MaskedBatches, TaskBatches, collate, epoch_batches, in_order, mask_tokens
+from retort.data.batches import (
+    EpochOrder,
+    MaskedBatches,
+    TaskBatches,
+    collate,
+    epoch_batches,
+    in_order,
+    mask_tokens,
+)
 from retort.data.blocks import CorpusInfo
 from retort.data.encoded import Encoded
 from retort.training.how.micro_batches import Division

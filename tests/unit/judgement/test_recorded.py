@@ -118,7 +118,10 @@ def test_a_smaller_run_stands_next_to_the_tally_of_the_paper(study: Study) -> No
     assert first.startswith(
         "Smaller models, at 4 steps a stage, on a teacher of 2 layers: the rows of table 1 come partly"
     )
-    assert others == ["Of 1 claims, on these models: 1 depends on length.", "By its own numbers: 1 supported."]
+    assert others == [
+        "Of 1 claims, on these models: 1 depends on length.",
+        "By its own numbers: 1 supported.",
+    ]
     assert summary.details[-1] == "Largest surprise: depends on length: \u201cA beats B & <co>\u201d."
 
 

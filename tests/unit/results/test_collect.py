@@ -13,7 +13,15 @@ from retort.results.collect import read_profiles, read_scores
 from retort.results.frames import lines_of
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import change_answers, change_record, change_score, collected, paths, record_of, write_results
+from tests.tiny.results import (
+    change_answers,
+    change_record,
+    change_score,
+    collected,
+    paths,
+    record_of,
+    write_results,
+)
 
 SCORE = Path("results/scores/tiny-kd/rating/1-2-3.json")
 PROFILE = Path("results/profiles/tiny-attention.json")

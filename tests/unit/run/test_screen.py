@@ -89,7 +89,10 @@ def test_a_dry_run_has_its_short_form(tmp_path: Path, *, terminal: bool) -> None
     lines = run(tmp_path, "--dry-run", terminal=terminal).splitlines()
     assert lines.count("Job stats:") == 1
     first = lines.index("Reasons (with -p, Snakemake lists every job):")
-    assert lines[first + 1 : first + 3] == ["        1  all: follows from other jobs", "        2  make: not made yet"]
+    assert lines[first + 1 : first + 3] == [
+        "        1  all: follows from other jobs",
+        "        2  make: not made yet",
+    ]
     assert not any(line.startswith(("rule make:", "Shell command:")) for line in lines)
     assert "jobs done" not in "".join(lines)
 

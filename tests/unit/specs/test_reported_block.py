@@ -19,7 +19,11 @@ COLUMNS = [
     {"label": "4", "heading": "GLUE"},
     {"label": "all", "heading": "XNLI"},
 ]
-ROWS = [{"label": "KD / 6"}, {"label": "+ warm up", "group": "KD / 4"}, {"label": "+ warm up", "group": "KD / 6"}]
+ROWS = [
+    {"label": "KD / 6"},
+    {"label": "+ warm up", "group": "KD / 4"},
+    {"label": "+ warm up", "group": "KD / 6"},
+]
 
 
 def table(block: str = BLOCK, stub: tuple[str, ...] = ("Method", "Layers"), numbers: int = 5) -> SettingsTable:

@@ -193,7 +193,10 @@ def test_a_folder_is_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--study", str(mine)], f"{mine}/config.yaml exists already; use it: --config {mine}/config.yaml"),
         (["lee2025"], nothing),
         ([], nothing),
-        (["pocket", "--from", str(table), "--config", str(mine / "config.yaml")], "papers/pocket exists already"),
+        (
+            ["pocket", "--from", str(table), "--config", str(mine / "config.yaml")],
+            "papers/pocket exists already",
+        ),
     ):
         assert main(["new", *call]) == 2
         assert line in capsys.readouterr().err

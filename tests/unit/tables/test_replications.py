@@ -78,7 +78,13 @@ def test_numbers_of_others_are_judged_against_print(given: dict[str, Any], here:
     study = read_study(read_config(given))[0]
     frame = replicated_frame(study, "some", "table1").set_index("column")
     assert frame["text"].to_list() == ["68.50", "79.9 ± 0.2"]
-    assert frame.loc["Coin", ["student", "mean", "reported", "n", "reported_n"]].to_list() == ["lab", 68.5, 70.0, 1, 1]
+    assert frame.loc["Coin", ["student", "mean", "reported", "n", "reported_n"]].to_list() == [
+        "lab",
+        68.5,
+        70.0,
+        1,
+        1,
+    ]
     assert frame["verdict"].to_list() == ["inconclusive", "inconclusive"]  # one run a side, with assumed deviations
     change(here / "study", FILE, "'68.50'", "'18.50'")
     apart = replicated_frame(read_study(read_config(given))[0], "some", "table1").set_index("column")

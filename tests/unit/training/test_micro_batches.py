@@ -36,7 +36,11 @@ MIXED = [  # means over tokens, over pairs of tokens and over examples
 JOINT = [{"objective": "contrast", "mapping": {"emd": {}}, "options": {"size": 4, "negatives": 3, "bank": 11}}]
 SHORT = [{"objective": "hidden-cls", "mapping": {"single": {"layer": 1}}}]  # stops below the student's last layer
 NAMES = ["mixed", "short", "masked"]
-MASKED = [{"objective": "masked-lm"}, {"objective": "soft-labels"}, {"objective": "hidden-sequence", "mapping": "last"}]
+MASKED = [
+    {"objective": "masked-lm"},
+    {"objective": "soft-labels"},
+    {"objective": "hidden-sequence", "mapping": "last"},
+]
 
 
 class Texts(Dataset[Batch]):

@@ -15,7 +15,14 @@ from retort.data.encoded import Encoded
 from retort.data.encoding import check_labels, unknown_tokens
 from retort.data.formats import Record
 from retort.data.splits import SplitRows, paths_of, read_task
-from retort.data.tokenizers import FILE, Tokeniser, check_ids, check_same_tokenizer, explained_panics, tokenizer_file
+from retort.data.tokenizers import (
+    FILE,
+    Tokeniser,
+    check_ids,
+    check_same_tokenizer,
+    explained_panics,
+    tokenizer_file,
+)
 from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.run.run_sources import Absence

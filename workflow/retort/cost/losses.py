@@ -46,7 +46,10 @@ class LossCost:
         """Return the cost of two terms that are held together, and computed one after the other."""
         larger = max(self, other, key=lambda cost: cost.relation)
         return replace(
-            larger, work=self.work + other.work, held=self.held + other.held, scratch=max(self.scratch, other.scratch)
+            larger,
+            work=self.work + other.work,
+            held=self.held + other.held,
+            scratch=max(self.scratch, other.scratch),
         )
 
 

@@ -100,7 +100,12 @@ class TaskBatches(Dataset[Batch]):
     """
 
     def __init__(
-        self, encoded: Encoded, batch_size: int, seed: int, group_by_length: bool = True, length: int | None = None
+        self,
+        encoded: Encoded,
+        batch_size: int,
+        seed: int,
+        group_by_length: bool = True,
+        length: int | None = None,
     ) -> None:
         lengths = encoded.lengths if group_by_length else None
         self.encoded, self.length = encoded, length
@@ -156,7 +161,13 @@ class MaskedBatches(Dataset[Batch]):
         seed: of the order and of the masks.
     """
 
-    def __init__(self, folder: Path | str, probability: float, batch_size: int, seed: int) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        probability: float,
+        batch_size: int,
+        seed: int,
+    ) -> None:
         self.blocks, self.probability, self.seed = Blocks(folder), probability, seed
         self.order = EpochOrder(len(self.blocks), batch_size, seed)
 

@@ -47,7 +47,13 @@ import numpy as np
 from retort.judgement.cells import CellValues, Flags, Parts, SeedScores, Values, Verdict
 from retort.judgement.judge import Coverage, Key, Kind, Side, compare, coverage_of, decide_statement, sides_of
 from retort.specs.paper import Statement
-from retort.specs.rows import ASSUMED_FREEDOM, DISTILLATION_FREEDOM, TASK_CORRELATION, AssumedSpread, assumed_spread
+from retort.specs.rows import (
+    ASSUMED_FREEDOM,
+    DISTILLATION_FREEDOM,
+    TASK_CORRELATION,
+    AssumedSpread,
+    assumed_spread,
+)
 from retort.study.distillations import distillations_of
 from retort.study.study import Study
 

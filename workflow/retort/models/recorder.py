@@ -14,7 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.models.encoders import context_of, embeddings_of, heads_on, layers_of, masked_lm_logits, pooler_of, words_of
+from retort.models.encoders import (
+    context_of,
+    embeddings_of,
+    heads_on,
+    layers_of,
+    masked_lm_logits,
+    pooler_of,
+    words_of,
+)
 from retort.objectives.base import heads_of, precise_product
 from retort.specs.catalogue import BASIS, at_all_positions
 

@@ -351,7 +351,12 @@ class SampleContrastive(nn.Module):
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(
-        self, shapes: Pair, *, temperature: float = 0.07, reading: Reading = "meant", map: MapRule = "always"
+        self,
+        shapes: Pair,
+        *,
+        temperature: float = 0.07,
+        reading: Reading = "meant",
+        map: MapRule = "always",
     ) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)

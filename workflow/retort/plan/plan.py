@@ -132,7 +132,9 @@ def submission(study: Study) -> SubmissionSettings:
     """Return the settings of a zip: all files that the server takes, and the files and label names of each task."""
     tasks = {
         name: SubmittedTask(
-            files=spec.submission.files, label_names=spec.submission.label_names or spec.labels, bounds=spec.bounds
+            files=spec.submission.files,
+            label_names=spec.submission.label_names or spec.labels,
+            bounds=spec.bounds,
         )
         for name, spec in study.tasks.items()
         if spec.submission

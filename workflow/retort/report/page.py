@@ -209,7 +209,10 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
     """
     own = {key: exhibit for key, exhibit in study.exhibits.items() if key[0] == paper}
     alone = replace(
-        study, papers={paper: study.papers[paper]}, exhibits=own, statements={paper: study.statements.get(paper, {})}
+        study,
+        papers={paper: study.papers[paper]},
+        exhibits=own,
+        statements={paper: study.statements.get(paper, {})},
     )
     return [(name, finding) for name, result in audit(alone).items() for finding in result.findings]
 

@@ -32,7 +32,13 @@ from retort.study.study import Study
 
 SILENT = "the hub gives no answer"
 WEIGHTS = ("config.json", "model.safetensors")
-NOUNS = {"sources": "source", "models": "model", "corpora": "corpus", "tasks": "task", "submissions": "test sets of"}
+NOUNS = {
+    "sources": "source",
+    "models": "model",
+    "corpora": "corpus",
+    "tasks": "task",
+    "submissions": "test sets of",
+}
 
 
 @dataclass(frozen=True)

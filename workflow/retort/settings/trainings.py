@@ -6,7 +6,12 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from retort.settings.inputs import CorpusSettings, JobSettings, ModelSettings, TaskSettings
+from retort.settings.inputs import (
+    CorpusSettings,
+    JobSettings,
+    ModelSettings,
+    TaskSettings,
+)
 from retort.specs import catalogue
 from retort.specs.base import Options
 from retort.specs.base import Settings as Changes

@@ -15,7 +15,14 @@ from retort.formatters import condition_text
 from retort.job.context import RunningJob
 from retort.judgement.certainty import Assumed, assumed_by, level_of
 from retort.judgement.claims import Judgement, judge_reported, judge_runs
-from retort.judgement.judge import Kind, Side, coverage_of, our_numbers, recomputed_averages, reported_numbers
+from retort.judgement.judge import (
+    Kind,
+    Side,
+    coverage_of,
+    our_numbers,
+    recomputed_averages,
+    reported_numbers,
+)
 from retort.judgement.recorded import conditions_of, side_of_recording
 from retort.results.environments import mixed_warning
 from retort.results.frames import AGAIN, for_claims, read
@@ -270,7 +277,12 @@ def counts(claims: Sequence[Judged], sides: Iterable[ClaimSide]) -> str:
 
 
 def check_claims(
-    job: RunningJob, config: dict[str, Any], paper: str, tables: Iterable[str], judged: str, renders: Mapping[str, str]
+    job: RunningJob,
+    config: dict[str, Any],
+    paper: str,
+    tables: Iterable[str],
+    judged: str,
+    renders: Mapping[str, str],
 ) -> None:
     """Judge the claims of a paper; write them as Markdown and HTML, and their judgements as JSON, for pages.
 

@@ -24,7 +24,11 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.reported import AS_REPORTED, CHANGE, OF_A_MODEL, Timing
 from retort.specs.rows import CellSpec
 from retort.study.addresses import profile_address, submission_address
-from retort.study.cells import is_on_dev, sent_tasks, without_best
+from retort.study.cells import (
+    is_on_dev,
+    sent_tasks,
+    without_best,
+)
 from retort.study.distillations import distillations_of
 from retort.study.questions import seeds_of
 from retort.study.reasons import HAS_VALUE, UNGIVEN, Reason, Status, failed, unprofiled, unsent

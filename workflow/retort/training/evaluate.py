@@ -125,7 +125,10 @@ class ScoreToWrite:
         return f"{self.student} on {self.task}, seed {self.seed}"
 
     def about(
-        self, result: Measured | Diverged, licences: Mapping[str, str], conditions: Sequence[Mapping[str, Any]] = ()
+        self,
+        result: Measured | Diverged,
+        licences: Mapping[str, str],
+        conditions: Sequence[Mapping[str, Any]] = (),
     ) -> About:
         """Return what the model's card says; see `About`."""
         if isinstance(result, Diverged):

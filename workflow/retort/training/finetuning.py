@@ -19,7 +19,12 @@ from retort.models import build, weights
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
 from retort.settings.inputs import TaskSettings
-from retort.settings.trainings import GridSettings, PointSettings, TeacherHeadSettings, TeacherSettings
+from retort.settings.trainings import (
+    GridSettings,
+    PointSettings,
+    TeacherHeadSettings,
+    TeacherSettings,
+)
 from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint

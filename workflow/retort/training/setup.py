@@ -74,7 +74,13 @@ def training_of(
     return training
 
 
-def train_in(job: RunningJob, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint) -> None:
+def train_in(
+    job: RunningJob,
+    run: TrainingRun,
+    seed: int,
+    precision: str,
+    checkpoint: Checkpoint,
+) -> None:
     """Train the modules of a training run in place, with the device, workers, division of batches and time of a job.
 
     Args:

@@ -59,7 +59,13 @@ class Part:
 
 
 @on_every_gpu
-def run_grid(job: RunningJob, settings: GridSettings, student_folder: str, encoded_folder: str, part: Part) -> None:
+def run_grid(
+    job: RunningJob,
+    settings: GridSettings,
+    student_folder: str,
+    encoded_folder: str,
+    part: Part,
+) -> None:
     """Fine-tune a task-agnostic student at each point of one part of its grid.
 
     Args:
@@ -80,7 +86,12 @@ def run_grid(job: RunningJob, settings: GridSettings, student_folder: str, encod
 
 
 @on_every_gpu
-def run_grid_on_task(job: RunningJob, settings: TaskDistillationSettings, folders: TaskFolders, part: Part) -> None:
+def run_grid_on_task(
+    job: RunningJob,
+    settings: TaskDistillationSettings,
+    folders: TaskFolders,
+    part: Part,
+) -> None:
     """Distil a task-specific student at each point of one part of its grid.
 
     Args:

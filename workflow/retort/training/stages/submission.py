@@ -14,7 +14,11 @@ from retort.tasks.answers import submission_text, write_zip
 
 
 def predict_test(
-    job: RunningJob, settings: PredictionSettings, encoded_folder: str, weights_folder: str, answers_file: str
+    job: RunningJob,
+    settings: PredictionSettings,
+    encoded_folder: str,
+    weights_folder: str,
+    answers_file: str,
 ) -> None:
     """Predict a task's test sets with a fine-tuned model and write the answers by encoded split.
 
