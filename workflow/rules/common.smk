@@ -21,7 +21,7 @@ from retort.job.planned_run import check_latest
 from retort.plan.rule import one_of
 from retort.plan.sharing import settings_of_group
 from retort.run.dry_run import LOGGER, is_short
-from retort.run.repairs import end_once, look_once
+from retort.run.repairs import compare_with_known, end_once, look_once
 from retort.run.run_folder import check_disk, check_versions
 from retort.run.workflow import Run
 from retort.errors import explain_error
@@ -55,6 +55,7 @@ with in_one_line():
     said = workflow.output_settings
     listed = not (is_short(said) and LOGGER in said.log_handler_settings)
     check_latest(sys.argv)
+    compare_with_known()
     study = Run(config, origins, said.dryrun, listed)
 plan, reads, prints = study.plan, study.reads, study.prints
 settings, kept, asks, priority = plan.at, plan.kept, study.resources.of, study.priority

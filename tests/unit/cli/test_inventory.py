@@ -20,7 +20,7 @@ from retort.tasks import task_types
 from tests.contracts.mistakes.models import MISTAKES, Mend
 from tests.contracts.mistakes.tasks import DRAWN
 from tests.tiny.edit import TABLE, add, set_value, write
-from tests.tiny.make import OTHERS, make_encoder, make_texts
+from tests.tiny.make import OTHERS, make_encoder, make_family, make_texts
 
 
 @pytest.fixture
@@ -57,6 +57,24 @@ def test_a_broken_folder_of_a_model_is_a_problem(home: Path, study_folder: Path,
     mend(home / "encoder")
     text, count = told(study_folder)
     assert (count, words in text) == (1, True), text
+
+
+def test_a_model_to_start_from_is_compared_with_the_teacher(home: Path, study_folder: Path) -> None:
+    make_family(home / "other", "electra", hidden_size=24, intermediate_size=48)
+    write(study_folder, "models/other.yaml", {"title": "O", "source": {"title": "O", "path": "~/other"}})
+    set_value(study_folder, "papers/tiny/students.yaml", "kd", "architecture", to="other")
+    set_value(study_folder, "papers/tiny/students.yaml", "kd", "initialisation", to={"checkpoint": "other"})
+    text, count = told(study_folder)
+    remark = "  it is of family electra; the teacher of student 'tiny-kd' is of family bert\n"
+    assert (count, text.count(remark)) == (0, 1), text
+    path = home / "other/tokenizer.json"
+    content = json.loads(path.read_text())
+    first, second, *_ = [word for word in content["model"]["vocab"] if not word.startswith("[")]
+    vocabulary = content["model"]["vocab"]
+    vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]
+    path.write_text(json.dumps(content))
+    text, count = told(study_folder)
+    assert (count, f"  student 'tiny-kd' starts from it: {path} and " in text) == (1, True), text
 
 
 def test_files_that_end_within_a_line_are_told(home: Path, study_folder: Path) -> None:

@@ -192,7 +192,10 @@ def test_results_that_may_only_be_read_are_verified(
 ) -> None:
     refuse = Mock(side_effect=OSError(30, "Read-only file system"))
     monkeypatch.setattr("retort.results.verification.write_json", refuse)
-    assert verified(capsys) == ["2 files, 0.0 MB: all as they were made"]
+    assert verified(capsys) == [
+        "2 files, 0.0 MB: all as they were made; 1 of no student here, so not compared with settings: give --config of "
+        "their run"
+    ]
 
 
 # --- what jobs write

@@ -201,6 +201,36 @@ def ends_well_after_two(config: list[str], folder: Path) -> bool:
     return "Traceback" not in said and run.returncode == 1
 
 
+MORE = f"""
+import sys
+sys.path.insert(0, "{ROOT}/workflow")
+from retort.run.repairs import compare_with_known
+if config.get("repaired"):
+    compare_with_known()
+rule make:
+    output: "made", *(["more"] if config.get("more") else [])
+    params: setting=config["setting"]
+    shell: "touch {{output}}"
+"""
+
+
+@pytest.mark.parametrize(("repaired", "again"), [(0, False), (1, True)])
+def test_a_job_with_one_more_output_is_never_compared(repaired: int, again: bool, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(MORE)
+
+    def said(setting: int, more: int, *arguments: str) -> str:
+        config = ("--config", f"setting={setting}", f"more={more}", f"repaired={repaired}")
+        done = run_snakemake(tmp_path, "--cores", "1", *arguments, "made", *config)
+        assert done.returncode == 0, done.stderr
+        return done.stderr + done.stdout
+
+    said(1, 0)
+    assert "Nothing to be done" in said(1, 1, "-n")  # what only is more re-runs nothing
+    assert ("Nothing to be done" not in said(2, 1, "-n")) == again
+    said(2, 1)
+    assert (tmp_path / "more").exists() == again
+
+
 @pytest.mark.parametrize(
     ("is_full", "says"),
     [(True, "No space left on device; free some space"), (False, "Read-only file system; make the folder writable")],

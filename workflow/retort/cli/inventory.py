@@ -28,6 +28,7 @@ from retort.plan import resolve_data
 from retort.run.run_sources import Absence
 from retort.settings.inputs import TaskSettings
 from retort.specs.base import path_of_user
+from retort.specs.model import family_in
 from retort.specs.source import FolderSource, HubSource
 from retort.study.cells import expand, required
 from retort.study.study import Study
@@ -188,6 +189,29 @@ def _check_model(study: Study, name: str) -> Iterator[Found]:
             yield f"  {error}", PROBLEM
             return
     yield f"  {folder}: {spec.vocabulary:,} tokens, texts of up to {spec.positions}; its weights can be read", FINE
+    yield from _check_starts(study, name, folder, nearby)
+
+
+def _check_starts(study: Study, name: str, folder: Path, tokenizer: Path) -> Iterator[Found]:
+    """Yield how a model from which students start is unlike their teacher's: its tokenizer, its family.
+
+    Args:
+        study: the study.
+        name: the model.
+        folder: the folder with its weights.
+        tokenizer: the folder with its tokenizer.
+    """
+    for student, spec in study.running.items():
+        model = study.teachers[spec.teacher].model
+        teacher, shared = (folder_of(study, study.models[each].source) for each in (model, study.tokenizer_of(model)))
+        if spec.initialisation.checkpoint != name or not (teacher.is_dir() and shared.is_dir()):
+            continue
+        try:
+            check_same_tokenizer(str(teacher), str(shared), str(tokenizer))
+        except RetortError as error:
+            yield f"  student '{student}' starts from it: {error}", PROBLEM
+        if (family := family_in(folder)) != (other := family_in(teacher)):
+            yield f"  it is of family {family}; the teacher of student '{student}' is of family {other}", REMARK
 
 
 def _unfetched(study: Study, source: str) -> str | None:

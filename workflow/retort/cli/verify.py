@@ -31,6 +31,7 @@ from retort.study.addresses import SCORE_FILE, seed_address, seeds_in
 from retort.study.load import open_study, with_every_paper
 from retort.study.study import Study
 
+SCORES = "results/scores/*/*/*.json"
 Edges = Mapping[str, Iterable[str]]
 
 
@@ -51,7 +52,7 @@ def verify(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):  # a folder that may only be read can be verified, too
         link_moved_folders(study)
     known, found = check(paths)
-    found += check_scores(study, [result for result in known if result.match("results/scores/*/*/*.json")])
+    found += check_scores(study, [result for result in known if result.match(SCORES)])
     found = list({difference.line: difference for difference in found}.values())
     for difference in found:
         print(difference.line)
@@ -60,7 +61,10 @@ def verify(arguments: argparse.Namespace) -> int:
         return 0
     files = [file for taken in known.values() for file in taken.files.values()]
     size = sum(file.bytes for file in files) / 1e6
-    print(f"{len(files):,} files, {size:,.1f} MB: {f'{len(found)} differences' if found else 'all as they were made'}")
+    unknown = [result for result in known if result.match(SCORES) and not is_known(study, result)]
+    other = f"; {len(unknown)} of no student here, so not compared with settings: give --config of their run"
+    differ = f"{len(found)} differences" if found else "all as they were made"
+    print(f"{len(files):,} files, {size:,.1f} MB: {differ}{other * bool(unknown)}")
     if paths == EVERYTHING:
         try:
             note("every file", found)
@@ -69,13 +73,18 @@ def verify(arguments: argparse.Namespace) -> int:
     return repair(arguments, found) if found and arguments.repair else int(bool(found))
 
 
+def is_known(study: Study, scores: Path) -> bool:
+    """Return whether a file of scores is of a student or teacher, and of a task, of a study."""
+    student, task = scores.parent.parent.name, scores.parent.name
+    return task in study.tasks and (student in study.students or student in study.teachers)
+
+
 def check_scores(study: Study, scores: Iterable[Path]) -> Iterator[Difference]:
     """Yield a difference for each score of a study with other settings, answers or labels than it should have."""
     labels = Labels()
     for path in scores:
         student, task = path.parent.parent.name, path.parent.name
-        known = task in study.tasks and (student in study.students or student in study.teachers)
-        if not known or path.name.endswith(".answers.json") or not path.exists():
+        if not is_known(study, path) or path.name.endswith(".answers.json") or not path.exists():
             continue
         try:
             read_scores(study, [path])

@@ -148,7 +148,8 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
         if differs:
             raise RetortError(
                 f"{own} and {shared} describe different tokenizers: they differ in {', '.join(differs)}",
-                "a model whose tokenizer is its own has no key 'tokenizer' in workflow/models",
+                "a model whose tokenizer is its own has no key 'tokenizer' in workflow/models, and a student starts "
+                "from a model with its teacher's tokenizer",
             )
     config = Path(folder) / "config.json"  # its family decides the class of the tokenizer
     read = [path for path in (*(Path(tokenizer_folder) / name for name in FILES), config) if path.is_file()]

@@ -85,7 +85,7 @@ class ScoresTable(ModelsTable):
     def lay_out(self, frame: DataFrame) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
         remarks = [*verdict_remark(self.verdicts(frame)), *verdict_rules(frame), *_runs(frame), *_next_to(frame)]
-        remarks.append("Bold: the best student of the column.")
+        remarks.append("Bold: the best of the column, without baselines.")
         return sheet(self, frame, [self.grid(frame, bold=self._best(frame))], remarks)
 
     def _best(self, frame: DataFrame) -> set[tuple[str, str]]:
