@@ -48,9 +48,7 @@ def test_the_average_that_a_paper_reports_takes_the_place_of_a_mean(here: Path) 
     entry = {"paper": "some", "table": "table1", "over": ["Coin", "Other"], "baseline": "a", "rows": {"one <row>": "b"}}
     (question,) = questions(open_study(read_config(across(config, **entry))), ["some"])
     (shown,) = question.tables
-    assert (
-        shown.columns["reported"].text("one <row>") == "+0.3"
-    )  # 75.5 less 75.2, where the means of the columns differ by 0.5
+    assert shown.columns["reported"].text("one <row>") == "+0.3"  # 75.5 less 75.2, where the means of the columns differ by 0.5
 
 
 def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> None:
