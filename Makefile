@@ -83,10 +83,10 @@ run: install ## run the study of config.yaml, then write reports/index.html, wit
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES)
 
 check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; some three minutes
-	PATH="$(BIN):$$PATH" pytest -n 3 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
+	PATH="$(BIN):$$PATH" pytest -n 2 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
-	PATH="$(BIN):$$PATH" pytest -n 3 --durations=25
+	PATH="$(BIN):$$PATH" pytest -n 2 --durations=25
 
 # an environment of its own, since nothing else needs mkdocs
 $(VENV)-docs/.done: override VENV := $(VENV)-docs

@@ -99,7 +99,7 @@ rule after:  # made if the job has succeeded
 FASTER = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background ignores it
     "import snakemake_executor_plugin_retort as plugin; plugin.FIRST_WAIT = plugin.LONGEST_WAIT = 0.2; "
-    "plugin.LONGEST_PAUSE = 1; plugin.LOOKS.update(NODE_FAIL=4); plugin.PATIENCE = 3; "
+    "plugin.LONGEST_PAUSE = 1; plugin.LOOKS.update(NODE_FAIL=4); plugin.PATIENCE = 9; "
     "from snakemake.cli import main; main()"
 )
 LIMIT = (
@@ -149,7 +149,7 @@ def started(folder: Path, cases: dict[str, dict[str, object]], *arguments: str) 
     (folder / "Snakefile").write_text(SNAKEFILE)
     command = [sys.executable, "-c", FASTER, "--executor", "retort", "--jobs", "50", "--keep-going",
                "--retort-init-seconds-before-status-checks", "1", "--retort-pass-command-as-script",
-               "--latency-wait", "60", "--config", f"modes={'+'.join(cases)}", *arguments]  # fmt: skip
+               "--latency-wait", "120", "--config", f"modes={'+'.join(cases)}", *arguments]  # fmt: skip
     variables = os.environ | {"PATH": f"{slurm}:/usr/bin:/bin"}
     with (folder / "out.txt").open("w") as out:
         return subprocess.Popen(
@@ -162,8 +162,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run with all cases, once it has ended."""
     folder = tmp_path_factory.mktemp("run")
     began = time.monotonic()
-    assert started(folder, {mode: case for mode, (_, case) in CASES.items()}).wait(120) == 1
-    assert time.monotonic() - began < 60  # no job without results was waited for as long as for a late file
+    assert started(folder, {mode: case for mode, (_, case) in CASES.items()}).wait(240) == 1
+    assert time.monotonic() - began < 120  # no job without results was waited for as long as for a late file
     return folder
 
 
