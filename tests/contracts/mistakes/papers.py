@@ -27,6 +27,19 @@ figures:
   figure7: {kind: layers, title: T, question: Q?, task: rating, metric: pearson, points: {2: kd}}
 """
 MOOD = "{table: table1, rows: [%s], columns: [Mood]}"
+ACROSS = """\
+objectives:
+  title: Objectives
+  compared: [{paper: tiny, table: table1, about: all, over: [Mood], baseline: Attention, rows: {one: Vanilla KD}}]
+"""
+ANSWERS = """\
+first:
+  question: What now?
+  answer: A, and not B.
+  rests_on: [{paper: tiny, claims: {kd-above-attention: supported}, exhibits: [table1]}]
+  picture: tiny/figure2
+"""
+
 # fmt: off
 MISTAKES = [
     # paper.yaml, deviations, claims and figures
@@ -90,6 +103,20 @@ MISTAKES = [
         ("label: Two layers", "label: Teacher", "point 'Teacher' stands twice"),
         ("student: tiny-kd, label", "student: tiny-kdd, label", "student: no student is called 'tiny-kdd'"),
     ]),
+    Edits("papers/across.yaml", [
+        ("paper: tiny", "paper: tinny", "paper: no paper is called 'tinny'; did you mean 'tiny'?"),
+        ("baseline: Attention", "baseline: BB", "baseline: no row is called 'BB'"),
+        ("over: [Mood]", "over: [Acc.]", "over: no column is called 'Acc.'"),
+        ("{one: Vanilla KD}", "{one: C}", "rows: no row is called 'C'"),
+    ], before=ACROSS, at="objectives.compared.1."),
+    Edits("papers/answers.yaml", [
+        ("tiny/figure2", "figure2", "picture: no question of across.yaml or figure is called 'figure2'"),
+        ("paper: tiny", "paper: tinny", "rests_on.1.paper: no paper is called 'tinny'"),
+        ("[table1]", "[table11]", "rests_on.1.exhibits: no table or figure"),
+        ("{kd-above-attention:", "{b:", "rests_on.1.claims: no claim is"),
+        (", claims: {kd-above-attention: supported}, exhibits: [table1]", "",
+         "rests_on.1: 'tiny' has no part in this answer"),
+    ], before=ANSWERS, at="first."),
     Edits("papers/tiny/figure3.yaml", [("of: table1", "of: table9", "of: no table is called 'table9'")]),
     Edits(PAPER, [
         ("kind: scores", "kind: score", "tables.table7.kind: no kind is called 'score'; did you mean 'scores'?"),

@@ -15,7 +15,6 @@ import yaml
 from retort.cli.base import verbs
 from retort.formatters import with_std
 from retort.judgement.certainty import assumed_by, claim_outcome
-from retort.judgement.judge import Kind
 from retort.judgement.recorded import side_of_recording
 from retort.specs.config import Config, read_config
 from retort.specs.paper import Recording
@@ -151,7 +150,7 @@ def test_the_design_of_the_pocket_study_tells_what_its_record_decides(pocket: St
         apart = fmean(own) - fmean(others) if mean else min(own) - max(others)  # as the comparison, or its worst pair
         told, kind = [cell.strip() for cell in line.split("|")], claim_outcome(claim, side, assumed).kind
         assert (told[-4].split(" ")[0], told[-2]) == (f"{apart:.1f}", kind), name
-        decided += kind in (Kind.SUPPORTED, Kind.NOT_SUPPORTED)
+        decided += kind.is_decided
     assert f"{len(design)} questions" in README
     assert f"{decided} are decided" in README
 

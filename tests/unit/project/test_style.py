@@ -17,7 +17,7 @@ TOOLS = {
     "snakemake --lint": ["snakemake", "--lint"],
     "mypy": ["mypy"],
 }
-FORMER = (  # words that pages, study files and guides no longer use, as one word has one meaning
+OTHER_WORDS = (  # for what the glossary has a word; pages, study files and guides use that one
     r"printed (?:number|value|score|mean|one|cell|row)s?|as printed|in print|published (?:number|value|score|one)s?"
     r"|borne out|did not show|contradicted as|means lean|tasks drawn|draws of the means|beside|so many times|so much"
 )
@@ -41,7 +41,7 @@ def test_pages_study_files_and_guides_use_the_words_of_the_glossary() -> None:
     assert min(map(len, (templates, study, guides))) > 10
     for path in (*templates, *study, *guides, *ROOT.glob("*/README.md"), ROOT / "README.md"):
         text = re.sub(r"^( *)quote:.*(?:\n\1 +.*)*", "", path.read_text(), flags=re.MULTILINE)  # the paper's own words
-        assert re.findall(rf"\b(?:{FORMER})\b", text) == [], path
+        assert re.findall(rf"\b(?:{OTHER_WORDS})\b", text) == [], path
 
 
 def test_conda_environments_name_the_versions_of_the_lock() -> None:

@@ -10,7 +10,7 @@ import yaml
 from retort.report.across import questions
 from retort.report.index import make_index
 from retort.specs.config import read_config
-from retort.study.load import open_study, read_study
+from retort.study.load import open_study
 
 from tests.tiny.reported import MEAN, study_config, table
 from tests.tiny.results import quiet
@@ -57,17 +57,3 @@ def test_the_index_shows_it_with_links_to_the_tables(config: dict[str, Any]) -> 
     assert 'href="tiny/index.html#tiny-table1"' in page
     assert "one &lt;row&gt;" in page
     assert '<th scope="col" class="ours">this run</th>' in page
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"paper": "tinny"}, "compared.1.paper: no paper is called 'tinny'; did you mean 'tiny'?"),
-        ({"baseline": "BB"}, "compared.1.baseline: no row is called 'BB'"),
-        ({"over": ["Acc."]}, "compared.1.over: no column is called 'Acc.'"),
-        ({"rows": {"one": "C"}}, "compared.1.rows: no row is called 'C'"),
-    ],
-)
-def test_a_wrong_name_is_told(config: dict[str, Any], changes: dict[str, Any], said: str) -> None:
-    (line,) = read_study(read_config(across(config, **changes)))[1]
-    assert said in line

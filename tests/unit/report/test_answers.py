@@ -13,8 +13,8 @@ from retort.report.answers import Answered, answers
 from retort.report.index import make_index
 from retort.report.outcome import Shown
 from retort.specs.answers import Answer
-from retort.specs.config import Config, read_config
-from retort.study.load import open_whole, read_study
+from retort.specs.config import Config
+from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.claims import Judged, judge_on_reported, smaller_runs
 
@@ -106,18 +106,3 @@ def test_the_index_opens_with_answers_and_marks_a_contradiction(config: dict[str
     assert "What &lt;now&gt;?" in page
     assert 'href="tiny/index.html#tiny-claim-a-beats-b"' in page
     assert 'href="tiny/index.html#tiny-figure2"' in page
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"picture": "figure2"}, "first.picture: no question of across.yaml or figure is called 'figure2'"),
-        ({"rests_on": [{"paper": "tinny", "exhibits": ["table1"]}]}, "no paper is called 'tinny'"),
-        ({"rests_on": [{"paper": "tiny", "exhibits": ["table11"]}]}, "first.rests_on.1.exhibits: no table or figure"),
-        ({"rests_on": [{"paper": "tiny", "claims": {"b": "supported"}}]}, "first.rests_on.1.claims: no claim is"),
-        ({"rests_on": [{"paper": "tiny"}]}, "'tiny' has no part in this answer"),
-    ],
-)  # fmt: skip
-def test_a_wrong_name_has_one_line(config: dict[str, Any], changes: dict[str, Any], said: str) -> None:
-    (line,) = read_study(read_config(given(config, **changes)))[1]
-    assert said in line

@@ -14,7 +14,7 @@ from retort.cost.overview import align_columns, rounded_hours, selected_exhibits
 from retort.cost.speed import speed_of_device
 from retort.judgement.certainty import FIRST, LOOKS, AsIf, assumed_by, claim_outcome, level_of_look, shares_of
 from retort.judgement.comparisons import Reached
-from retort.judgement.judge import Facts, Key, Kind, Side, claim_frame, decide_statement, our_numbers, reported_numbers
+from retort.judgement.judge import Facts, Key, Side, claim_frame, decide_statement, our_numbers, reported_numbers
 from retort.plan.plan import Plan
 from retort.results import frames
 from retort.specs.config import Config, read_config
@@ -80,10 +80,7 @@ def _needs(
     files = {name: Path(f"results/tables/{paper}/{name}.csv") for name in exhibits}
     lines = {name: frames.read(path) for name, path in files.items() if path.is_file()}
     own = our_numbers(exhibits, frames.for_claims(study, lines))
-    if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind in (
-        Kind.SUPPORTED,
-        Kind.NOT_SUPPORTED,
-    ):
+    if claim_outcome(claim, own, assumed_by(study, paper), level_of_look(claim, own)).kind.is_decided:
         return DECIDED, {}
     trained = {key: runs for key in claim.keys if (runs := _runs_of(study, exhibits[key[0]], key)) is not None}
     once = {key for key in trained if _is_sent(study, exhibits[key[0]], key)}

@@ -82,6 +82,11 @@ class Kind(StrEnum):
     NOT_TESTED = "not tested"  # no run has its numbers
     NOT_REPORTED = "not reported"  # of a paper's own numbers
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the numbers agree with the claim, or with its opposite."""
+        return self in (Kind.SUPPORTED, Kind.NOT_SUPPORTED)
+
 
 def claim_frame(cells: Mapping[Key, Facts]) -> DataFrame:
     """Return a frame with a line for each cell: its table, row and column, and `FACTS`.

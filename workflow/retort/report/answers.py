@@ -17,7 +17,6 @@ from retort.tables.claims import NO_OUTCOME, Judged
 REPORTED, REPLICATED, SMALLER, OURS = "reported", "replicated", "on smaller models", "in this run"
 # a side -> what comes after 'supported'
 SIDES = {REPORTED: "by the reported numbers", REPLICATED: "by numbers of others", SMALLER: SMALLER, OURS: OURS}
-DECIDED = (Kind.SUPPORTED, Kind.NOT_SUPPORTED)
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -141,7 +140,7 @@ def _said(shown: Shown, item: Judged, wanted: Kind) -> Iterator[SideOutcome]:
         kind = judgement.verdict
         if kind in NO_OUTCOME or (wanted is Kind.BY_LENGTH and side == REPORTED):  # a paper has one length
             continue
-        yield SideOutcome(side, judgement, runs, True if kind is wanted else False if kind in DECIDED else None)
+        yield SideOutcome(side, judgement, runs, True if kind is wanted else False if kind.is_decided else None)
 
 
 def _source(shown: Shown, basis: Basis) -> AnswerSource:

@@ -53,7 +53,7 @@ def make_index(job: RunningJob, config: dict[str, Any], audit: list[str], to: st
     runs = collect_runs(study, root=root)
     devices = {paper: environments_of(run for run in runs if run.paper == paper).devices for paper in study.papers}
     every = [Shown(study, paper, Files(root), of_paper) for paper, of_paper in devices.items()]
-    every.sort(key=lambda one: (not one.tally.measured, study.papers[one.paper].ours, one.unrun))
+    every.sort(key=lambda one: (not one.tally.measured, one.spec.ours, one.unrun))
     papers = {shown.paper: shown for shown in every}
     headings = {paper: [heading(study, paper, name) for name in study.exhibits_of(paper)] for paper in papers}
     headlines, whole = {paper: headline_of(shown) for paper, shown in papers.items()}, whole_of(study)

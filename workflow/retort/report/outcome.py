@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retort.judgement.claims import Judgement
-from retort.judgement.judge import Kind
+from retort.judgement.judge import Kind, Side
 from retort.judgement.recorded import Order, at_floor, order_of
 from retort.judgement.verdicts import AGREES, EXACT, REPRODUCED
 from retort.results.frames import concatenated, for_claims, read
@@ -21,7 +21,7 @@ from retort.tables.base import Table, table_of
 from retort.tables.claims import ClaimSide, Judged, Smaller, claim_sides, read_judged, smaller_runs
 from retort.tables.layout import SHAPE_UNITS, counts_of, label_of
 from retort.tables.recordings import compared_with_record, has_scores
-from retort.tables.replications import in_a_word
+from retort.tables.replications import in_a_word, replicated_sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -101,7 +101,7 @@ class Opening:
     def learnt(self) -> list[str]:
         """What each decided claim with a contrary says: the claim itself if it holds, else its contrary."""
         claims = [(item.claim, one.verdict) for item, one in self.found if item.claim.contrary]
-        decided = [(claim, kind) for claim, kind in claims if kind in (Kind.SUPPORTED, Kind.NOT_SUPPORTED)]
+        decided = [(claim, kind) for claim, kind in claims if kind.is_decided]
         return [claim.says if kind is Kind.SUPPORTED else claim.contrary for claim, kind in decided]
 
 
@@ -235,6 +235,11 @@ class Shown:
     def judged(self) -> list[Judged]:
         """Its claims as judged; none if they could not be."""
         return read_judged(self.study, self.paper, self.files.judged(self.paper))
+
+    @cached_property
+    def replicated(self) -> dict[str, Side]:
+        """What others have of its cells: who -> their numbers."""
+        return replicated_sides(self.study, self.paper)
 
     @cached_property
     def sides(self) -> dict[str, ClaimSide]:

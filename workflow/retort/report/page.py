@@ -33,7 +33,6 @@ from retort.tables.figures.style import empty_figure_text
 from retort.tables.layout import NOT_RUN as NOT_RUN_HERE
 from retort.tables.layout import label_of
 from retort.tables.recordings import OUTDATED, as_recorded, recording_of
-from retort.tables.replications import replicated_sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -175,7 +174,7 @@ def plot_of(shown: Shown, name: str) -> Plot | None:
         "recorded": f"recorded at scale {recorded.config.scale}",
         "ours": f"this run, scale {study.config.scale}",
     }
-    others = {who: scores_of_rows(side, name) for who, side in replicated_sides(study, paper).items()}
+    others = {who: scores_of_rows(side, name) for who, side in shown.replicated.items()}
     return ranking(study.exhibits[paper, name], frame, titles, recording.runs if recording else 0, others)
 
 

@@ -108,7 +108,7 @@ class Smaller:
     def judge(self, name: str, claim: Statement) -> Judgement:
         """Return the judgement of a claim on this run and, if it is decided, on the longer one."""
         found, length = judge_runs(claim, self.side, self.assumed, self.conditions), ""
-        if found.verdict in (Kind.SUPPORTED, Kind.NOT_SUPPORTED):
+        if found.verdict.is_decided:
             found, length = self._at_both_lengths(found, claim)
         cause = f"Known cause: {self.recording.causes[name]}" if name in self.recording.causes else ""
         return replace(found, further=tuple(filter(None, (length, cause))))
@@ -262,9 +262,9 @@ def claim_sides(study: Study, paper: str, claims: Sequence[Judged]) -> list[Clai
     conditions = next((one.conditions for one in own if one.conditions), "")
     ran = any(one.verdict is not Kind.NOT_TESTED and not one.computed for one in own)
     this_run = ClaimSide(f"{paper}-claims-ours", "This run" if ran else "Without a run", own, conditions)
-    told = [one for one in own if one.verdict is not Kind.NOT_TESTED and not (one.computed and smaller)]
+    computed = not smaller and any(one.computed for one in own)
     reported_any = any(one.verdict not in NO_OUTCOME for one in reported.judgements)
-    return [*[reported] * reported_any, *others, *smaller, *[this_run] * bool(told)]
+    return [*[reported] * reported_any, *others, *smaller, *[this_run] * (ran or computed)]
 
 
 def counts(claims: Sequence[Judged], sides: Iterable[ClaimSide]) -> str:

@@ -18,6 +18,7 @@ from retort.study.addresses import score_file_of_seed, score_files
 from retort.study.cells import expand
 from retort.study.study import Study
 from retort.tables.claims import read_judged
+from retort.tables.replications import numbers_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -83,10 +84,8 @@ def reported(study: Study) -> DataFrame:
 
     lines, others = list[tuple[Any, ...]](), dict[tuple[str, ...], list[str]]()
     for (paper, _), one in study.replications.items():
-        for name, rows in one.tables.items():
-            for row, told in rows.items():
-                for column, text in told.numbers.items():
-                    others.setdefault((paper, name, row, column), []).append(f"{text} ({one.who})")
+        for key, text, _ in numbers_of(one):
+            others.setdefault((paper, *key), []).append(f"{text} ({one.who})")
     for (paper, name), table in reported_tables(study).items():
         for cell in table.paper_cells():
             number, where = cell.number, (paper, name, cell.row, cell.column)

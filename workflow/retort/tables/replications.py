@@ -6,7 +6,7 @@ They stand below their table, in a table of their own with a row for each row of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,13 @@ def replications_of(study: Study, paper: str, name: str) -> dict[str, Replicatio
     return {file: one for file, one in found.items() if name in one.tables}
 
 
+def numbers_of(one: Replication) -> Iterator[tuple[Key, str, int]]:
+    """Yield each number of a replication: its table, row and column, its text, and how many runs it is of."""
+    for name, rows in one.tables.items():
+        for row, told in rows.items():
+            yield from (((name, row, column), text, told.runs or 1) for column, text in told.numbers.items())
+
+
 def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
     """Return a line for each number of others for cells of a table, with its verdict.
 
@@ -49,11 +56,7 @@ def replicated_frame(study: Study, paper: str, name: str) -> DataFrame:
     exhibit, frames = study.exhibits[paper, name], {}
     specs = {(cell.row, cell.column): cell for cell in exhibit.cells()}
     for file, one in replications_of(study, paper, name).items():
-        lines = [
-            _line(file, specs[row, column], text, replicated.runs)
-            for row, replicated in one.tables[name].items()
-            for column, text in replicated.numbers.items()
-        ]
+        lines = [_line(file, specs[key[1:]], text, runs) for key, text, runs in numbers_of(one) if key[0] == name]
         frame = joined_with_reported(Inputs(study, paper, name), exhibit, lines)
         frames[file] = judge_lines(frame, assumed_in(exhibit, study.papers[paper]))
     return concatenated(frames)
@@ -76,18 +79,16 @@ def _facts(study: Study, paper: str, one: Replication) -> dict[Key, Facts]:
     units = {(name, cell.row, cell.column): unit_of(cell) for name in one.tables
              for cell in study.exhibits[paper, name].cells()}  # fmt: skip
     return {
-        key: facts_of(told, replicated.runs or 1, told.std, unit=units[key])
-        for name, rows in one.tables.items()
-        for row, replicated in rows.items()
-        for column, text in replicated.numbers.items()
-        if (key := (name, row, column)) in units and (told := read_number(text))
+        key: facts_of(told, runs, told.std, unit=units[key])
+        for key, text, runs in numbers_of(one)
+        if key in units and (told := read_number(text))
     }
 
 
 def _line(file: str, cell: CellSpec, text: str, runs: int) -> Mapping[str, object]:
     told = read_number(text) or Number(text, math.nan)  # the schema lets no other text pass
     of = {"row": cell.row, "column": cell.column, "student": file, "task": cell.task, "metric": cell.metric}
-    return {**of, "unit": unit_of(cell), "mean": told.value, "std": told.std, "n": runs or 1, "text": text}
+    return {**of, "unit": unit_of(cell), "mean": told.value, "std": told.std, "n": runs, "text": text}
 
 
 def by_others(study: Study, paper: str, name: str) -> ByOthers | None:

@@ -1,6 +1,6 @@
 // Filters rows, and papers where there is a choice. A page is whole without this script.
 
-const listed = ".claims li, .deviations > li, .behind details[id]";
+const listed = ".deviations > li, .behind details[id]";
 const rows = [...document.querySelectorAll(`main table:not(.origin table) tbody tr, ${listed}, .line:not(.head, .axis)`)];
 const opened = new Set(); // what the filter has unfolded, and folds again
 
@@ -79,7 +79,7 @@ for (const across of document.querySelectorAll("[data-papers]")) {
 const meanings = new Map(
   [...document.querySelectorAll(".words dt")].map((one) => [one.textContent.toLowerCase(), one.nextElementSibling.textContent]),
 );
-for (const one of document.querySelectorAll(".verdict, .side dt, .side-of")) {
+for (const one of document.querySelectorAll(".verdict, .side dt")) {
   const word = one.matches(".verdict") ? one.classList.item(1).replaceAll("-", " ") : one.textContent.replace(/ \(.*/, "");
   if (meanings.has(word)) one.title = meanings.get(word);
 }
