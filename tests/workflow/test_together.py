@@ -71,6 +71,7 @@ def test_the_bytes_are_those_of_students_alone(made: Path, tmp_path: Path) -> No
         assert model(made, name).read_bytes() == model(alone, name).read_bytes()
         cards = [(model(folder, name).parent / "README.md").read_text() for folder in (made, alone)]
         assert cards[0] == cards[1]
+        assert "\n- Made-up rated sentences: as the owner of the folder says\n" in cards[0]
 
 
 def test_one_student_changes_then_two_and_the_grid_of_all(study: Path) -> None:

@@ -6,6 +6,7 @@ the folders, so that all processes of a run know them.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -28,7 +29,12 @@ def read_from(folders: Iterable[Path]) -> None:
 
 def folders() -> tuple[str, ...]:
     """Return the folders of the study; none before a study was read."""
-    return tuple(json.loads(os.environ.get(VARIABLE, "[]")))
+    return _listed(os.environ.get(VARIABLE, "[]"))
+
+
+@functools.cache
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
 
 
 def files(kind: str) -> list[Path]:

@@ -2,10 +2,11 @@ from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TaskDistillationSettings
-    from retort.study.load import licences_in_run
+    from retort.specs.config import Licences
     from retort.training.stages.distill import TaskFolders, distill_on_task
     from retort.training.stages.kept_seeds import each_seed
 
+    licences = Licences.in_run(snakemake.config)
     for own, score, weights in each_seed(running, snakemake):
         distill_on_task(
             own,
@@ -14,5 +15,5 @@ with job(snakemake) as running:
             folders=TaskFolders.of(snakemake.input, snakemake.params.stores_activations),
             trials_files=list(snakemake.input.trials),
             weights_folder=weights,
-            licences=licences_in_run(snakemake.config, score.student, score.task) if weights else {},
+            licences=licences.of(score.student, score.task) if weights else {},
         )

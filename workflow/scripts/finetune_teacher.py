@@ -2,11 +2,12 @@ from retort.job.context import job
 
 with job(snakemake) as running:
     from retort.settings.trainings import TeacherSettings
-    from retort.study.load import licences_in_run
+    from retort.specs.config import Licences
     from retort.training.stages.kept_seeds import one_score
     from retort.training.stages.teacher import finetune_teacher
 
     of, read = snakemake.wildcards, snakemake.input
+    licences = Licences.in_run(snakemake.config)
     settings = TeacherSettings.model_validate(snakemake.params.settings)
     with one_score(running, of.teacher, of.task, settings.seed, snakemake.output) as score:
         finetune_teacher(
@@ -18,5 +19,5 @@ with job(snakemake) as running:
             tokenizer_folder=read.tokenizer,
             trials_files=list(read.trials),
             output=snakemake.output.model,
-            licences=licences_in_run(snakemake.config, of.teacher, of.task),
+            licences=licences.of(of.teacher, of.task),
         )

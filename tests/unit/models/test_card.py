@@ -80,9 +80,10 @@ def test_what_is_not_known_is_not_invented(licences: dict[str, str], tmp_path: P
 def test_licences_are_those_that_sources_name() -> None:
     study = open_study(Config(papers=["pocket"]))
     teacher, data = (study.sources[name] for name in ("all-minilm-l6", "vader"))
-    assert licences_of(study, "pocket-kd", "tweets") == {teacher.title: "Apache-2.0", data.title: "MIT"}
-    assert licences_of(study, "pocket-teacher", "tweets") == licences_of(study, "pocket-kd", "tweets")
-    assert licences_of(study, "pocket-kd") == {teacher.title: "Apache-2.0"}
+    licences = licences_of(study)
+    assert licences.of("pocket-kd", "tweets") == {teacher.title: "Apache-2.0", data.title: "MIT"}
+    assert licences.of("pocket-teacher", "tweets") == licences.of("pocket-kd", "tweets")
+    assert licences.of("pocket-kd") == {teacher.title: "Apache-2.0"}
 
 
 def test_a_card_says_that_a_model_is_mixed(tmp_path: Path) -> None:

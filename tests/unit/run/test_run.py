@@ -61,7 +61,7 @@ def test_jobs_of_a_workflow_that_is_a_module_plan_the_same_without_the_hooks_of_
     assert not main.is_job
     planned = Run({**config, "companions": {}}, {}, is_dry=False)  # in a process that the main one has started
     assert planned.is_job
-    for key in ("companions", "run_sources", "seeds_divided"):
+    for key in ("companions", "run_sources", "seeds_divided", "licences"):
         assert planned.config[key] == main.config[key]
     assert main.config["run_sources"]["precision"] == "float32"
 

@@ -21,6 +21,7 @@ from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
 from retort.specs.config import Config, read_config
+from retort.study.questions import licences_of
 from retort.study.yaml_files import is_ours
 
 FOLDER = "results/rehearsal"
@@ -60,7 +61,8 @@ def _content(plan: Plan) -> dict[str, object]:
     together = enumerate(jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), start=1)
     companions = {f"{plan.study.students[names[0]].teacher}.{number}": names for number, names in together}
     folders = [str(folder) for folder in plan.config.study_folders]
-    return {**plan.config.model_dump(mode="json"), "study": folders, "companions": companions}
+    licences = licences_of(plan.study).model_dump(mode="json")
+    return {**plan.config.model_dump(mode="json"), "study": folders, "companions": companions, "licences": licences}
 
 
 @verb(

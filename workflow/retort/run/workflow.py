@@ -26,6 +26,7 @@ from retort.plan.reads import InputFunctions
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
 from retort.specs.config import read_config
+from retort.study.questions import licences_of
 from retort.study.study import Study
 
 SCALE = RESULTS / "scale"  # the file that names the scale of the results
@@ -68,6 +69,7 @@ class Run:
             "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.plan.groups,
             "seeds_divided": decided.seeds_divided,
+            "licences": licences_of(self.plan.study).model_dump(mode="json"),
         }
         config |= choices
         self.files = {} if self.is_job else run_folder.files_of(decided)

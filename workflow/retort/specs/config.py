@@ -45,6 +45,28 @@ class RunSources(Spec):
         return sorted(set(self.failed.values()))
 
 
+class Licences(Spec):
+    """What the cards of models say of licences; a run reads it once for all of its jobs.
+
+    Args:
+        sources: source -> its title, and its licence as it names it.
+        needed: student, teacher or 'tasks/<task>' -> the sources that it is made from.
+    """
+
+    sources: dict[str, tuple[str, str]] = {}
+    needed: dict[str, list[str]] = {}
+
+    @classmethod
+    def in_run(cls, config: Mapping[str, object]) -> Licences:
+        """Return what a run hands to its jobs in their configuration; nothing outside of a run."""
+        return cls.model_validate(config.get("licences", {}))
+
+    def of(self, name: str, task: str = "") -> dict[str, str]:
+        """Return title -> licence of each source of a student or teacher, with those of a task if given."""
+        needed = {*self.needed.get(name, []), *self.needed.get(f"tasks/{task}", [])}
+        return dict(said for source, said in self.sources.items() if source in needed)
+
+
 class Chosen(Spec):
     """What a budget runs of a student or teacher: its tasks, and under how many seeds.
 
@@ -78,7 +100,8 @@ def _listed(given: Any) -> Any:
 
 
 Folders = Annotated[Distinct[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text])]
-SET_BY_RUN = ("run_sources", "companions", "seeds_divided")  # keys of the configuration that a run sets for its jobs
+# keys of the configuration that a run sets for its jobs
+SET_BY_RUN = ("run_sources", "companions", "seeds_divided", "licences")
 
 
 class Config(Spec):
@@ -111,6 +134,7 @@ class Config(Spec):
         companions: job -> the students that it distils side by side; the workflow hands it to its jobs; not for you.
         seeds_divided: '<student>/<task>' -> the seeds of each of its jobs; the workflow hands it to its jobs; not for
             you.
+        licences: what the cards of models say of licences; the workflow hands this to its jobs; not for you.
     """
 
     papers: Distinct[Name] | None = None
@@ -134,6 +158,7 @@ class Config(Spec):
     run_sources: RunSources = RunSources()
     companions: dict[str, Distinct[Name]] | None = None
     seeds_divided: dict[str, list[str]] | None = None
+    licences: Licences = Licences()
     _file: str = PrivateAttr(default="config.yaml")
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)

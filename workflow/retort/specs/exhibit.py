@@ -199,9 +199,18 @@ def scored_metrics(exhibit: Exhibit) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pair for cell in exhibit.cells() for pair in cell.scored))
 
 
+def metrics_by_student(exhibit: Exhibit) -> dict[str, list[tuple[str, str]]]:
+    """Return student -> the (task, metric) pair of every score that it shows of the student, in the order of cells."""
+    pairs = dict[str, list[tuple[str, str]]]()
+    for cell in exhibit.cells():
+        for student in dict.fromkeys(cell.students):
+            pairs.setdefault(student, []).extend(cell.scored)
+    return pairs
+
+
 def student_metrics(exhibit: Exhibit, student: str) -> list[tuple[str, str]]:
     """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
-    return [pair for cell in exhibit.cells() if student in cell.students for pair in cell.scored]
+    return metrics_by_student(exhibit).get(student, [])
 
 
 def timed_models(exhibit: Exhibit) -> dict[str, set[Timing]]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
-from retort.specs.exhibit import check_known, shown_students, student_metrics, timed_models
+from retort.specs.exhibit import check_known, shown_students, metrics_by_student, timed_models
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
@@ -140,9 +140,9 @@ def check_positions(study: Study) -> Iterator[Found]:
     Names that an exhibit gives and that are not known have lines of their own.
     """
     for (paper, name), exhibit in study.exhibits.items():
-        timed = timed_models(exhibit)
+        timed, scored = timed_models(exhibit), metrics_by_student(exhibit)
         for student in (each for each in shown_students(exhibit) if each in study.students or each in study.teachers):
-            for task in dict.fromkeys(task for task, _ in student_metrics(exhibit, student) if task in study.tasks):
+            for task in dict.fromkeys(task for task, _ in scored.get(student, ()) if task in study.tasks):
                 length = study.tasks[task].max_length
                 for line in _too_long(study, student, f"max_length: rows of {length} tokens", length):
                     yield study.files["tasks", task], line

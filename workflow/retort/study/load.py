@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 from retort.errors import StudyError
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 from retort.specs.loading import Problems
 from retort.specs.scale import Scale
 from retort.study.check_entries import check_data, check_scaled, check_sources, check_students
@@ -18,7 +18,6 @@ from retort.study.check_exhibits import (
     check_statements,
 )
 from retort.study.distillations import add_distillations
-from retort.study.questions import licences_of
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
 from retort.study.yaml_files import read_yaml_files
@@ -122,11 +121,6 @@ def open_study(config: Config, *checks: Check) -> Study:
     if problems:
         raise StudyError(problems)
     return study
-
-
-def licences_in_run(config: dict[str, object], name: str, task: str = "") -> dict[str, str]:
-    """Return what the card of a student or teacher says of licences, from the configuration of its run."""
-    return licences_of(open_study(read_config(config)), name, task)
 
 
 # what is checked once each file is right by itself, in this order

@@ -14,6 +14,7 @@ from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.base import Settings
 from retort.specs.catalogue import Requirements
+from retort.specs.config import Licences
 from retort.specs.exhibit import timed_models
 from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.reported import Timing
@@ -280,11 +281,14 @@ def of_student(study: Study, name: str) -> set[str]:
     return needed
 
 
-def licences_of(study: Study, name: str, task: str = "") -> dict[str, str]:
-    """Return title -> licence of each source that a student or teacher is made from, with those of a task if given."""
-    needed = of_student(study, name) | (of_task(study, task) if task else set())
-    sources = (source for each, source in study.sources.items() if f"sources/{each}" in needed)
-    return {source.title: source.licence for source in sources}
+def licences_of(study: Study) -> Licences:
+    """Return the licences of all sources, and the sources of each student, teacher and task."""
+    needed = {name: of_student(study, name) for name in (*study.teachers, *study.students)}
+    needed |= {f"tasks/{name}": of_task(study, name) for name in study.tasks}
+    return Licences(
+        sources={name: (source.title, source.licence) for name, source in study.sources.items()},
+        needed={name: [each for each in study.sources if f"sources/{each}" in names] for name, names in needed.items()},
+    )
 
 
 def missing(study: Study, needed: set[str]) -> str:
