@@ -14,6 +14,7 @@ from retort.plan.plan import Plan
 from retort.report.index import make_audit
 from retort.report.page import NOT_RUN, make_page, picture
 from retort.report.prediction import predicted
+from retort.results.planned_study import kept_open
 from retort.run.rehearsal.in_process import run_job
 from retort.run.workflow import everything
 from retort.specs.config import read_config
@@ -202,7 +203,8 @@ def make_files(config: dict[str, Any], targets: list[str]) -> None:
     """Run all jobs behind some files, which print alone."""
     jobs = list(Jobs(Plan(read_config(config))).behind(targets))
     assert {job.rule.name for job in jobs} <= PRINTING
-    assert all(run_job(job, config) for job in jobs)
+    with kept_open(config, open_study(read_config(config))):
+        assert all(run_job(job, config) for job in jobs)
 
 
 def reported_page(study: Path) -> str:

@@ -13,9 +13,11 @@ from retort.job import attempts
 from retort.job.attempts import Attempt, file_of
 from retort.plan.plan import Plan
 from retort.results.frames import lines_of, read
+from retort.results.planned_study import kept_open
 from retort.run.failures import failed_jobs, print_what_there_is
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
+from retort.study.load import open_study
 from retort.study.reasons import Status
 
 from tests.tiny.results import write_results
@@ -62,9 +64,10 @@ def make_the_rest(config: dict[str, Any], plan: Plan) -> str:
     waiting = failed_jobs(jobs, INDEX)
     if KD in waiting:
         shutil.rmtree("results/scores/tiny-kd/mood")
-    for job in jobs.behind(INDEX):
-        if job.rule.name in PRINTING and job.key not in waiting:
-            assert run_job(job, config)
+    with kept_open(config, open_study(read_config(config))):
+        for job in jobs.behind(INDEX):
+            if job.rule.name in PRINTING and job.key not in waiting:
+                assert run_job(job, config)
     print_what_there_is(jobs, config, INDEX)
     return Path("reports/tiny/index.html").read_text()
 

@@ -17,10 +17,12 @@ from retort.job.locks import hold_claim
 from retort.plan.plan import Plan
 from retort.plan.sharing import jobs_of
 from retort.registry import unknown_name
+from retort.results.planned_study import kept_open
 from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
 from retort.specs.config import Config, read_config
+from retort.study.load import open_study
 from retort.study.questions import licences_of
 from retort.study.yaml_files import is_ours
 
@@ -97,8 +99,9 @@ def _rehearse(content: dict[str, object], targets: list[str], arguments: argpars
     ordered = list(jobs.behind(targets))
     ran: list[bool] = []
     try:
-        for made in with_progress(run(ordered, content), len(ordered)):
-            ran.append(made)
+        with kept_open(content, open_study(read_config(content))):
+            for made in with_progress(run(ordered, content), len(ordered)):
+                ran.append(made)
     except KeyboardInterrupt:
         print(f"stopped after {len(ran)} jobs; run it again to go on", file=sys.stderr)
         return 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from retort.job import planned_run
@@ -21,12 +23,17 @@ def planned_study(config: dict[str, Any]) -> Study:
     return next((study for of, study in _opened if of == config), None) or open_study(read_config(config))
 
 
-def keep_open(config: dict[str, Any], study: Study) -> None:
-    """Keep the study of a configuration for jobs in this process, and in its forks."""
+@contextlib.contextmanager
+def kept_open(config: dict[str, Any], study: Study) -> Iterator[None]:
+    """Keep the study of a configuration for the jobs that a block runs in this process."""
     _opened.append((config, study))
+    try:
+        yield
+    finally:
+        _opened.pop()
 
 
 def open_ahead() -> None:
     """Open the study of the run that has started this process, if one has; its files do not change any more."""
     if config := planned_run.configuration():
-        keep_open(config, open_study(read_config(config)))
+        _opened.append((config, open_study(read_config(config))))

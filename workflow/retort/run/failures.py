@@ -17,7 +17,7 @@ from typing import Any
 from retort.cost.jobs import PRINTING, Job, Jobs
 from retort.errors import escape_controls, explain_error, first_line
 from retort.job.attempts import failure_reason
-from retort.results.planned_study import keep_open
+from retort.results.planned_study import kept_open
 from retort.run.rehearsal.in_process import run_job
 
 LONG_AGO = (1, 1)  # access and modification time of what is made without some of its inputs
@@ -66,14 +66,14 @@ def print_what_there_is(jobs: Jobs, config: dict[str, Any], targets: list[str]) 
     for key in reasons.keys() - {job.key for job in waiting}:
         not_made.update(dict.fromkeys(jobs.by_key[key].outputs, reasons[key]))
     config = {**config, "run_sources": plan.config.run_sources.model_dump(mode="json") | {"failed": not_made}}
-    keep_open(config, plan.study)
-    for job in waiting:
-        missing = [path for path in job.rule.input_paths(job.wildcards) if not Path(path).exists()]
-        leave_out = missing and job.rule.name in NEEDS_ALL
-        if why := reasons[job.key] if leave_out else _make(job, config, missing):
-            _say(f"left out: {job.key}, since {why}" if leave_out else why)
-            _forget(job)
-            not_made.update(dict.fromkeys(job.outputs, why))
+    with kept_open(config, plan.study):
+        for job in waiting:
+            missing = [path for path in job.rule.input_paths(job.wildcards) if not Path(path).exists()]
+            leave_out = missing and job.rule.name in NEEDS_ALL
+            if why := reasons[job.key] if leave_out else _make(job, config, missing):
+                _say(f"left out: {job.key}, since {why}" if leave_out else why)
+                _forget(job)
+                not_made.update(dict.fromkeys(job.outputs, why))
 
 
 def _waits(job: Job, reason: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.catalogue import ModelSize, Requirements
-from retort.specs.exhibit import check_known, shown_students, metrics_by_student, timed_models
+from retort.specs.exhibit import check_known, metrics_by_student, shown_students, timed_models
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
