@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.job import fork_client, forkserver
 
 from tests import conftest
 from tests.conftest import read_json, snakemake
@@ -17,19 +18,27 @@ SCORE = "results/scores/tiny-predicting/mood/1-2.json"
 
 # a module that Python imports at its start: fine-tuning ends as a variable of the environment says
 BREAK = """
-import os
-if os.environ.get("BREAK"):
-    import builtins
-    real = builtins.__import__
-    def importing(name, *args, **kwargs):
-        module = real(name, *args, **kwargs)
-        if name == "retort.training.stages.finetune" and os.environ["BREAK"] == "kill":
+import builtins, os
+real = builtins.__import__
+def importing(name, *args, **kwargs):
+    module, how = real(name, *args, **kwargs), os.environ.get("BREAK")
+    if how and name == "retort.training.stages.finetune":
+        if how == "kill":
             os.kill(os.getpid(), 9)
-        if name == "retort.training.stages.finetune":
-            raise OSError("no luck today")
-        return module
-    builtins.__import__ = importing
+        raise OSError("no luck today")
+    return module
+builtins.__import__ = importing
 """
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs be forks of a server that has read the module."""
+    (tmp_path / "sitecustomize.py").write_text(BREAK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    forkserver.start()
+    address = os.environ.pop(fork_client.ADDRESS)
+    monkeypatch.setattr(conftest, "server_of_jobs", lambda: address)
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
@@ -55,10 +64,8 @@ def assert_failed(copied: Path, why: str) -> None:
     assert (copied / "results/tables/tiny/table1.csv").stat().st_mtime_ns == others
 
 
-def test_a_failed_job_costs_its_own_cells(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(BREAK)
-    monkeypatch.setattr(conftest, "server_of_jobs", lambda: "")  # its server has not read the module
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+@pytest.mark.usefixtures("server")
+def test_a_failed_job_costs_its_own_cells(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (SCORE, "results/tables/tiny/table4.csv"):
         (copied / path).unlink()
     for how, why in (("raise", "no luck today"), ("kill", "it was killed")):
