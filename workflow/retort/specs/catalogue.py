@@ -42,6 +42,7 @@ BASIS = {
 }
 AFTER_ATTENTION = ("context", "hidden", "ffn")  # what a layer computes from its attention, at every position
 PACKAGE = Path(__file__).resolve().parent.parent
+Aliases = dict[str, object]  # the names that annotations may use for Literal types -> those types
 SEED = {"ge": 0, "lt": 2**32}  # the limits of every option that is called 'seed'
 
 
@@ -103,7 +104,7 @@ class Registered:
     options: dict[str, Any]
     required: frozenset[str]
     annotations: dict[str, str]
-    aliases: dict[str, object]
+    aliases: Aliases
     file: Path
 
     @property
@@ -189,7 +190,7 @@ def _literals(named: Iterable[tuple[str | None, ast.expr | None]]) -> dict[str, 
     return values
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: dict[str, object], file: Path) -> Registered:
+def _entry(node: ast.ClassDef | ast.FunctionDef, call: ast.Call, aliases: Aliases, file: Path) -> Registered:
     """Return what a class or function declares that the decorator `call` registers."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     functions = {line.name: line for line in [*body, node] if isinstance(line, ast.FunctionDef)}
@@ -234,21 +235,37 @@ def catalogue(registry: str, *paths: str) -> dict[str, Registered]:
 
 @functools.cache
 def _catalogue(registry: str, paths: tuple[str, ...], _: tuple[str, ...]) -> dict[str, Registered]:
-    shipped = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
+    shipped, aliases = _shipped(registry, paths)
+    own = _read(registry, own_code.files(registry), aliases)[0]
     entries: dict[str, Registered] = {}
-    trees = {file: _tree(file) for file in (*shipped, *own_code.files(registry))}
-    types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
-    aliases = {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
-    for file, tree in trees.items():
-        for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef)):
-            for call in (each for each in node.decorator_list if isinstance(each, ast.Call)):
-                if ast.unparse(call.func) == f"{registry}.register" and isinstance(call.args[0], ast.Constant):
-                    entry = _entry(node, call, aliases, file)
-                    if entry.name in entries:
-                        both = f"{entries[entry.name].file} and {file}"
-                        raise RetortError(f"two {registry} are called '{entry.name}', in {both}", "rename one")
-                    entries[entry.name] = entry
+    for entry in (*shipped, *own):
+        if entry.name in entries:
+            both = f"{entries[entry.name].file} and {entry.file}"
+            raise RetortError(f"two {registry} are called '{entry.name}', in {both}", "rename one")
+        entries[entry.name] = entry
     return dict(sorted(entries.items()))
+
+
+@functools.cache
+def _shipped(registry: str, paths: tuple[str, ...]) -> tuple[list[Registered], Aliases]:
+    """Return what `_read` returns of files of the package, which stay the same whatever study is read."""
+    files = [file for path in paths for file in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
+    return _read(registry, files, {})
+
+
+def _read(registry: str, files: Iterable[Path], known: Aliases) -> tuple[list[Registered], Aliases]:
+    """Return what files register, and the names that their annotations may use for types: also the `known` ones."""
+    trees = {file: _tree(file) for file in files}
+    types = [(name, ast.unparse(value)) for tree in trees.values() for name, value in _assigned(tree.body)]
+    aliases = known | {name: eval(text, {"Literal": Literal}) for name, text in types if text.startswith("Literal[")}
+    entries = [
+        _entry(node, call, aliases, file)
+        for file, tree in trees.items()
+        for node in (line for line in tree.body if isinstance(line, ast.ClassDef | ast.FunctionDef))
+        for call in (each for each in node.decorator_list if isinstance(each, ast.Call))
+        if ast.unparse(call.func) == f"{registry}.register" and isinstance(call.args[0], ast.Constant)
+    ]
+    return entries, aliases
 
 
 objectives = functools.partial(catalogue, "objectives", "objectives")
