@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from retort.plan.value_lines import Origins, Value, WrittenFiles
-from retort.specs.exhibit import Exhibit, student_metrics
+from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
 
 NOT_REPORTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing
@@ -42,17 +42,26 @@ def unstated_settings(study: Study, paper: str) -> list[Unstated]:
         paper: the name of a paper.
     """
     tables = [exhibit for (slug, _), exhibit in study.exhibits.items() if slug == paper]
-    reported = [table for table in tables if table.reported_cells()]
+    tasks = _tasks(table for table in tables if table.reported_cells())
     files, found = WrittenFiles(study), dict[tuple[str, str], tuple[Any, list[str]]]()
     for name, student in study.students.items():
         of = {pattern for one in student.deviations for pattern in one.of}
-        for task in dict.fromkeys(task for table in reported for task, _ in student_metrics(table, name)):
+        for task in tasks.get(name, ()):
             for value in _open_defaults(list(Origins(files, name, task).values(study))):
                 if not any(map(value.is_named, of)):
                     key = re.sub(r"\.\d+\.", ".*.", value.key)
                     names = found.setdefault((key, str(value.value)), (value.value, []))[1]
                     names += [name.removeprefix(f"{paper}-")] * (name.removeprefix(f"{paper}-") not in names)
     return [Unstated(key, value, tuple(names)) for (key, _), (value, names) in found.items()]
+
+
+def _tasks(exhibits: Iterable[Exhibit]) -> dict[str, dict[str, None]]:
+    """Return student or teacher -> the tasks of the scores that exhibits show of it, in the order of their cells."""
+    tasks: dict[str, dict[str, None]] = {}
+    for cell in (cell for exhibit in exhibits for cell in exhibit.cells()):
+        for student in cell.students:
+            tasks.setdefault(student, {}).update(dict.fromkeys(task for task, _ in cell.scored))
+    return tasks
 
 
 def _open_defaults(values: list[Value]) -> Iterator[Value]:
@@ -80,13 +89,14 @@ def unknown_names(study: Study) -> list[str]:
         study: the study as its files have it, before a scale changes it.
     """
     lines, settings, files = [], dict[str, set[str]](), WrittenFiles(study)  # student -> the keys of its settings
+    tasks = _tasks(study.exhibits.values())
     for paper, spec in study.papers.items():
         tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
         for (text, names), students in deviations_of(study, paper).items() if not spec.ours else ():
             known: set[str] = set()
             for student in students:
                 if student not in settings:
-                    settings[student] = _settings(files, student)
+                    settings[student] = _settings(files, student, tasks.get(student, ()))
                 known |= settings[student]
                 if all(_is_known(name, tables, known) for name in names):
                     break
@@ -109,10 +119,8 @@ def deviations_of(study: Study, paper: str) -> dict[tuple[str, tuple[str, ...]],
     return found
 
 
-def _settings(files: WrittenFiles, student: str) -> set[str]:
+def _settings(files: WrittenFiles, student: str, tasks: Iterable[str]) -> set[str]:
     """Return the keys of a student's settings, in general and on each of its tasks."""
-    exhibits = files.study.exhibits.values()
-    tasks = dict.fromkeys(task for exhibit in exhibits for task, _ in student_metrics(exhibit, student))
     return {value.key for task in ("", *tasks) for value in Origins(files, student, task).values(files.study)}
 
 

@@ -66,21 +66,30 @@ class YamlContent:
         """The path as it is printed."""
         return relative_to_here(self.path)
 
+    @functools.cached_property
+    def lines(self) -> dict[tuple[Step, ...], int]:
+        """The steps that lead to a value -> its line."""
+        return dict(numbered(self.content, 0))
+
     def line(self, *steps: Step) -> str:
         """Return 'file:line' of the value that the steps lead to; empty if the file does not give it."""
-        content, line = self.content, 0
-        for step in steps:
-            if isinstance(content, dict) and step in content:
-                line = next(getattr(key, "line", line) for key in content if key == step)
-            elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
-                return ""
-            content = content[step]
-        return f"{self.place}:{line}"
+        return f"{self.place}:{self.lines[steps]}" if steps in self.lines else ""
 
     def value(self, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         """Return a value that the file gives under these steps, or that is a default."""
         key = key or dotted(*steps)
         return Value(key, value, self.line(*steps) or f"{DEFAULT} '{key.rpartition('.')[2]}'")
+
+
+def numbered(content: Any, line: int, *steps: Step) -> Iterator[tuple[tuple[Step, ...], int]]:
+    """Yield the steps to every value, also to mappings and lists, with its line; that of `content` itself is given."""
+    yield steps, line
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from numbered(value, getattr(key, "line", line), *steps, key)
+    elif isinstance(content, list):
+        for index, value in enumerate(content):
+            yield from numbered(value, line, *steps, index)
 
 
 def leaves(content: Any, *steps: Step) -> Iterator[tuple[tuple[Step, ...], Any]]:
@@ -228,9 +237,9 @@ class Origins:
 
     def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
         teacher, file = study.teachers[student.teacher], self.file("teachers", student.teacher)
-        entry = file.content["teachers"][student.teacher.removeprefix(f"{file.path.parent.name}-")]
+        entry = ("teachers", student.teacher.removeprefix(f"{file.path.parent.name}-"))
         for field in ("model", "protocol", "seed", "version"):
-            yield YamlContent(file.path, entry).value((field,), getattr(teacher, field), f"teacher.{field}")
+            yield file.value((*entry, field), getattr(teacher, field), f"teacher.{field}")
         on_task = student.distilled_on == "task"
         trained_on = None if on_task else fitted_on(study, self.name)  # the corpus of a new masked-LM head
         if trained_on or (on_task and resolve.reads_teacher(student)):
