@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from retort.judgement import verdicts
-from retort.judgement.difference import LEVEL, TESTS, tasks_random
+from retort.judgement.difference import LEVEL, TESTS, Comparison, MeanDifference, tasks_random
 from retort.specs.config import Config
 from retort.specs.rows import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.study.load import open_study
@@ -180,6 +180,7 @@ WITHOUT = (Runs(4, 4, with_std=False), Runs(4, 1), Runs(3, 1), Runs(10, 1), Runs
 RATIOS = (1.0, 1.5, 2.0, 3.0)
 
 
+@functools.cache
 def shares_of_spread(name: str, runs: Runs, columns: int = 7, rows: int = 9, apart: float = 0.0) -> list[float]:
     """Return shares in tables with deviations of SPREADS."""
     tables = 200 if columns * rows > 100 else 500
@@ -204,16 +205,23 @@ TRUTHS: dict[str, Tasks] = {
 }
 
 
+def significant(results: Iterable[Comparison]) -> Any:
+    """Return which of some mean differences are called different from zero at 5 %."""
+    apart = [result.difference for result in results]
+    each = np.array([(one.value, one.error, one.freedom) for one in apart])
+    return MeanDifference(*each.T).p() < LEVEL
+
+
 def paired_shares(truth: str) -> list[float]:
     """Return the share of pairs of rows that each paired test calls different at 5 %, where none is on average."""
     draw, rows, n = np.random.default_rng([SEED, list(TRUTHS).index(truth)]), reported_rows(), 4
-    significant = []
+    results = []
     for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
         true = TRUTHS[truth](gaps(first, second), draw)
         noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, n))
         differences = {("", str(task)): list(map(float, values)) for task, values in enumerate(true[:, None] + noise)}
-        significant.append([(test.run(differences).p or 0.0) < LEVEL for test in TESTS])
-    return list(np.mean(significant, axis=0))
+        results.append([test.run(differences) for test in TESTS])
+    return [significant(of_test).mean() for of_test in zip(*results, strict=True)]
 
 
 def drawn_shares(truth: str, lost: str) -> list[float]:
@@ -222,18 +230,18 @@ def drawn_shares(truth: str, lost: str) -> list[float]:
     The first share is that where the mean difference is zero, the other that where it is SHIFT.
     """
     draw = np.random.default_rng([SEED, list(TRUTHS).index(truth), list(LOST).index(lost)])
-    rows, significant = reported_rows(), []
+    rows, results = reported_rows(), []
     for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
         true = TRUTHS[truth](gaps(first, second), draw)
         noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, 4))
         left = draw.permutation(LOST[lost])
-        decided = []
+        shifted = []
         for shift in (0.0, SHIFT):
             runs = {("", str(task)): list(map(float, values[left[task] :]))
                     for task, values in enumerate(true[:, None] + noise + shift)}  # fmt: skip
-            decided.append((tasks_random(runs).p or 0.0) < LEVEL)
-        significant.append(decided)
-    return list(np.mean(significant, axis=0))
+            shifted.append(tasks_random(runs))
+        results.append(shifted)
+    return [significant(of_shift).mean() for of_shift in zip(*results, strict=True)]
 
 
 def percent(shares: list[float]) -> str:

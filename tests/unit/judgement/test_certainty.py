@@ -19,7 +19,7 @@ from retort.study.load import open_study
 from scipy.stats import t
 
 from tests import claim_coverage, claims_of_columns
-from tests.claims_of_columns import TRUTHS, Truth, as_before, decided, pooled
+from tests.claims_of_columns import TRUTHS, Truth, as_before, as_now, decided, pooled
 from tests.conftest import ROOT
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import frame, made
@@ -253,13 +253,13 @@ def test_two_looks_of_a_budget_keep_the_level() -> None:
 @pytest.mark.parametrize("truth", [TRUTHS[0], TRUTHS[1], TRUTHS[2], TRUTHS[6]], ids=lambda truth: truth.told)
 def test_luck_in_equal_columns_or_in_a_range_decides_nothing(truth: Truth) -> None:
     """At most 2.5 % are decided wrongly; by the whole claim on resamples, many."""
-    assert max(decided(truth, tables=60)) <= 5  # 3 of 60; more happen in 6 % of such tests
+    assert max(decided(truth, as_now, tables=60)) <= 5  # 3 of 60; more happen in 6 % of such tests
     assert max(decided(pooled(truth), as_before, tables=60)) > 20
 
 
 @pytest.mark.parametrize("truth", [TRUTHS[3], TRUTHS[-1]], ids=lambda truth: truth.told)
 def test_most_columns_and_ranges_far_apart_are_shown(truth: Truth) -> None:
-    assert decided(truth, tables=60)[0] > 75
+    assert decided(truth, as_now, tables=60)[0] > 75
 
 
 def test_as_many_columns_as_refute_most_must_be_shown_to_be_otherwise() -> None:
