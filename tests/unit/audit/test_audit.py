@@ -143,8 +143,8 @@ def column(path: str, index: int, header: bool) -> collections.Counter[str]:
     [("cola", "CoLA/dev.tsv", 1, False), ("sst2", "SST-2/dev.tsv", 1, True), ("mrpc", "MRPC/dev.tsv", 0, True),
      ("rte", "RTE/dev.tsv", -1, True), ("wnli", "WNLI/dev.tsv", -1, True), ("qnli", "QNLI/dev.tsv", -1, True)],
 )  # fmt: skip
-def test_facts_are_those_of_the_data(task: str, path: str, index: int, header: bool) -> None:
-    facts, labels = open_study(Config()).facts[task], column(path, index, header)
+def test_facts_are_those_of_the_data(whole: Study, task: str, path: str, index: int, header: bool) -> None:
+    facts, labels = whole.facts[task], column(path, index, header)
     most, rows = max(labels.values()), labels.total()
     assert facts.sizes["dev"] == rows
     assert facts.floors["accuracy"] == round(100 * most / rows, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from typing import Any
@@ -14,6 +15,7 @@ from retort.errors import RetortError
 from retort.plan import resolve_data
 from retort.specs.config import Config
 from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tasks import task_type_of
 
 from tests.conftest import DATA, needs_data
@@ -21,9 +23,15 @@ from tests.conftest import DATA, needs_data
 pytestmark = [pytest.mark.slow, needs_data("CoLA")]
 
 
+@functools.cache
+def opened(sample: bool) -> Study:
+    """Return the project's study, which reads the released files; as a sample, or whole."""
+    return open_study(Config(data_dir=str(DATA), sample=sample))
+
+
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
     """Return the rows of a task from the released files, by split and subset."""
-    study = open_study(Config(data_dir=str(DATA), sample=sample))
+    study = opened(sample)
     task = resolve_data.task_settings(study, name, splits)
     where = {source: DATA / str(getattr(study.sources[source], "local", "")) for source in study.sources}
     return dict(read_task(task, task_type_of(task), where))
@@ -75,7 +83,7 @@ def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() ->
 
 
 def test_the_inventory_tells_rows_and_checksums() -> None:
-    lines, _ = inventory(open_study(Config(data_dir=str(DATA), sample=True)), every=True)
+    lines, _ = inventory(opened(True), every=True)
     text = "\n".join(lines)
     assert f"cola (cola: folder {DATA / 'CoLA'}), which no table reads" in lines
     digest = "cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624"

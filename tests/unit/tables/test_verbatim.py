@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pandas import Series
-from retort.audit import audit
+from retort.audit import Finding, audit
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, read_config
 from retort.specs.reported import read_number
@@ -105,34 +106,39 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
 # --- the papers
 
 
-@pytest.fixture(scope="module")
-def papers() -> Study:
+@functools.cache
+def whole() -> Study:
     """Return the study of every paper of the repository, as reported and configured at the papers' own scale."""
     return open_whole(Config(scale="paper"))
 
 
+@functools.cache
+def sizes() -> list[Finding]:
+    """Return the findings of the audit on sizes."""
+    return audit(whole())["sizes"].findings
+
+
 def of_kind(kind: str) -> list[tuple[str, str]]:
     """Return (paper, table) for every table of a kind."""
-    study = open_whole(Config())
-    return [key for key, exhibit in sorted(study.exhibits.items()) if exhibit.kind == kind]
+    return [key for key, exhibit in sorted(whole().exhibits.items()) if exhibit.kind == kind]
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind("settings"))
-def test_our_students_are_trained_as_the_paper_says(papers: Study, paper: str, table: str) -> None:
-    spec, lines = collected(papers, table, paper=paper)
+def test_our_students_are_trained_as_the_paper_says(paper: str, table: str) -> None:
+    spec, lines = collected(whole(), table, paper=paper)
     verdicts, reported = (
         given(spec.verdicts(lines)),
         {(cell.row, cell.column): cell.text for cell in spec.reported_cells()},
     )
     assert {key: reported[key] for key, verdict in verdicts.items() if verdict != "agrees"} == {}
-    assert verdicts or not any(name.startswith(f"{paper}-") for name in papers.students)
+    assert verdicts or not any(name.startswith(f"{paper}-") for name in whole().students)
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind("counts"))
-def test_counts_that_differ_are_those_that_the_audit_knows(papers: Study, paper: str, table: str) -> None:
-    spec, lines = collected(papers, table, paper=paper)
+def test_counts_that_differ_are_those_that_the_audit_knows(paper: str, table: str) -> None:
+    spec, lines = collected(whole(), table, paper=paper)
     verdicts, number = given(spec.verdicts(lines)), f"Table {table.removeprefix('table')},"
     assert verdicts
-    known = [finding.where for finding in audit(papers)["sizes"].findings if finding.paper == paper]
+    known = [finding.where for finding in sizes() if finding.paper == paper]
     differ = [f"{number} {row}, {column}" for (row, column), verdict in verdicts.items() if verdict == "differs"]
     assert sorted(differ) == sorted(where for where in known if number in where)
