@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from retort.audit.base import Finding, Looked, Reported, ReportedNumber, Sort, by_column, register
 from retort.judgement.cells import CellValues, Objects, Pairs, Verdict
@@ -73,7 +74,7 @@ def judged(statement: Statement, sides: tuple[Side, Side]) -> Verdict | None:
     if not verdicts or verdicts[0].supported is None:  # a figure reports no numbers
         return None
     tied = (replace(verdicts[0], true=~verdicts[0].true) for side in sides if within_rounding(statement, side))
-    return next((verdict for verdict in (*verdicts, *tied) if verdict.supported), verdicts[0])
+    return next((verdict for verdict in chain(verdicts, tied) if verdict.supported), verdicts[0])
 
 
 def _finding(paper: str, statement: Statement, other: str) -> Finding:
@@ -138,7 +139,7 @@ def readings(reported: Reported) -> Looked:
     """Check that a claim which can be read in several ways is supported in each of its readings."""
     for paper, statements in reported.statements.items():
         sides = both_sides(reported, paper)
-        for claim in statements:
+        for claim in (one for one in statements if one.other_readings):
             as_claimed = judged(claim, sides)
             for reading in claim.other_readings.values():
                 statement = claim.read_as(reading)
