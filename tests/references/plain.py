@@ -64,15 +64,15 @@ def mean_of_texts(values: list[list[Tensor]], case: Case) -> Tensor:
 
 def softmax(row: Tensor) -> Tensor:
     powers = torch.exp(row)
-    return powers / sum(powers)
+    return powers / powers.sum()
 
 
 def kl(p: Tensor, q: Tensor, floor: float = 0.0) -> Tensor:
-    return sum(p * torch.log(p / torch.where(q > floor, q, floor)))
+    return (p * torch.log(p / torch.where(q > floor, q, floor))).sum()
 
 
 def squares(a: Tensor, b: Tensor) -> list[Tensor]:
-    return [(x - y) ** 2 for x, y in zip(a.flatten(), b.flatten(), strict=True)]
+    return list(((a - b) ** 2).flatten())
 
 
 def vectors(student: Tensor, teacher: Tensor, batch: Batch, case: Case) -> Iterator[tuple[Tensor, Tensor]]:
@@ -90,7 +90,7 @@ def chunks(x: Tensor, heads: int) -> list[Tensor]:
 
 def relation_rows(a: Tensor, b: Tensor) -> list[Tensor]:
     """Return softmax(a b^T / sqrt(width)), row by row."""
-    return [softmax(torch.stack([x @ y for y in b]) / math.sqrt(a.shape[1])) for x in a]
+    return [softmax(b @ x / math.sqrt(a.shape[1])) for x in a]
 
 
 def relation_kl(
