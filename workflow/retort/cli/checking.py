@@ -150,7 +150,7 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     Raises:
         RetortError: the student or the task is unknown.
     """
-    written, study = open_written(config), open_written(config)
+    study = open_written(config)
     scale_study(study)
     full = student_called(study, name)
     if task and task not in study.tasks:
@@ -159,7 +159,7 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     if why := not_run(study, full):
         yield f"({why.sentence})"
     yield ""
-    rows = [(value.key, _text(value.value), value.origin) for value in setting_values(written, study, full, task)]
+    rows = [(value.key, _text(value.value), value.origin) for value in setting_values(study.written, study, full, task)]
     key_width, text_width, origin_width = (max(map(len, column)) for column in zip(*rows, strict=True))
     text_width = min(text_width, max(24, WIDTH - key_width - origin_width - 4))
     for key, text, origin in rows:

@@ -21,7 +21,6 @@ from retort.plan.sharing import grid_parts
 from retort.specs.exhibit import student_metrics
 from retort.study.addresses import profile_address, score_files, submission_address
 from retort.study.cells import gridded, left_out, profiled, sent_runs, served
-from retort.study.load import open_written
 from retort.study.study import Study
 from retort.study.yaml_files import ACROSS, ANSWERS, COLUMNS, is_ours
 
@@ -247,7 +246,6 @@ class Prints:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._written: Study | None = None
 
     @functools.cached_property
     def code(self) -> dict[str, str]:
@@ -272,10 +270,7 @@ class Prints:
 
     def shown_settings(self, of: Wildcards) -> list[str]:
         """Return what a table shows of settings, as the files have them, without the changes of a scale."""
-        study = self.plan.study
-        if self._written is None:
-            self._written = study if study.is_as_written else open_written(study.config)
-        return shown_settings(self.plan, self._written, of.paper, of.table)
+        return shown_settings(self.plan, self.plan.study.written, of.paper, of.table)
 
     def scale(self, of: Wildcards) -> str:
         """Return the scale at which a paper is run; empty for one that is only shown."""

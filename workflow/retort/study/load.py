@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 
 from retort.errors import StudyError
@@ -158,9 +157,7 @@ def check_scales(study: Study, problems: Problems) -> None:
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:
     """Return a copy of the study under another scale; scaling the copy does not change the study."""
-    scaled = copy.copy(study)
-    for field, value in vars(study).items():
-        setattr(scaled, field, copy.copy(value) if isinstance(value, dict) else value)
+    scaled = study.copied()
     scaled.config, scaled.scale = study.config.model_copy(update={"scale": name}), scale
     scaled.unrun, scaled.not_run, scaled.untuned = {}, {}, set()
     return scaled

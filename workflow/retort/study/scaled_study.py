@@ -32,6 +32,7 @@ def scale_study(study: Study) -> None:
     Args:
         study: the study, free of problems.
     """
+    written = study.copied()
     for paper, spec in study.papers.items():
         if because := spec.not_at.get(study.config.scale):
             study.unrun[paper] = f"its paper is left out: {because}"
@@ -42,6 +43,7 @@ def scale_study(study: Study) -> None:
             study.not_run[name] = study.unrun[paper]
     if study.is_as_written:
         return
+    study.unscaled = written
     if study.scale.replacements:
         _shrink(study, study.scale.replacements)
     if study.scale.miniature:

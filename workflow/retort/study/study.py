@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from retort.specs.answers import Answer
 from retort.specs.config import Chosen, Config, RunSources
@@ -63,6 +65,12 @@ class Study:
     untuned: set[str] = field(default_factory=set)  # students and teachers that take no part in their protocol's grid
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
+    unscaled: Study | None = None  # what it was before a scale changed it; None where none did
+
+    def copied(self) -> Study:
+        """Return a copy whose entries can be replaced, added and removed: the study's own stay."""
+        entries: dict[str, Any] = {name: copy.copy(x) for name, x in vars(self).items() if isinstance(x, dict | set)}
+        return replace(self, **entries)
 
     def record_of(self, paper: str) -> Recording | None:
         """Return the recorded run whose numbers a study of ours reports; None if there is none.
@@ -147,6 +155,11 @@ class Study:
     def is_as_written(self) -> bool:
         """Whether the scale leaves all that is run as its files describe it."""
         return not (self.scale.replacements or self.scale.miniature) or not self.running_papers
+
+    @property
+    def written(self) -> Study:
+        """The study as its files describe it, without the changes that a scale makes."""
+        return self.unscaled or self
 
     @property
     def running(self) -> dict[str, Student]:

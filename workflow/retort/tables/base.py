@@ -15,7 +15,6 @@ from retort.results.planned_study import planned_study
 from retort.results.score_files import Record
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import gridded
-from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.layout import Sheet
 
@@ -46,11 +45,6 @@ class Inputs:
     tables: Mapping[str, DataFrame] = field(default_factory=dict)
     trials: BestTrials = field(default_factory=dict)
     remark: str = ""
-
-    @property
-    def written(self) -> Study:
-        """The study as its files describe it, without the changes that a scale makes."""
-        return self.study if self.study.is_as_written else open_written(self.study.config)
 
 
 def read_inputs(

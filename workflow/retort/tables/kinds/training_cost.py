@@ -110,7 +110,7 @@ class TrainingCostTable(Table):
 
     def collect(self, inputs: Inputs) -> DataFrame:
         """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
-        written, stated, cells = inputs.written, reported_frame(self).set_index(KEY)["reported"], []
+        written, stated, cells = inputs.study.written, reported_frame(self).set_index(KEY)["reported"], []
         for (name, row), column in itertools.product(self.named_rows().items(), self.columns):
             unit, cost_of = COSTS[column.of]
             cell: dict[str, Any] = {"row": name, "column": column.name, "student": row.student, "task": column.task}

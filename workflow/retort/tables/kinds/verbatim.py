@@ -162,7 +162,7 @@ class SettingsTable(VerbatimTable):
 
     def values(self, inputs: Inputs) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the columns of each cell that shows a setting; `text` is our setting at scale `paper`."""
-        written, columns = inputs.written, dict[tuple[str, str], dict[str, Any]]()
+        written, columns = inputs.study.written, dict[tuple[str, str], dict[str, Any]]()
         for cell in self.settings_cells():
             of = {"student": cell.student, "task": cell.task, "metric": cell.reads}
             columns[cell.row, cell.column] = {**of, "text": our_text(written, inputs.paper, cell)}
