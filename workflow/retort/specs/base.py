@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -150,10 +151,16 @@ class Spec(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         """Raise the first of the mistakes that `_wrong` of the model, or of one of its bases, yields."""
-        for base in reversed(type(self).__mro__):
-            for line in vars(base)["_wrong"](self) if "_wrong" in vars(base) else ():
+        for wrong in _checks_of(type(self)):
+            for line in wrong(self):
                 raise ValueError(line)
         return self
+
+
+@functools.cache
+def _checks_of(model: type[BaseModel]) -> list[Callable[[Any], Iterable[str]]]:
+    """Return `_wrong` of a model and of its bases, the most general first."""
+    return [vars(base)["_wrong"] for base in reversed(model.__mro__) if "_wrong" in vars(base)]
 
 
 def error_detail(item: ErrorDetails, keys: Iterable[str] = (), below: tuple[str, ...] = ()) -> InitErrorDetails:
