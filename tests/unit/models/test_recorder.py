@@ -29,7 +29,7 @@ from retort.specs.model import Architecture
 from tests.conftest import ROOT
 from tests.tiny.make import make_family
 
-DEPTH, HEADS, WIDTH = 4, 3, 21
+DEPTH, HEADS, WIDTH = 3, 3, 21
 NARROW = Architecture(layers=DEPTH, heads=HEADS, hidden=WIDTH, intermediate=50, embedding=8)
 KINDS = [*sorted(FAMILIES), "bert with narrow embeddings", "xlm-roberta with narrow embeddings"]
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
@@ -40,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Save a random encoder of each family, and students of two of them with embeddings narrower than their layers."""
     home = tmp_path_factory.mktemp("families")
     for family in FAMILIES:
-        make_family(home / family, family)
+        make_family(home / family, family, num_hidden_layers=DEPTH)
     for kind in KINDS[len(FAMILIES) :]:
         like = home / kind.split(" ")[0]
         torch.manual_seed(1)
@@ -48,10 +48,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: home / kind for kind in KINDS}
 
 
+Load = Callable[..., Any]
+
+
 @pytest.fixture(scope="module")
-def with_head(folders: dict[str, Path]) -> Callable[[str, str], Any]:
-    """Return a function that loads a model with a head, in float64 and without dropout, once."""
-    return functools.cache(lambda kind, head: build.load(folders[kind], head, 2).double().eval())
+def load(folders: dict[str, Path]) -> Load:
+    """Return a function that gives a copy, without dropout, of a model that it loads once, with a head or without."""
+
+    @functools.cache
+    def loaded(kind: str, head: str) -> Any:
+        torch.manual_seed(1)  # for the weights of a head that the folder lacks
+        return build.load(folders[kind], head, 2).eval()
+
+    return lambda kind, head="none": copy.deepcopy(loaded(kind, head))
 
 
 def batch(length: int = 7) -> Batch:
@@ -73,14 +82,14 @@ def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length", [7, 32])
-def test_activations_of_every_layer(folders: dict[str, Path], kind: str, length: int) -> None:
+def test_activations_of_every_layer(load: Load, kind: str, length: int) -> None:
     """They equal what transformers outputs with its own options, and what its modules make of each other.
 
     Padding with 0 gives the same values as the model's own padding id (RoBERTa: 1), up to all 32 positions.
     """
     given, layers = batch(length), range(1, DEPTH + 1)
     real = given.attention_mask
-    model: Any = build.load(folders[kind]).eval()
+    model = load(kind)
     keys: set[Key] = {("embeddings", None), ("hidden", 0), ("cls", 0)}
     keys |= {(activation, layer) for activation in (*MODULES, "cls", "scores", "undropped-context") for layer in layers}
     with torch.no_grad():
@@ -110,14 +119,14 @@ def test_activations_of_every_layer(folders: dict[str, Path], kind: str, length:
             torch.testing.assert_close(found[activation, layer][real], context, **CLOSE)
 
 
-def test_the_guide_to_objectives_lists_every_activation_with_its_shape(folders: dict[str, Path]) -> None:
+def test_the_guide_to_objectives_lists_every_activation_with_its_shape(load: Load) -> None:
     text = (ROOT / "workflow/retort/objectives/activations.md").read_text()
     lines = text.partition("| activation | shape |")[2].partition("\n\n")[0].splitlines()[2:]
     rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
     listed = {name: (shape, level) for names, shape, _, level in rows for name in re.findall(r"`([\w-]+)`", names)}
     assert sorted(listed) == sorted({*MODULES, *BASIS, *DERIVED, "pooled", "logits"})
     keys: set[Key] = {(name, None if level in ("input", "output") else 1) for name, (_, level) in listed.items()}
-    model: Any = build.load(folders["bert"], "classification", 2).eval()
+    model = load("bert", "classification")
     sizes = {"batch": 3, "length": 7, "width": WIDTH, "heads": HEADS, "labels": 2}
     sizes["intermediate"] = model.config.intermediate_size
     found = Recorder(model, keys)(batch())
@@ -126,8 +135,8 @@ def test_the_guide_to_objectives_lists_every_activation_with_its_shape(folders: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_output_of_the_pooler_where_there_is_one(folders: dict[str, Path], kind: str) -> None:
-    given, model = batch(), build.load(folders[kind]).eval()
+def test_the_output_of_the_pooler_where_there_is_one(load: Load, kind: str) -> None:
+    given, model = batch(), load(kind)
     if not hasattr(model, "pooler"):
         with pytest.raises(RetortError, match="'pooled' needs a pooler below the classifier, which a electra does not"):
             Recorder(model, {("pooled", None)})
@@ -139,13 +148,12 @@ def test_the_output_of_the_pooler_where_there_is_one(folders: dict[str, Path], k
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("head", ["classification", "masked-lm"])
-def test_what_is_rounded_once_gives_the_same_under_autocast(folders: dict[str, Path], kind: str, head: str) -> None:
+def test_what_is_rounded_once_gives_the_same_under_autocast(load: Load, kind: str, head: str) -> None:
     keys: set[Key] = {("logits", None), ("embeddings", None), ("words", None)}
     keys |= {(activation, layer) for activation in (*MODULES, "scores") for layer in range(1, DEPTH + 1)}
     found = []
     for precision in ("float32", "bfloat16"):
-        torch.manual_seed(1)  # for the weights of a head that the folder lacks
-        model: Any = build.load(folders[kind], head, 2).eval()
+        model = load(kind, head)
         round_once(model, precision)
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             found.append(Recorder(model, keys)(batch()))
@@ -154,9 +162,9 @@ def test_what_is_rounded_once_gives_the_same_under_autocast(folders: dict[str, P
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_and_attention_outputs_have_no_dropout(folders: dict[str, Path], kind: str) -> None:
+def test_words_and_attention_outputs_have_no_dropout(load: Load, kind: str) -> None:
     given = batch()
-    model: Any = build.load(folders[kind])
+    model = load(kind)
     embeddings, real = model.embeddings, given.attention_mask
     expected = embeddings.LayerNorm(embeddings.word_embeddings.weight[given.input_ids])
     build.prepare(model.train(), dropout=0.5)
@@ -171,11 +179,11 @@ def test_words_and_attention_outputs_have_no_dropout(folders: dict[str, Path], k
     ("head", "positions"), [("classification", None), ("masked-lm", None), ("masked-lm", torch.tensor([1, 8, 13]))]
 )
 def test_logits_are_those_of_the_untouched_model(
-    folders: dict[str, Path], kind: str, head: str, positions: torch.Tensor | None
+    load: Load, kind: str, head: str, positions: torch.Tensor | None
 ) -> None:
     given = batch()
     given.positions = positions
-    model: Any = build.load(folders[kind], head, 2).eval()
+    model = load(kind, head)
     with torch.no_grad():
         expected = model(**inputs(model, given)).logits
         found = Recorder(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
@@ -186,11 +194,11 @@ def test_logits_are_those_of_the_untouched_model(
 @pytest.mark.parametrize("head", ["classification", "masked-lm", "span"])
 @pytest.mark.parametrize("read", [None, "queries", "cls", "hidden", "context"])
 def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
-    with_head: Callable[[str, str], Any], kind: str, head: str, read: str | None
+    load: Load, kind: str, head: str, read: str | None
 ) -> None:
     """Logits, activations and every gradient are those of the whole model."""
     given = batch()
-    models = [copy.deepcopy(with_head(kind, head)) for _ in range(2)]
+    models = [load(kind, head).double() for _ in range(2)]
     keys: set[Key] = {("logits", None)} | ({(read, DEPTH)} if read else set())
     seen: list[int] = []
     recorder = Recorder(models[0], keys)
@@ -211,8 +219,8 @@ def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind: str) -> None:
-    model: Any = build.load(folders[kind]).eval()
+def test_only_what_is_asked_for_runs_and_is_kept(load: Load, kind: str) -> None:
+    model = load(kind)
     keys: set[Key] = {("hidden", 2), ("queries", 1)}
     recorder = Recorder(model, keys)
     with torch.no_grad(), mock.patch.object(model.encoder.layer[2], "forward") as above:
@@ -248,9 +256,9 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("part", "frozen"), [("embeddings", "embeddings"), ("encoder", "")])
-def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, part: str, frozen: str) -> None:
+def test_a_frozen_part_takes_no_gradient(load: Load, kind: str, part: str, frozen: str) -> None:
     """Freezing the embeddings freezes all below layer 1; a masked-LM head on a frozen part is still trained."""
-    model: Any = build.load(folders[kind], "masked-lm")
+    model = load(kind, "masked-lm")
     build.prepare(model, [part])
     given = batch()
     given.positions = torch.tensor([1])
