@@ -18,7 +18,7 @@ from retort.objectives.base import UNKNOWN, TrainingRows
 from retort.objectives.hidden import HeadMaps
 from retort.objectives.logits import choices
 from retort.specs import catalogue
-from retort.specs.catalogue import Requirements
+from retort.specs.student import Requirements
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call

@@ -15,9 +15,9 @@ from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import objectives
 from retort.specs import catalogue
-from retort.specs.catalogue import Requirements, wrong_options
+from retort.specs.catalogue import wrong_options
 from retort.specs.model import Architecture
-from retort.specs.student import Stage, Term
+from retort.specs.student import Requirements, Stage, Term
 from retort.study import check_entries
 
 from tests.references.examples import MANY_HEADS, NARROW, PADDED, WIDE, Case, batch_of, both, compose

@@ -14,6 +14,7 @@ from retort.objectives.base import TrainingRows
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
 from retort.specs.mappings import pairs_of
+from retort.specs.student import is_joint
 from torch import Tensor
 
 LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
@@ -60,7 +61,7 @@ class Case:
     @property
     def is_joint(self) -> bool:
         """True if the objective needs all examples of a batch at once."""
-        return catalogue.is_joint(self.name, {**catalogue.objectives()[self.name].options, **self.options})
+        return is_joint(self.name, {**catalogue.objectives()[self.name].options, **self.options})
 
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
         """Build the objective in `dtype` (None: unchanged), with the same maps and state every time."""

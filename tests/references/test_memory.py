@@ -10,8 +10,8 @@ from retort.cost.volume import Rows
 from retort.cost.work import Head
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
-from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.model import Architecture
+from retort.specs.student import ModelSize, Requirements
 
 from tests.job_settings import schedule
 from tests.references.meter import MASKED, kept_of_teacher, peak

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from retort.checksums import changed_files, content_of, differences, take
+from retort.checksums import differences, take
 from retort.data.sources.fetch import fetch, link_again
 from retort.errors import RetortError
 from retort.job.context import this_code
+from retort.settings.folder_digests import changed_files, content_of
 from retort.specs.source import Folder
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import torch
-from retort import checksums
 from retort.checksums import Maker
 from retort.job.context import RunningJob
 from retort.provenance import are_different, objectives_in
+from retort.settings import folder_digests
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
 
@@ -172,10 +172,10 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
 
     def content(folder: str) -> str:
-        checksums.content_of.cache_clear()
-        return checksums.content_of("texts", tmp_path / folder)
+        folder_digests.content_of.cache_clear()
+        return folder_digests.content_of("texts", tmp_path / folder)
 
-    assert content("here") == checksums.ABSENT
+    assert content("here") == folder_digests.ABSENT
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.txt").write_text("good")
     (tmp_path / "here" / ".hidden").write_text("x")

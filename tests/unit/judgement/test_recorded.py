@@ -9,8 +9,9 @@ import pytest
 from retort.judgement.recorded import at_floor, order_of
 from retort.report.outcome import Files, Shown
 from retort.results import frames
+from retort.specs.across import Facts
 from retort.specs.config import read_config
-from retort.specs.paper import Facts, Recording
+from retort.specs.paper import Recording
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.claims import Judged, claim_sides, counts, judge_all

@@ -46,7 +46,6 @@ TOP: dict[str, set[str]] = {
     "atomic": {"errors", "machine"},
     "batch": set(),
     "checksums": {"atomic", "errors"},
-    "environment": set(),
     "errors": set(),
     "formatters": {"registry"},
     "machine": {"errors"},

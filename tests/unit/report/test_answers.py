@@ -12,7 +12,7 @@ from retort.judgement.judge import Kind, coverage_of
 from retort.report.answers import Answered, answers
 from retort.report.index import make_index
 from retort.report.outcome import Shown
-from retort.specs.answers import Answer
+from retort.specs.across import Answer
 from retort.specs.config import Config
 from retort.study.load import open_whole
 from retort.study.study import Study

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
-from retort.checksums import content_of
 from retort.run.dry_run import OF_LINES, WIDTH, ShortForm, is_short
 from retort.run.run_folder import BOUNDS
+from retort.settings.folder_digests import content_of
 from snakemake.persistence import ParamsChange
 from snakemake_interface_logger_plugins.common import LogEvent
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.specs.base import Names
 from retort.specs.config import Config
-from retort.specs.fields import Names
 from retort.study.families import check_shared, expand
 from retort.study.load import open_study, read_study
 

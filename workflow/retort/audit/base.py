@@ -15,9 +15,10 @@ from typing import TypeVar
 
 from retort.formatters import condition_text
 from retort.registry import Registry
+from retort.specs.across import Facts
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Architecture
-from retort.specs.paper import Facts, Statement
+from retort.specs.paper import Statement
 from retort.specs.reported import AVERAGE, OF_A_MODEL, Number
 from retort.specs.rows import CellSpec
 from retort.study.study import Study

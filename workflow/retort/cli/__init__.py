@@ -9,7 +9,7 @@ from typing import Any
 
 import argcomplete
 
-from retort import __version__, environment
+from retort import __version__, machine
 from retort.cli import budgeting, checking, measuring, new_paper, rehearsing, reported_numbers, status, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run a verb, or print help, and return the exit status: 0; 1 if it found problems; 2 if it could not run."""
-    environment.settle()
+    machine.settle_environment()
     given, top = sys.argv[1:] if arguments is None else arguments, parser()
     argcomplete.autocomplete(top)  # answers a shell that asks for completions, and ends
     try:

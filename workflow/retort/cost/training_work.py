@@ -22,9 +22,9 @@ from retort.settings.trainings import (
     TeacherSettings,
     TermSettings,
 )
-from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
+from retort.specs.student import is_joint
 from retort.study.study import Study
 
 OnTask = TeacherSettings | GridSettings | TaskDistillationSettings
@@ -90,7 +90,7 @@ class TrainingCost:
         loss = losses.cost_of(self.terms, *self._models, self.longest, self.outputs)
         held = memory.row_bytes(student, ran, self.longest, self.precision)
         loaded = memory.loaded_bytes(self.teacher, self.vocabulary, self.terms) if self.teacher else 0.0
-        joint = tuple(term.objective for term in self.terms if catalogue.is_joint(term.objective, term.options))
+        joint = tuple(term.objective for term in self.terms if is_joint(term.objective, term.options))
         most = self.schedule.micro_batch or 0
         return Step(self.schedule.batch_size, state, gradients, held, loss, loaded, joint=joint, micro_batch=most)
 

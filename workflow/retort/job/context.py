@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, environment, machine, provenance
+from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
 from retort.checksums import REPORTS, RESULTS, Maker, Parent
 from retort.errors import RetortError, explain_error
@@ -274,7 +274,7 @@ def _emptied(folder: Path) -> Iterator[None]:
 def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:
     """Set the environment variables and the allocator of a job, and remove what it does not see."""
     machine.keep_freed_memory()
-    environment.settle()
+    machine.settle_environment()
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ["HF_HUB_OFFLINE"] = "1"

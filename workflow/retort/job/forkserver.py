@@ -32,7 +32,7 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from retort import environment, machine, provenance
+from retort import machine, provenance
 from retort.job import fork_client
 from retort.job.fork_client import MESSAGE
 
@@ -170,7 +170,7 @@ def serve(listener: socket.socket, preloaded: list[str]) -> None:
     # Ctrl-C signals all processes, but the server lives until the process that started it has ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     machine.die_with_parent(signal.SIGKILL)  # it may hang in an import
-    environment.settle()
+    machine.settle_environment()
     address = Path(listener.getsockname())
     try:
         with Server(str(address), Watcher, bind_and_activate=False) as server:

@@ -14,7 +14,7 @@ from retort.errors import RetortError
 from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives, of_part
 from retort.settings.trainings import TermSettings
 from retort.specs import catalogue
-from retort.specs.catalogue import ModelSize, Requirements
+from retort.specs.student import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from retort.checksums import content_of, digest_of
+from retort.checksums import digest_of
+from retort.settings.folder_digests import content_of
 from retort.settings.inputs import (
     ContentSettings,
     CorpusSettings,

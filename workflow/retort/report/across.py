@@ -15,7 +15,7 @@ from retort.judgement.recorded import side_of_recording
 from retort.report.outcome import RUN, Files
 from retort.report.ranking import Plot, RankedMean, cell_of, panel_of
 from retort.results.frames import read
-from retort.specs.paper import Across, Compared
+from retort.specs.across import Across, Compared
 from retort.study.study import Study
 from retort.tables.recordings import is_outdated, recordings_of
 from retort.tables.replications import replicated_sides

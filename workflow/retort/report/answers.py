@@ -11,7 +11,7 @@ from retort.judgement.judge import Kind
 from retort.report.across import Question
 from retort.report.outcome import Shown
 from retort.report.page import PageExhibit, exhibit, heading
-from retort.specs.answers import Answer, Basis
+from retort.specs.across import Answer, Basis
 from retort.tables.claims import NO_OUTCOME, Judged
 
 REPORTED, REPLICATED, SMALLER, OURS = "reported", "replicated", "on smaller models", "in this run"

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from retort import checksums
 from retort.atomic import write_json
-from retort.checksums import KINDS, KNOWN, REMEDY, REPORTS, RESULTS, Checksums, canonical_bytes, files_of, is_place
+from retort.checksums import KINDS, REMEDY, REPORTS, RESULTS, Checksums, canonical_bytes, files_of, is_place
 from retort.errors import RetortError
 from retort.results.score_files import answers_of, read_score_file
+from retort.settings.folder_digests import KNOWN
 from retort.settings.inputs import TaskSettings
 from retort.tasks.answers import truth_of
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from retort.checksums import changed_files
+from retort.settings.folder_digests import changed_files
 from retort.settings.inputs import setting_differences
 
 LOGGER = "retort"  # the plugin that writes the short form

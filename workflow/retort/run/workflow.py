@@ -11,7 +11,7 @@ from typing import Any
 
 from snakemake.shell import shell
 
-from retort import environment
+from retort import machine
 from retort.atomic import write_text
 from retort.checksums import RESULTS
 from retort.cost.estimates import Estimates
@@ -52,7 +52,7 @@ class Run:
     def __init__(
         self, config: dict[str, Any], origins: Mapping[str, str], is_dry: bool, is_listed: bool = True
     ) -> None:
-        environment.settle()
+        machine.settle_environment()
         _share_package()
         self.config, self.is_job = config, planned_run.is_job()
         config.update(planned_run.configuration())

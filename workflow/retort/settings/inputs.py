@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from retort.specs.base import Options, Spec
+from retort.specs.base import Options, Spec, left_out
 from retort.specs.corpus import Component, Masking
-from retort.specs.fields import left_out
 from retort.specs.model import Architecture, Made
 from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Split, Windows

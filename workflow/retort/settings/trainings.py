@@ -6,16 +6,10 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from retort.settings.inputs import (
-    CorpusSettings,
-    JobSettings,
-    ModelSettings,
-    TaskSettings,
-)
+from retort.settings.inputs import CorpusSettings, JobSettings, ModelSettings, TaskSettings
 from retort.specs import catalogue
-from retort.specs.base import Options
+from retort.specs.base import Options, left_out
 from retort.specs.base import Settings as Changes
-from retort.specs.fields import left_out
 from retort.specs.model import Architecture
 from retort.specs.protocol import STAGES, Schedule, SearchGrid
 from retort.specs.reported import Timing

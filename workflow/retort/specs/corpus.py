@@ -9,8 +9,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Relative, Spec, Version, Whole
-from retort.specs.fields import SourceName
+from retort.specs.base import Distinct, Flag, Label, Name, Options, Real, Relative, SourceName, Spec, Version, Whole
 from retort.specs.source import FirstRows
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]

@@ -16,8 +16,7 @@ from pydantic_core import ErrorDetails
 
 from retort.errors import RetortError, escape_controls
 from retort.registry import nearest_name, unknown_name
-from retort.specs.base import CUSTOM, NAME, Name
-from retort.specs.fields import Names
+from retort.specs.base import CUSTOM, NAME, Name, Names
 from retort.specs.yaml_reader import read_yaml
 
 Keys = tuple[str, ...]

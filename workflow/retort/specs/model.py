@@ -11,8 +11,22 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from retort.errors import RetortError, first_line
 from retort.registry import unknown_name
-from retort.specs.base import Flag, Label, Name, Options, Real, Relative, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, ModelName, Names, left_out
+from retort.specs.base import (
+    FieldsOf,
+    Flag,
+    Label,
+    ModelName,
+    Name,
+    Names,
+    Options,
+    Real,
+    Relative,
+    Spec,
+    Text,
+    Version,
+    Whole,
+    left_out,
+)
 from retort.specs.source import InOnePlace, NamedSource
 from retort.specs.task_files import Columns
 

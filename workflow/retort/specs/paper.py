@@ -1,4 +1,4 @@
-"""A paper: title, teachers, order; statements of its text; recorded runs; replications; facts; shared questions.
+"""A paper: title, teachers, order; statements of its text; recorded runs; replications.
 
 A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
 how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
@@ -14,8 +14,21 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from retort.specs import catalogue
-from retort.specs.base import BySeed, Deviation, Distinct, Flag, Label, Name, Named, Real, Settings, Spec, Text, Whole
-from retort.specs.fields import Day, PaperName
+from retort.specs.base import (
+    BySeed,
+    Day,
+    Deviation,
+    Distinct,
+    Flag,
+    Label,
+    Name,
+    Named,
+    Real,
+    Settings,
+    Spec,
+    Text,
+    Whole,
+)
 from retort.specs.protocol import Protocol
 from retort.specs.reported import read_number
 from retort.specs.rows import Judging
@@ -37,20 +50,6 @@ def _not_swapped(name: str) -> str:
 ComparisonName = Annotated[
     Name, AfterValidator(_not_swapped), catalogue.registered("comparison", catalogue.comparisons)
 ]
-
-
-class Facts(Spec):
-    """The sizes of one data set, and the scores of a model that always predicts the most frequent label.
-
-    Args:
-        sizes: split -> rows.
-        floors: metric -> per cent, on dev.
-        source: where the sizes are from.
-    """
-
-    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(min_length=1)
-    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = {}
-    source: Text
 
 
 class Cells(Spec):
@@ -362,38 +361,3 @@ class Paper(Judging):
     protocols: dict[Name, Protocol] = {}
     claims: dict[Name, Statement] = {}
     show: Distinct[Name] = []
-
-
-# --- the table across papers
-
-
-class Compared(Spec):
-    """Rows of one table, each compared with the same row of it.
-
-    Args:
-        paper: a folder of workflow/papers.
-        table: one of its tables of scores.
-        about: what its students share and are compared with, in a few words.
-        over: the columns whose mean is compared.
-        baseline: the row that the others are compared with.
-        rows: row of the table across papers -> row of this table.
-    """
-
-    paper: PaperName
-    table: Name
-    about: Label
-    over: Distinct[Text] = Field(min_length=1)
-    baseline: Text
-    rows: dict[Label, Text] = Field(min_length=1)
-
-
-class Across(Spec):
-    """One question, and the rows of each paper that answer it.
-
-    Args:
-        title: what is varied, and against what.
-        compared: from left to right.
-    """
-
-    title: Label
-    compared: list[Compared] = Field(min_length=1)

@@ -11,8 +11,24 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from retort.registry import unknown_name
-from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Text, Version, Whole
-from retort.specs.fields import FieldsOf, TaskName, below_keys, entry_of, left_out
+from retort.specs.base import (
+    Distinct,
+    FieldsOf,
+    Flag,
+    Label,
+    Name,
+    Real,
+    Seed,
+    Settings,
+    Spec,
+    TaskName,
+    Text,
+    Version,
+    Whole,
+    below_keys,
+    entry_of,
+    left_out,
+)
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]

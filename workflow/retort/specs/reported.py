@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from retort.specs import catalogue
-from retort.specs.base import Label, Name, Spec, Text
-from retort.specs.fields import left_out
+from retort.specs.base import Label, Name, Spec, Text, left_out
 
 Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from retort.registry import unknown_name
-from retort.specs.base import Distinct, Flag, Label, Name, Real, Spec, Text
-from retort.specs.fields import Names, StudentName
+from retort.specs.base import Distinct, Flag, Label, Name, Names, Real, Spec, StudentName, Text
 from retort.specs.reported import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, TIMED, Heading, Measure, TextRow, Timing
 
 # Deviations are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and

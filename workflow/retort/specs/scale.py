@@ -7,8 +7,22 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from retort.specs.base import Distinct, Flag, Label, Name, Real, Seed, Settings, Spec, Whole
-from retort.specs.fields import CorpusName, ModelName, PaperName, TaskName, left_out
+from retort.specs.base import (
+    CorpusName,
+    Distinct,
+    Flag,
+    Label,
+    ModelName,
+    Name,
+    PaperName,
+    Real,
+    Seed,
+    Settings,
+    Spec,
+    TaskName,
+    Whole,
+    left_out,
+)
 from retort.specs.protocol import Schedule, ScheduleChanges, SearchGrid
 
 

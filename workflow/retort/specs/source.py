@@ -12,9 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest_name
-from retort.specs.base import Distinct, Label, Name, Relative, Spec, Text, Whole, path_of_user
+from retort.specs.base import Distinct, Label, Name, Relative, SourceName, Spec, Text, Whole, left_out, path_of_user
 from retort.specs.config import Config
-from retort.specs.fields import SourceName, left_out
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]

@@ -10,9 +10,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from retort.specs.base import BySeed, Real, Text, Whole
+from retort.specs.base import BySeed, Real, StudentName, Text, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
-from retort.specs.fields import StudentName
 from retort.specs.reported import (
     AS_REPORTED,
     AVERAGE,

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Flag, Name, Options, Relative, Spec, Text, Whole
-from retort.specs.fields import SourceName
+from retort.specs.base import Distinct, Flag, Name, Options, Relative, SourceName, Spec, Text, Whole
 from retort.specs.reported import check_no_repeats
 
 # Far above any scale that people rate on; float32, in which labels are stored, still has four decimals there.

@@ -13,13 +13,12 @@ from pydantic import ValidationError
 
 from retort.errors import RetortError
 from retort.specs import catalogue
-from retort.specs.catalogue import ModelSize, Requirements
 from retort.specs.exhibit import check_known, metrics_by_student, shown_students, timed_models
 from retort.specs.loading import Found, readable_mistakes
 from retort.specs.model import Architecture, Model
 from retort.specs.protocol import OF_ROWS, STAGES, Protocol
 from retort.specs.source import HubSource
-from retort.specs.student import Student, Term
+from retort.specs.student import ModelSize, Requirements, Student, Term
 from retort.study.cells import tasks_scored
 from retort.study.questions import at_point, files_of, start_lineage
 from retort.study.study import Study

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from retort.specs import catalogue
-from retort.specs.answers import Answer
+from retort.specs.across import Answer, Compared
 from retort.specs.exhibit import Exhibit, check_known, exhibits_of, scored_metrics, shown_students
 from retort.specs.loading import Found
-from retort.specs.paper import Cells, Compared, ReplicatedRow, Statement
+from retort.specs.paper import Cells, ReplicatedRow, Statement
 from retort.specs.reported import check_possible, read_number
 from retort.study.study import Study
 

@@ -13,12 +13,11 @@ from typing import Any, Literal
 from retort.errors import RetortError
 from retort.specs import catalogue
 from retort.specs.base import Settings
-from retort.specs.catalogue import Requirements
 from retort.specs.config import Licences
 from retort.specs.exhibit import timed_models
 from retort.specs.protocol import STAGES, Protocol, Schedule, SearchGrid, SettingKey
 from retort.specs.reported import Timing
-from retort.specs.student import Stage, Student, Term
+from retort.specs.student import Requirements, Stage, Student, Term
 from retort.specs.task import Task
 from retort.specs.task_files import SplitFiles
 from retort.study.study import Study

@@ -16,13 +16,13 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from retort.atomic import write_text
 from retort.errors import RetortError
-from retort.specs.answers import Answer
+from retort.specs.across import Across, Answer, Facts
 from retort.specs.base import Name
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import KINDS, exhibit_type
 from retort.specs.model import Model
-from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Replication, Statement
+from retort.specs.paper import Choice, Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from retort.specs.answers import Answer
+from retort.specs.across import Across, Answer, Facts
+from retort.specs.base import Names
 from retort.specs.config import Chosen, Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
-from retort.specs.fields import Names
 from retort.specs.model import MadeSource, Model
-from retort.specs.paper import Across, Facts, Paper, Recording, Replication, Statement
+from retort.specs.paper import Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Column
 from retort.specs.scale import Scale

@@ -12,15 +12,14 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import nearest_name, unknown_name
 from retort.specs import loading
-from retort.specs.answers import Answer
-from retort.specs.base import Name, path_of_user
+from retort.specs.across import Across, Answer, Facts
+from retort.specs.base import Name, Names, path_of_user
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
-from retort.specs.fields import Names
 from retort.specs.loading import Problems
 from retort.specs.model import Model, described_in
-from retort.specs.paper import Across, Choice, Facts, Paper, Recording, Replication, Statement
+from retort.specs.paper import Choice, Paper, Recording, Replication, Statement
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Columns
 from retort.specs.scale import Scale

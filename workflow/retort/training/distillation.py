@@ -31,7 +31,7 @@ from retort.settings.trainings import (
     StageSettings,
     TaskDistillationSettings,
 )
-from retort.specs.catalogue import is_joint
+from retort.specs.student import is_joint
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
 from retort.training.finetuning import keep_best

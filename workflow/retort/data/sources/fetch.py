@@ -6,10 +6,10 @@ import functools
 import json
 from pathlib import Path
 
-from retort.checksums import files_in
 from retort.data.sources import hub
 from retort.errors import RetortError
 from retort.plan import resolve_data
+from retort.settings.folder_digests import files_in
 from retort.settings.inputs import FetchSettings
 from retort.specs.base import path_of_user
 from retort.specs.config import read_config

@@ -10,9 +10,8 @@ from pydantic import AfterValidator, Field
 
 from retort.job.context import RunningJob
 from retort.results.frames import read, withhold_verdicts, write
-from retort.specs.base import Label, Spec, Text
+from retort.specs.base import Label, Spec, StudentName, Text
 from retort.specs.exhibit import Exhibit
-from retort.specs.fields import StudentName
 from retort.specs.reported import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study

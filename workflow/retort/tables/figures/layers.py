@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from retort.specs.base import Name, Whole
+from retort.specs.base import Name, StudentName, Whole
 from retort.specs.exhibit import StudyNames, figure_kind
-from retort.specs.fields import StudentName
 from retort.specs.reported import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs

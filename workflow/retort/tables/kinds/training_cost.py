@@ -12,9 +12,8 @@ from retort.cost.training_work import COSTS, COUNTED, stages_of
 from retort.formatters import number
 from retort.registry import unknown_name
 from retort.results.frames import KEY, lines_of
-from retort.specs.base import Name, Text
+from retort.specs.base import Name, StudentName, Text
 from retort.specs.exhibit import StudyNames, check_known, shown_students, table_kind
-from retort.specs.fields import StudentName
 from retort.specs.reported import Heading, ReportedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.reasons import Status

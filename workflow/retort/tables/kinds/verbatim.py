@@ -12,9 +12,8 @@ from retort.judgement.verdicts import AGREES, DIFFERS
 from retort.plan.settings_cells import our_text
 from retort.registry import unknown_name
 from retort.results.frames import KEY, MARK, lines_of
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Name, Spec, StudentName, Text
 from retort.specs.exhibit import MAPPINGS, SettingsCell, StudyNames, check_known, table_kind
-from retort.specs.fields import StudentName
 from retort.specs.reported import Heading, ReportedCell, TextRow, row_names
 from retort.specs.table import TextTable
 from retort.study.reasons import Status
