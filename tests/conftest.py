@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -25,6 +26,9 @@ import snakemake as snakemake_package
 from filelock import FileLock
 from retort import own_code
 from retort.job import attempts, fork_client, forkserver, planned_run
+from retort.specs.config import Config
+from retort.study.load import open_whole
+from retort.study.study import Study
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -37,6 +41,12 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the package, each for itself
 sys.dont_write_bytecode = False  # the variable was read before
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")]))
+
+
+@functools.cache
+def whole_study(scale: str = "pocket") -> Study:
+    """Return the study of every paper of the repository, as its files have it; no test changes it."""
+    return open_whole(Config(scale=scale, precision="float32"))
 
 
 def needs_data(name: str) -> pytest.MarkDecorator:
@@ -90,8 +100,11 @@ def pytest_collection_finish() -> None:
 
 
 # what Snakemake and the Snakefile import before any job runs
-PLANNING = ("snakemake.cli", "retort.run.dry_run", "retort.run.repairs", "retort.run.workflow",
-            "retort.report.index", "retort.results.verification")  # fmt: skip
+PLANNING = (
+    "snakemake.cli", "snakemake.report", "smart_open", "rich.columns", "yte", "retort.run.dry_run",
+    "retort.run.repairs", "retort.run.screen", "retort.run.workflow", "retort.report.index",
+    "retort.results.verification",
+)  # fmt: skip
 
 
 SERVERS: dict[str, str] = {}  # what a server of forks has imported -> its address

@@ -16,11 +16,10 @@ from retort.objectives import loss_of
 from retort.objectives.base import TrainingRows
 from retort.plan import resolve
 from retort.settings.trainings import TaskDistillationSettings
-from retort.specs.config import ROOT, Config
 from retort.specs.model import Architecture
-from retort.study.load import open_study
 from torch import Tensor
 
+from tests.conftest import whole_study
 from tests.references.examples import CLASSES
 from tests.references.released import REFERENCES, Example, Model
 
@@ -31,10 +30,8 @@ LENGTHS, LENGTH = (7, 4, 2), 9  # real tokens of each row; all are padded beyond
 @functools.cache
 def students() -> dict[str, TaskDistillationSettings]:
     """Return the settings of every student of all papers whose name says that it is as released."""
-    papers = sorted(folder.parent.name for folder in (ROOT / "workflow" / "papers").glob("*/paper.yaml"))
-    study = open_study(Config(papers=papers, scale="paper", precision="float32"))
-    names = [name for name in study.students if "released" in name]
-    return {name: resolve.task_distillation(study, name, TASK) for name in names}
+    study = whole_study("paper")
+    return {name: resolve.task_distillation(study, name, TASK) for name in study.students if "released" in name}
 
 
 def batch() -> Batch:

@@ -14,11 +14,12 @@ from retort.audit.base import Build, Sort, sorts
 from retort.audit.numbers import parameters
 from retort.cli import main
 from retort.report.index import make_audit
-from retort.specs.config import ROOT, Config, read_config
+from retort.specs.config import ROOT, read_config
 from retort.specs.model import Architecture
-from retort.study.load import open_study, open_whole
+from retort.study.load import open_study
 from retort.study.study import Study
 
+from tests.conftest import whole_study
 from tests.tiny.edit import set_value
 from tests.tiny.reported import ACC, MEAN, study_config, table
 from tests.tiny.results import quiet
@@ -30,7 +31,7 @@ DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
 @pytest.fixture(scope="module")
 def whole() -> Study:
     """Return the study of all papers."""
-    return open_whole(Config())
+    return whole_study()
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.value_lines import setting_values
 from retort.specs.config import Config, read_config
-from retort.study.load import open_whole, open_written
+from retort.study.load import open_written
 
+from tests.conftest import whole_study
 from tests.tiny.edit import STUDENTS, add, change
 
 FAMILY = """
@@ -125,7 +126,7 @@ def test_a_scale_hides_no_line_that_gives_what_it_keeps() -> None:
 
 
 def test_short_and_full_names_and_suggestions() -> None:
-    study = open_whole(Config())
+    study = whole_study()
     assert student_called(study, "hs-last-6l-mono") == "udagawa2023-hs-last-6l-mono"
     assert student_called(study, "udagawa2023-hs-last-6l-mono") == "udagawa2023-hs-last-6l-mono"
     with pytest.raises(RetortError, match="3 papers have a student 'kd'; write luck-kd or pocket-kd or wang2023-kd"):

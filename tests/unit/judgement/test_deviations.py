@@ -8,9 +8,10 @@ import pytest
 from retort.cli import main
 from retort.plan.deviations import unknown_names, unstated_settings
 from retort.specs.config import Config, read_config
-from retort.study.load import open_whole, open_written
+from retort.study.load import open_written
 from retort.study.study import Study
 
+from tests.conftest import whole_study
 from tests.tiny.edit import set_value, write
 from tests.tiny.variant import write_study
 
@@ -18,7 +19,7 @@ from tests.tiny.variant import write_study
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Return the study of every paper, as its files have it."""
-    return open_whole(Config())
+    return whole_study()
 
 
 @pytest.mark.slow

@@ -110,9 +110,9 @@ def test_commands_start_and_sources_are_fetched_without_torch_or_pandas() -> Non
 import sys
 import retort.training.stages.preprocess
 from retort.cli import main
-for verb in ("list", "check", "cost", "published audit"):
+for verb in ("list", "check", "cost", "reported audit"):
     assert "pandas" not in sys.modules, verb  # a table or a claim may need it, a plan does not
-    main(verb.split())
+    assert main(verb.split()) == 0, verb
     assert "torch" not in sys.modules, verb
 """
     environment = {"PYTHONPATH": str(PACKAGE.parent)}

@@ -13,11 +13,10 @@ from retort.report.answers import Answered, answers
 from retort.report.index import make_index
 from retort.report.outcome import Shown
 from retort.specs.across import Answer
-from retort.specs.config import Config
-from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.claims import Judged, judge_on_reported, smaller_runs
 
+from tests.conftest import whole_study
 from tests.tiny.results import quiet
 
 NONE = Judgement(Kind.NOT_TESTED)
@@ -32,7 +31,7 @@ ANSWER = {
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Return the study with all papers."""
-    return open_whole(Config())
+    return whole_study()
 
 
 def answered(study: Study, reported: Kind, recorded: Kind | None, ours: Kind | None, expected: str) -> Answered:

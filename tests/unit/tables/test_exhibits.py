@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from retort.specs import exhibit as exhibits
-from retort.specs.config import Config
 from retort.specs.exhibit import Answers, exhibit_type, figure_kinds, table_kinds
-from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables import figures
+
+from tests.conftest import whole_study
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
@@ -20,7 +20,7 @@ for _noun in ("table", "figure"):
 
 @pytest.fixture(scope="module")
 def papers() -> Study:
-    return open_whole(Config(scale="paper"))
+    return whole_study("paper")
 
 
 def test_the_papers_use_every_kind(papers: Study) -> None:

@@ -13,13 +13,14 @@ from retort.report.across import questions
 from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.results.frames import frame_of
-from retort.specs.config import ROOT, Config, read_config
-from retort.study.load import open_whole, read_study
+from retort.specs.config import ROOT, read_config
+from retort.study.load import read_study
 from retort.tables.claims import judge_all
 from retort.tables.make import make_table
 from retort.tables.replications import in_a_word, replicated_frame
 from retort.tables.reported import cells_csv
 
+from tests.conftest import whole_study
 from tests.tiny.edit import change, write
 from tests.tiny.reported import MEAN, study_config, table
 from tests.tiny.results import quiet
@@ -142,7 +143,7 @@ def test_they_are_a_side_of_claims_effects_and_frames(given: dict[str, Any], her
 
 
 def test_students_of_the_paper_itself_have_a_sentence() -> None:
-    study = open_whole(Config())
+    study = whole_study()
     (told,) = in_a_word(study, "minilmv2")
     assert told.endswith(
         "An independent run (bloomberg/minilmv2.bb) is 0.0 to 11.4 points below the reported numbers, by more than "

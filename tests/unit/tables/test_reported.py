@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from retort.cli import main
 from retort.errors import RetortError
-from retort.specs.config import ROOT, Config, read_config
+from retort.specs.config import ROOT, read_config
 from retort.specs.reported import read_number
-from retort.study.load import open_study, open_whole, read_study
+from retort.study.load import open_study, read_study
 from retort.study.study import Study
 from retort.tables.reported import cells_csv, counts, reported_tables, show
 
+from tests.conftest import whole_study
 from tests.tiny.reported import as_reported
 from tests.tiny.results import made
 from tests.tiny.variant import PAPER_OF_OTHERS, STUDENTS, write_one_table, write_study
@@ -34,7 +35,7 @@ CELLS = [
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Return the repository's study with every paper."""
-    return open_whole(Config())
+    return whole_study()
 
 
 def test_every_file_of_a_table_is_read(study: Study) -> None:

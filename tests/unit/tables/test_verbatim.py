@@ -10,12 +10,12 @@ import pytest
 from pandas import Series
 from retort.audit import Finding, audit
 from retort.plan.settings_cells import check_settings_cells
-from retort.specs.config import Config, read_config
+from retort.specs.config import read_config
 from retort.specs.reported import read_number
-from retort.study.load import open_study, open_whole, read_study
-from retort.study.study import Study
+from retort.study.load import open_study, read_study
 from retort.tables.render import rendered
 
+from tests.conftest import whole_study
 from tests.tiny.edit import write
 from tests.tiny.reported import with_block
 from tests.tiny.results import collected
@@ -107,36 +107,30 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
 
 
 @functools.cache
-def whole() -> Study:
-    """Return the study of every paper of the repository, as reported and configured at the papers' own scale."""
-    return open_whole(Config(scale="paper"))
-
-
-@functools.cache
 def sizes() -> list[Finding]:
     """Return the findings of the audit on sizes."""
-    return audit(whole())["sizes"].findings
+    return audit(whole_study("paper"))["sizes"].findings
 
 
 def of_kind(kind: str) -> list[tuple[str, str]]:
     """Return (paper, table) for every table of a kind."""
-    return [key for key, exhibit in sorted(whole().exhibits.items()) if exhibit.kind == kind]
+    return [key for key, exhibit in sorted(whole_study("paper").exhibits.items()) if exhibit.kind == kind]
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind("settings"))
 def test_our_students_are_trained_as_the_paper_says(paper: str, table: str) -> None:
-    spec, lines = collected(whole(), table, paper=paper)
+    spec, lines = collected(whole_study("paper"), table, paper=paper)
     verdicts, reported = (
         given(spec.verdicts(lines)),
         {(cell.row, cell.column): cell.text for cell in spec.reported_cells()},
     )
     assert {key: reported[key] for key, verdict in verdicts.items() if verdict != "agrees"} == {}
-    assert verdicts or not any(name.startswith(f"{paper}-") for name in whole().students)
+    assert verdicts or not any(name.startswith(f"{paper}-") for name in whole_study("paper").students)
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind("counts"))
 def test_counts_that_differ_are_those_that_the_audit_knows(paper: str, table: str) -> None:
-    spec, lines = collected(whole(), table, paper=paper)
+    spec, lines = collected(whole_study("paper"), table, paper=paper)
     verdicts, number = given(spec.verdicts(lines)), f"Table {table.removeprefix('table')},"
     assert verdicts
     known = [finding.where for finding in sizes() if finding.paper == paper]

@@ -11,11 +11,10 @@ from retort.judgement.verdicts import NO_RUNS, is_comparable
 from retort.plan.plan import Plan
 from retort.results.frames import concatenated
 from retort.specs.config import Config, RunSources
-from retort.study.load import open_whole
 from retort.study.study import Study
 from retort.tables.claims import judge_all
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, whole_study
 from tests.paper_results import all_lines, lines_of, made_up
 
 pytestmark = pytest.mark.slow
@@ -27,7 +26,7 @@ GUIDE = (ROOT / "workflow/retort/judgement/statistics.md").read_text()
 @pytest.fixture(scope="module")
 def study() -> Study:
     """Return the study of every paper at the papers' own scale."""
-    return open_whole(Config(scale="paper"))
+    return whole_study("paper")
 
 
 @pytest.fixture(scope="module")

@@ -27,11 +27,12 @@ from retort.training.evaluate import measure
 from retort.training.finetuning import supervised
 from retort.training.setup import head_of, train_in
 
+from tests.conftest import whole_study
 from tests.job_settings import schedule
 from tests.tiny.forms import write_sample
 
 TASKS = sorted(path.stem for path in (ROOT / "workflow" / "tasks").glob("*.yaml"))
-BOOK = open_study(Config())
+BOOK = whole_study()
 FILED = [name for name in TASKS if BOOK.tasks[name].splits]
 TWICE = [name for name in FILED if len(BOOK.tasks[name].read) == 2]
 SCHEDULE = schedule(warmup_ratio=0.0, weight_decay=0.0)

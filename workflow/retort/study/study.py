@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from retort.specs.across import Across, Answer, Facts
 from retort.specs.base import Names
@@ -69,8 +68,9 @@ class Study:
 
     def copied(self) -> Study:
         """Return a copy whose entries can be replaced, added and removed: the study's own stay."""
-        entries: dict[str, Any] = {name: copy.copy(x) for name, x in vars(self).items() if isinstance(x, dict | set)}
-        return replace(self, **entries)
+        copied = copy.copy(self)
+        vars(copied).update({name: copy.copy(x) for name, x in vars(self).items() if isinstance(x, dict | set)})
+        return copied
 
     def record_of(self, paper: str) -> Recording | None:
         """Return the recorded run whose numbers a study of ours reports; None if there is none.
