@@ -69,9 +69,8 @@ class Run:
             "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.plan.groups,
             "seeds_divided": decided.seeds_divided,
-            "licences": licences_of(self.plan.study).model_dump(mode="json"),
         }
-        config |= choices
+        config |= choices | {"licences": licences_of(self.plan.study).model_dump(mode="json")}
         self.files = {} if self.is_job else run_folder.files_of(decided)
         if not (self.is_job or is_dry):
             run_folder.decide(**choices)

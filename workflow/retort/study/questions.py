@@ -281,8 +281,8 @@ def of_student(study: Study, name: str) -> set[str]:
 
 
 def licences_of(study: Study) -> Licences:
-    """Return the licences of all sources, and the sources of each student, teacher and task."""
-    needed = {name: of_student(study, name) for name in (*study.teachers, *study.students)}
+    """Return the licences of all sources, and the sources of each teacher and task, and of each student that runs."""
+    needed = {name: of_student(study, name) for name in (*study.teachers, *study.running)}
     needed |= {f"tasks/{name}": of_task(study, name) for name in study.tasks}
     return Licences(
         sources={name: (source.title, source.licence) for name, source in study.sources.items()},
