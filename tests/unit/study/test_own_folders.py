@@ -114,6 +114,8 @@ def test_the_limits_of_a_metric_stand_where_it_is_registered(own: Path) -> None:
 def test_a_home_is_expanded(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(own.parent))
     assert read_config({"study": ["workflow", "~/mine"]}).study_folders[1] == own
+    (own.parent / "cluster.yaml").touch()
+    assert read_config({"cluster": "~/cluster.yaml"}).cluster == str(own.parent / "cluster.yaml")
     with pytest.raises(StudyError, match="config.yaml: models_dir: there is no folder ~nobody-at-all/x; null takes"):
         read_config({"models_dir": "~nobody-at-all/x"})
     config = read_config({"study": "~nobody-at-all/mine"})

@@ -182,9 +182,9 @@ class Config(Spec):
     @field_validator("cluster")
     @classmethod
     def _is_file(cls, path: str | None) -> str | None:
-        if path is not None and not Path(path).is_file():
+        if path is not None and not path_of_user(path).is_file():
             raise ValueError(f"there is no file {path!r}; null limits nothing")
-        return path
+        return path and str(path_of_user(path))
 
     def _wrong(self) -> Iterator[str]:
         if self.precision == "tf32" and not self.gpus:
