@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.tiny.make import make_study
 
 # what a notebook's kernel, a shell of TensorFlow and a launcher of trainings leave in the environment
-FOREIGN = dict.fromkeys(machine.OURS, "1") | {"USE_TORCH": "0", "HF_DATASETS_IN_MEMORY_MAX_SIZE": "all"}
+FOREIGN = dict.fromkeys(machine.OUR_VARIABLES, "1") | {"USE_TORCH": "0", "HF_DATASETS_IN_MEMORY_MAX_SIZE": "all"}
 FOREIGN["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 USERS = {"HF_HOME": "/somewhere", "MKL_NUM_THREADS": "3", "HF_ENDPOINT": "https://mirror"}
 
@@ -24,7 +24,7 @@ def test_ours_hold_and_those_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -
     for name, value in {**FOREIGN, **USERS}.items():
         monkeypatch.setenv(name, value)
     assert main(["list", "mappings"]) == 0
-    assert {name: os.environ.get(name) for name in {**FOREIGN, **USERS}} == machine.OURS | USERS
+    assert {name: os.environ.get(name) for name in {**FOREIGN, **USERS}} == machine.OUR_VARIABLES | USERS
 
 
 @pytest.mark.workflow

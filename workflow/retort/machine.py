@@ -131,7 +131,7 @@ def float32_products(precision: str) -> Iterator[None]:
 # offline, whatever those of the hub say, and claim GPUs among `CUDA_VISIBLE_DEVICES`. No figure uses a `matplotlibrc`.
 
 # variable -> the value that holds, whatever the user's is; None removes it
-OURS: dict[str, str | None] = {
+OUR_VARIABLES: dict[str, str | None] = {
     "MPLBACKEND": "agg",  # a notebook's kernel names a module that is not installed here
     "NVIDIA_TF32_OVERRIDE": None,  # `precision` decides how precisely a GPU multiplies
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": None,
@@ -147,7 +147,7 @@ OURS: dict[str, str | None] = {
 
 def settle_environment() -> None:
     """Set the variables that this package decides, before the libraries that read them are imported."""
-    for name, value in OURS.items():
+    for name, value in OUR_VARIABLES.items():
         if value is None:
             os.environ.pop(name, None)
         else:

@@ -14,7 +14,6 @@ from retort.plan.plan import Plan
 from retort.results.planned_study import kept_open
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
-from retort.study.load import open_study
 
 from tests.tiny.results import paths, write_results
 from tests.tiny.variant import write_study
@@ -66,8 +65,9 @@ def take_checksums() -> None:
 def report(config: dict[str, Any]) -> tuple[str, str]:
     """Make tables, figures and pages from the results that exist; return the index and the paper's page."""
     take_checksums()
-    with kept_open(config, open_study(read_config(config))):
-        for job in Jobs(Plan(read_config(config))).behind(["reports/index.html"]):
+    plan = Plan(read_config(config))
+    with kept_open(config, plan.study):
+        for job in Jobs(plan).behind(["reports/index.html"]):
             if job.rule.name.startswith(("make_", "plot_", "check_")) and job.rule.name != "make_source":
                 assert run_job(job, config)
     return Path("reports/index.html").read_text(), Path("reports/tiny/index.html").read_text()

@@ -201,9 +201,10 @@ def study(here: Path) -> Path:
 
 def make_files(config: dict[str, Any], targets: list[str]) -> None:
     """Run all jobs behind some files, which print alone."""
-    jobs = list(Jobs(Plan(read_config(config))).behind(targets))
+    plan = Plan(read_config(config))
+    jobs = list(Jobs(plan).behind(targets))
     assert {job.rule.name for job in jobs} <= PRINTING
-    with kept_open(config, open_study(read_config(config))):
+    with kept_open(config, plan.study):
         assert all(run_job(job, config) for job in jobs)
 
 

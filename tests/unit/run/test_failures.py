@@ -17,7 +17,6 @@ from retort.results.planned_study import kept_open
 from retort.run.failures import failed_jobs, print_what_there_is
 from retort.run.rehearsal.in_process import run_job
 from retort.specs.config import read_config
-from retort.study.load import open_study
 from retort.study.reasons import Status
 
 from tests.tiny.results import write_results
@@ -64,7 +63,7 @@ def make_the_rest(config: dict[str, Any], plan: Plan) -> str:
     waiting = failed_jobs(jobs, INDEX)
     if KD in waiting:
         shutil.rmtree("results/scores/tiny-kd/mood")
-    with kept_open(config, open_study(read_config(config))):
+    with kept_open(config, plan.study):
         for job in jobs.behind(INDEX):
             if job.rule.name in PRINTING and job.key not in waiting:
                 assert run_job(job, config)

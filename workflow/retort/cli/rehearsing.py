@@ -22,7 +22,6 @@ from retort.run.failures import print_what_there_is
 from retort.run.rehearsal.rehearse import distinct_trainings, run, with_progress
 from retort.run.workflow import mark_scale
 from retort.specs.config import Config, read_config
-from retort.study.load import open_study
 from retort.study.questions import licences_of
 from retort.study.yaml_files import is_ours
 
@@ -99,7 +98,7 @@ def _rehearse(content: dict[str, object], targets: list[str], arguments: argpars
     ordered = list(jobs.behind(targets))
     ran: list[bool] = []
     try:
-        with kept_open(content, open_study(read_config(content))):
+        with kept_open(content, plan.study):
             for made in with_progress(run(ordered, content), len(ordered)):
                 ran.append(made)
     except KeyboardInterrupt:

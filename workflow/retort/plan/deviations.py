@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from retort.plan.value_lines import Origins, Value, WrittenFiles
-from retort.specs.exhibit import Exhibit
+from retort.specs.exhibit import Exhibit, metrics_by_student
 from retort.study.study import Study
 
 NOT_REPORTED = {"version", "seed", "steps_factor"}  # settings of retort's own, of which a paper says nothing
@@ -58,9 +58,8 @@ def unstated_settings(study: Study, paper: str) -> list[Unstated]:
 def _tasks(exhibits: Iterable[Exhibit]) -> dict[str, dict[str, None]]:
     """Return student or teacher -> the tasks of the scores that exhibits show of it, in the order of their cells."""
     tasks: dict[str, dict[str, None]] = {}
-    for cell in (cell for exhibit in exhibits for cell in exhibit.cells()):
-        for student in cell.students:
-            tasks.setdefault(student, {}).update(dict.fromkeys(task for task, _ in cell.scored))
+    for student, pairs in (item for exhibit in exhibits for item in metrics_by_student(exhibit).items()):
+        tasks.setdefault(student, {}).update(dict.fromkeys(task for task, _ in pairs))
     return tasks
 
 

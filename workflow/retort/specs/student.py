@@ -236,7 +236,7 @@ class Teacher(Spec):
     version: Version = 1
 
 
-# --- what an objective requires of the sizes of both models.
+# --- what an objective requires of the sizes of both models
 #
 # An objective declares its requirements as literals on its class. The checks of the YAML files read them from the
 # source, without importing torch; the loss of a stage reads them from the class. Both call `Requirements.unmet`. So a

@@ -97,7 +97,7 @@ def open_whole(config: Config) -> Study:
 def whole_of(study: Study) -> Study:
     """Return the study with every paper in its folder, as its files describe it: itself, if it is that already."""
     has_all = set(study.papers) == set(with_every_paper(study.config).papers or ())
-    return study if has_all and study.is_as_written else open_whole(study.config)
+    return study.written if has_all else open_whole(study.config)
 
 
 def with_every_paper(config: Config) -> Config:
