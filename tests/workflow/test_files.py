@@ -99,7 +99,8 @@ def test_a_sample_is_marked(made: Path) -> None:
     assert 0 <= trial["dev"] <= 1
     table = (made / "reports/tiny/table9.md").read_text()
     assert "<sup>a</sup> measured on a sample: train 30 of 40 rows" in table
-    assert not list((made / "results").rglob("*.shared"))  # what trainings share goes with their job
+    assert list((made / "results/logs/record_activations").glob("tiny-teacher.moods.1.log"))
+    assert not list((made / "results/activations").rglob("*.npy"))  # nobody needs them once the run is done
 
 
 def test_a_submission_has_an_answer_for_each_row_of_the_test_set(made: Path) -> None:

@@ -34,7 +34,7 @@ EDITED = {"make_table": 2, "plot_figure": 2, "check_claims": 1, **ONES}
 SEED = {"make_table": 3, "plot_figure": 3, "check_claims": 1, **ONES}
 NEXT = scores_of("kd", "attention", seeds=[1, 2, 3]) | scores_of("predicting", tasks=["mood"], seeds=[1, 2, 3])
 OF_RATING = scores_of("kd", "attention", tasks=["rating"]) | scores_of("teacher", tasks=["rating"], seeds=[1])
-OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "distill_on_task": 2}
+OF_TASK = {"encode_task": 1, "finetune_teacher": 1, "record_activations": 1, "distill_on_task": 2}
 # change -> (file, what is replaced, by what) of each edit; number of jobs by kind; scores; numbers of the tables
 CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], str]] = {
     "nothing": ([], {}, set(), ""),
@@ -56,10 +56,15 @@ CHANGES: dict[str, tuple[list[tuple[str, str, str]], dict[str, int], set[str], s
         set(),
         "13",
     ),
-    "learning rate of a student": ([(STUDENTS, *RATE)], {"distill_on_task": 2, **FROM_KD}, scores_of("kd"), "13"),
+    "learning rate of a student": (  # the activations are stored for it alone
+        [(STUDENTS, *RATE)],
+        {"record_activations": 2, "distill_on_task": 2, **FROM_KD},
+        scores_of("kd"),
+        "13",
+    ),
     "seed": (  # the jobs find the results of the other seeds kept
         [(each, "seeds: [1, 2]", "seeds: [1, 2, 3]") for each in (PROTOCOL, AGNOSTIC)],
-        {"distill_on_task": 4, "finetune_student": 1, **SEED},
+        {"record_activations": 2, "distill_on_task": 4, "finetune_student": 1, **SEED},
         NEXT,
         "134",
     ),
@@ -139,7 +144,7 @@ def test_an_edit_of_the_package_runs_nothing_again_but_for_a_raised_version(rest
     )
     jobs, outputs = planned(restored, repository=repository)
     assert scores(outputs) == scores_of("attention")
-    assert jobs == {"distill_on_task": 2, **EDITED}
+    assert jobs == {"record_activations": 2, "distill_on_task": 2, **EDITED}
 
 
 def test_an_edit_of_the_code_that_prints_prints_anew_and_trains_nothing(restored: Path, repository: Path) -> None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.workflow
 
 SCORE = "results/scores/tiny-attention/mood/1-2.json"
 WEIGHTS = "results/students/tiny-attention/mood/1-2/seed-1/model.safetensors"
+ACTIVATIONS = "results/activations/tiny-teacher/mood/1"
 STEPS = 60  # of each stage
 CHECKPOINT = "results/checkpoints/scores.tiny-attention.mood.seed-1"
 
@@ -61,7 +62,10 @@ def test_a_killed_training_goes_on_to_the_same_bytes(base: Path, tmp_path: Path)
     snakemake(whole, SCORE)
     step = kill_in_the_middle(cut)
     assert 0 < step < STEPS
+    assert (cut / ACTIVATIONS).is_dir()
     done = snakemake(cut, SCORE)
+    assert "record_activations" not in done.stdout + done.stderr  # they are still there
+    assert not (cut / ACTIVATIONS).exists()  # and are needed no more
     assert f"resumed at step {step} of {STEPS}" in done.stdout + done.stderr
     assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
     for mine, other in zip(read_json(cut / SCORE), read_json(whole / SCORE), strict=True):

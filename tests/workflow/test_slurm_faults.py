@@ -61,7 +61,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a study of which all but a training is made, here rather than on the cluster."""
     folder = make_study(tmp_path_factory.mktemp("faults") / "base", keep_weights=True, checkpoint_seconds=1)
     lengthen(folder, STEPS, "Attention, then predictions")
-    snakemake(on_slurm(folder), "results/teachers/tiny-teacher/mood/1")
+    snakemake(on_slurm(folder), "results/teachers/tiny-teacher/mood/1", "results/activations/tiny-teacher/mood/1")
     return folder
 
 

@@ -28,9 +28,9 @@ SMALL = 100_000  # bytes of a file that is always read
 # the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "students", "trials", "scores", "profiles", "answers",
-    "tables", "tokenized", "test_sets", "distilled",
+    "tables", "tokenized", "test_sets", "distilled", "activations",
 )  # fmt: skip
-TEMPORARY = {"tokenized", "distilled"}  # those that a run empties itself
+TEMPORARY = {"tokenized", "distilled", "activations"}  # those that a run empties itself
 
 # what repairs a damaged result, as each message about one says
 REMEDY = "run `retort verify --repair`, so that the next run makes it anew"
@@ -132,6 +132,7 @@ class Checksums(_Noted):
         parents: the results that the job read, by path.
         files: the files by their path in the folder; a single file by its name.
         plan: what stands for the settings of the run; empty if it has kept none.
+        settings: the digest of the settings of the job; empty if it has none.
     """
 
     job: str
@@ -140,6 +141,7 @@ class Checksums(_Noted):
     parents: dict[str, Parent]
     files: dict[str, FileChecksum]
     plan: str = ""
+    settings: str = ""
 
     @property
     def digest(self) -> str:
@@ -183,7 +185,13 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def take(
-    path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent], plan: str = ""
+    path: Path,
+    job: str,
+    maker: Maker,
+    ancestors: Iterable[Maker],
+    parents: dict[str, Parent],
+    plan: str = "",
+    settings: str = "",
 ) -> Checksums:
     """Take the checksums of a result and write them, atomically, into the folder or next to the file."""
     checksums = Checksums(
@@ -193,6 +201,7 @@ def take(
         parents=parents,
         files={name: FileChecksum.of(file) for name, file in files_of(path)},
         plan=plan,
+        settings=settings,
     )
     write_text(place_of(path), json.dumps(with_digest(checksums.model_dump(mode="json"))) + "\n")
     return checksums

@@ -9,6 +9,7 @@ rule run_grid_on_task:
         model=reads.released_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
+        activations=reads.activations_of_grid,
     output:
         trials="results/trials/{student}/{task}/{part}-of-{parts}.jsonl",
     log:
@@ -22,7 +23,6 @@ rule run_grid_on_task:
         **asks("run_grid_on_task"),
     params:
         settings=settings("distillations", "student", "task"),
-        stores_activations=plan.reads_stored_activations,
     script:
         "../scripts/run_grid_on_task.py"
 
@@ -35,6 +35,7 @@ rule distill_on_task:
         model=reads.released_model,
         tokenizer=reads.tokenizer,
         parent=reads.parent,
+        activations=reads.activations_of_seeds,
         trials=reads.grid,
     output:
         scores="results/scores/{student}/{task}/{seeds}.json",
@@ -51,7 +52,6 @@ rule distill_on_task:
         **asks("distill_on_task"),
     params:
         settings=settings("distillations", "student", "task"),
-        stores_activations=plan.reads_stored_activations,
         reads_weights=plan.reads_weights,
     script:
         "../scripts/distill_on_task.py"

@@ -1,4 +1,4 @@
-"""Teachers: fine-tuned on tasks, with a head on corpora."""
+"""Teachers: fine-tuned on tasks, with a head on corpora, their activations stored for students."""
 
 
 rule run_grid_of_teacher:
@@ -71,3 +71,26 @@ rule fit_teacher_head:
         settings=settings("teacher_heads", "teacher", "corpus"),
     script:
         "../scripts/fit_teacher_head.py"
+
+
+rule record_activations:
+    """Run a teacher once over the training rows of a task, and store what its students read until they are trained."""
+    input:
+        encoded=reads.encoded_task,
+        teacher=reads.teacher_on_task,
+    output:
+        folder=temp(directory("results/activations/{teacher}/{task}/{number}")),
+    log:
+        "results/logs/record_activations/{teacher}.{task}.{number}.log",
+    wildcard_constraints:
+        teacher=plan.alone(plan.study.teachers),
+        number=r"\d+",
+    priority: priority("record_activations")
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        **asks("record_activations"),
+    params:
+        settings=settings_of_recording(plan),
+    script:
+        "../scripts/record_activations.py"

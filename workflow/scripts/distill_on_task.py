@@ -12,7 +12,7 @@ with job(snakemake) as running:
             own,
             settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
             score=score,
-            folders=TaskFolders.of(snakemake.input, snakemake.params.stores_activations),
+            folders=TaskFolders.of(snakemake.input),
             trials_files=list(snakemake.input.trials),
             weights_folder=weights,
             licences=licences.of(score.student, score.task) if weights else {},

@@ -8,6 +8,6 @@ with job(snakemake) as running:
     run_grid_on_task(
         running,
         settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
-        folders=TaskFolders.of(snakemake.input, snakemake.params.stores_activations),
+        folders=TaskFolders.of(snakemake.input),
         part=Part.of(snakemake),
     )

@@ -39,6 +39,9 @@ def billed(plan: Plan, *names: str) -> dict[str, Bill]:
     return {bill.name: bill for bill in bills_of(Jobs(plan), targets)}
 
 
+RECORDED = "results/activations/tiny-teacher/mood/1"
+
+
 def numbers(bill: Bill) -> tuple[int, int, int]:
     """Return how many jobs with a model a table needs, shares with an earlier one, and still has to run."""
     return len(with_models(bill.own)), len(with_models(bill.shared)), len(with_models(bill.left))
@@ -58,10 +61,12 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights, of which the last uses 24 x 24 + 2 x 24 x 48 for one
     # token alone; pooler and 2 classes
     once = 2 * (9216 * 16 - 2880 * 15) + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
-    # two seeds; 40 rows are scored; one pass of the teacher's four layers, over rows that no file counts
+    # two seeds; 40 rows are scored
+    assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once)
+    assert set(job.inputs) >= {"results/teachers/tiny-teacher/mood/1", RECORDED}
+    # one pass of the teacher's four layers, over rows that no file counts
     passed = 10_000 * (2 * (18432 * 16 - 2880 * 15) + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2))
-    assert job.estimate.work.flops == 2 * (3 * 6 * 8 * once + 40 * once) + passed
-    assert "results/teachers/tiny-teacher/mood/1" in job.inputs
+    assert job_of(plan, RECORDED).estimate.work.flops == passed
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:
@@ -74,25 +79,25 @@ def test_a_student_on_a_corpus(plan: Plan) -> None:
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
     found = billed(plan)
-    # table 1: a teacher and two students on each of two tasks
+    # table 1: a teacher, its stored activations and two students on each of two tasks
     assert {name: numbers(bill)[:2] for name, bill in found.items() if "table" in name} == {
-        "tiny/table1": (6, 0),
+        "tiny/table1": (8, 0),
         "tiny/table4": (5, 0),  # a head, two students on the corpus, a grid, and the seeds of its best point
         "tiny/table2": (2, 0),
-        "tiny/table3": (0, 6),
+        "tiny/table3": (0, 8),
     }
     shared, own = with_models(found["tiny/table3"].shared), with_models(found["tiny/table1"].own)
     assert work_of(shared).flops == pytest.approx(work_of(own).flops)
     # the table, its teacher and students; the encoded task twice, the sources of texts and model
-    assert len(found["tiny/table1"].own) == 6 + 5
+    assert len(found["tiny/table1"].own) == 8 + 5
     assert len(found["total"].own) == len({job.key for job in Jobs(plan).behind(["reports/index.html"])})
-    assert numbers(billed(plan, "tiny/table3")["tiny/table3"])[:2] == (6, 0)  # alone, it pays for all
+    assert numbers(billed(plan, "tiny/table3")["tiny/table3"])[:2] == (8, 0)  # alone, it pays for all
 
 
 def test_what_is_done_is_not_left(plan: Plan) -> None:
     for student, seeds in {"tiny-kd": (1, 2), "tiny-attention": (1, 2), "tiny-teacher": (1,)}.items():
         write_scores(plan, student, "mood", *seeds)
-    assert numbers(billed(plan)["tiny/table1"]) == (6, 0, 3)
+    assert numbers(billed(plan)["tiny/table1"]) == (7, 0, 4)  # and no student reads activations on mood any more
 
 
 def test_a_job_is_done_if_all_seeds_have_scores_of_the_present_settings(plan: Plan) -> None:
@@ -141,7 +146,7 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "other", "hours", "FLOPs"]
-    assert said[1].split()[:3] == ["tiny/table1", "11", "0"]
+    assert said[1].split()[:3] == ["tiny/table1", "13", "0"]
     largest = said[said.index("Largest jobs:") + 1 :][:5]
     assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
     assert "One device at 1e+09 FLOP/s and 2.5e+09 bytes/s: given with --flops." in "\n".join(said)

@@ -202,7 +202,7 @@ def test_rules_ask_by_the_wildcards_and_the_attempt_of_a_job(config: dict[str, A
     assert second == {**first, "mem_mb": 2 * first["mem_mb"]}
     assert first == {"gpu": 0, "runtime": 20, "mem_mb": first["mem_mb"]}
     one = Estimates(plan).of_seed("tiny-kd", "mood")
-    assert job.estimate == one.of_seeds(3)  # of three seeds
+    assert job.estimate == dataclasses.replace(one, work=one.work.times(3))  # of three seeds
 
 
 def companions(plan: Plan) -> list[list[str]]:

@@ -65,7 +65,7 @@ def code_lines(paths: Iterable[Path]) -> int:
 # what is counted -> today's number, and how it is counted
 CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "rooms": (18, lambda: len({path.parts[-2] for path in WORKFLOW.glob("retort/*/__init__.py")})),
-    "kinds of rules": (27, kinds_of_rules),
+    "kinds of rules": (28, kinds_of_rules),
     "keys of config.yaml": (16, lambda: len(yaml.safe_load((ROOT / "config.yaml").read_text()))),
     "verbs of retort": (14, lambda: len(list(verbs))),
     "classes of settings": (26, lambda: len(classes(WORKFLOW.glob("retort/settings/*.py")))),
@@ -73,8 +73,8 @@ CEILINGS: dict[str, tuple[int, Callable[[], int]]] = {
     "statuses": (9, lambda: len(Status)),
     "names of two classes": (0, lambda: len(names_twice())),
     "dict[str, Any]": (79, lambda: sum(path.read_text().count("dict[str, Any]") for path in PACKAGE)),
-    "code lines": (26494, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
-    "code lines of tests": (21939, lambda: code_lines(TESTS)),
+    "code lines": (26656, lambda: code_lines([*PACKAGE, *RULES, *SCRIPTS])),
+    "code lines of tests": (22052, lambda: code_lines(TESTS)),
 }
 
 

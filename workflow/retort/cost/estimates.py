@@ -7,7 +7,7 @@ student take the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from retort.cost import losses, memory, training_work, work
@@ -47,18 +47,12 @@ class Estimate:
         ram: bytes of memory of the machine.
         runs_model: whether it trains or runs a model, on a GPU where the scale has one.
         step: the memory of its training step; None if it trains nothing.
-        once: work that a job of several seeds does once.
     """
 
     work: Work
     ram: float = memory.PROCESS[False]
     runs_model: bool = False
     step: Step | None = None
-    once: Work = field(default_factory=Work)
-
-    def of_seeds(self, number: int) -> Estimate:
-        """Return the estimate of a job of so many seeds, from that of one."""
-        return replace(self, work=self.work.times(number) + self.once)
 
 
 class Estimates:
@@ -84,7 +78,8 @@ class Estimates:
         if estimate is None:
             return Estimate(Work(seconds=SECONDS.get(rule, OTHERS)))
         seeds = wildcards.pop("seeds", "")
-        return self._once(estimate, *wildcards.values()).of_seeds(1 + seeds.count("-"))
+        one = self._once(estimate, *wildcards.values())
+        return replace(one, work=one.work.times(1 + seeds.count("-"))) if "-" in seeds else one
 
     def of_seed(self, student: str, task: str) -> Estimate:
         """Return the estimate of a student on a task under one seed."""
@@ -149,9 +144,6 @@ class Estimates:
         scoring = self._scoring(model, task, settings.task, every[0][0][0].student, [split])
         done = sum((done for _, done in chosen), scoring.times(len(chosen)))
         estimate = self._training(done, [each for stages, _ in apart.values() for each in stages])
-        if stored and (teacher := every[0][0][0].teacher):
-            passed = self._scoring(model, task, settings.task, teacher, [settings.task.train_split])
-            estimate = replace(estimate, once=passed)
         return estimate if part else replace(estimate, work=done.times(1 / len(every)))
 
     def _settings(self, name: str, task: str) -> OnTask:
@@ -217,6 +209,11 @@ class Estimates:
         return work_of(stages, stored=True), sum((each.taught for each in stages), Work())
 
     # --- models that are only run
+
+    def record_activations(self, teacher: str, task: str, number: str) -> Estimate:
+        """Return the estimate of one pass of a teacher over the training rows of a task."""
+        settings = self.settings.teachers[teacher][task].task
+        return self._inference(teacher, task, settings, [settings.train_split])
 
     def predict_test(self, student: str, seed: str, task: str) -> Estimate:
         """Return the estimate of one pass over the test sets of a task."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from retort.cost.estimates import Estimate, Estimates
 from retort.cost.resources import fits_one_job, hours_of_a_seed
 from retort.plan.job_table import rules_of
 from retort.plan.plan import Plan
+from retort.plan.recordings import recordings_of
 from retort.plan.rule import Rule, paths_in
 from retort.plan.sharing import companions_of, divided_seeds
 from retort.settings.inputs import first_difference
@@ -25,14 +26,20 @@ PRINTING = {"make_table", "plot_figure", "check_claims", "make_page", "make_inde
 STAMPED = {"finetune_teacher", "distill_on_task", "finetune_student", "profile_student"}
 
 
-def share_jobs(plan: Plan, estimates: Estimates) -> None:
-    """Decide which work of a plan shares a job: students side by side, and seeds, as the cost model allows.
+def share_jobs(plan: Plan, estimates: Estimates, claimed: Container[str] = ()) -> None:
+    """Decide which work of a plan shares a job: students side by side, seeds, and passes of a teacher over a task.
+
+    Args:
+        plan: the plan.
+        estimates: those of its jobs; students and seeds share a job as far as they allow it.
+        claimed: files and folders that other runs make or read.
 
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
     groups = companions_of(plan, fits_one_job(plan, estimates))
     plan.share(groups, divided_seeds(plan, hours_of_a_seed(plan, estimates)))
+    plan.record(recordings_of(plan, claimed))
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from typing import Any, TextIO
 
 from retort import checksums, machine, provenance
 from retort.atomic import remove_leftovers
-from retort.checksums import REPORTS, RESULTS, Maker, Parent
+from retort.checksums import REPORTS, RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain_error
 from retort.job import attempts, forkserver, gpus, planned_run, slurm
-from retort.job.attempts import CHECKPOINTS, INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
+from retort.job.attempts import INTERRUPTED, LOCKS, NEVER, Clock, Interrupted, checkpoints_of, slug_of
 from retort.job.locks import hold_claim, in_turn
 from retort.job.made import is_made
 from retort.job.steps import steps_file
@@ -43,8 +43,7 @@ class RunningJob:
         processes: number of processes that run the stage: 1 until `training.how.launch` starts one for each GPU.
         rank: the number of this process, from 0; process 0 writes the results.
         result: the path of what is made; the folder of its checkpoints has its name.
-        shared: a folder for what the trainings of the job share; it is absent when the job begins, and deleted when it
-            ends.
+        slug: how its log and its claim are named; a student next to others has that of all.
         checkpoint_seconds: least time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches; None for the default: 2 with a GPU, 0 without.
         clock: tells when the job's time limit is near.
@@ -55,6 +54,7 @@ class RunningJob:
         taken: the results of which the checksums are taken already.
         objectives: the objectives that the job uses.
         point: the number of the point of a grid that is trained, from 1; 0 outside of grids.
+        settings: the digest of its settings, for the checksums of what it makes; empty if it has none.
     """
 
     name: str
@@ -65,7 +65,7 @@ class RunningJob:
     processes: int = 1
     rank: int = 0
     result: str = "results/job"
-    shared: Path = CHECKPOINTS / "job.shared"
+    slug: str = "job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
     clock: Clock = NEVER
@@ -76,6 +76,7 @@ class RunningJob:
     taken: set[str] = field(default_factory=set)
     objectives: frozenset[str] = frozenset()
     point: int = 0
+    settings: str = ""
 
     @property
     def device(self) -> str:
@@ -125,9 +126,14 @@ class RunningJob:
         """Return the seconds since the job began, rounded to hundredths."""
         return round(time.monotonic() - self.started, 2)
 
+    @property
+    def lasting_parents(self) -> dict[str, Parent]:
+        """The results that it reads, without those that a run deletes: these are made from the others."""
+        return {path: parent for path, parent in self.parents.items() if not checksums.is_temporary(Path(path))}
+
     def lineage(self) -> dict[str, object]:
         """Return the JSON values by which a result names its parents and the code behind it."""
-        parents = {path: parent.model_dump() for path, parent in self.parents.items()}
+        parents = {path: parent.model_dump() for path, parent in self.lasting_parents.items()}
         resumed = {"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {}
         return {"parents": parents, "ancestors": _as_json(self.ancestors), **resumed}
 
@@ -147,7 +153,8 @@ class RunningJob:
     def take_checksums(self, result: Path) -> None:
         """Take the checksums of a result that this job has made."""
         ancestors = self.ancestors | self.resumed_from
-        checksums.take(result, self.name, self.maker, ancestors, self.parents, planned_run.plan())
+        plan = planned_run.plan()
+        checksums.take(result, self.name, self.maker, ancestors, self.parents, plan, self.settings)
 
     def say(self, text: str) -> None:
         """Write one line to the terminal and to the log."""
@@ -217,7 +224,7 @@ def shown(log: str) -> str:
 def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
     """Return the `RunningJob` that a `snakemake` object describes."""
     asked = snakemake.resources
-    limits = asked.get("runtime") or 0, asked.get("mem_mb") or 0
+    limits, settings = (asked.get("runtime") or 0, asked.get("mem_mb") or 0), snakemake.params.get("settings")
     return RunningJob(
         name=shown(snakemake.log[0]),
         log=log,
@@ -225,11 +232,12 @@ def _make_job(snakemake: Any, log: TextIO) -> RunningJob:
         gpu=bool(asked.get("gpu", 0)),
         gpus=asked.get("gpu", 0),
         result=str(snakemake.output[0]),
-        shared=CHECKPOINTS / f"{slug_of(snakemake.log[0])}.shared",
+        slug=slug_of(snakemake.log[0]),
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         clock=attempts.clock_of(*limits, slurm.end_time(), time.time()) if slurm.job_id() else NEVER,
-        objectives=provenance.objectives_in(snakemake.params.get("settings")),
+        objectives=provenance.objectives_in(settings),
+        settings=digest_of(settings) if settings else "",
     )
 
 
@@ -251,7 +259,7 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
             remove_leftovers(folder)
         with attempts.attempt(attempts.file_of(snakemake.log[0])):
             running.read_parents(snakemake.input)
-            with gpus.hold(running.gpus, running.say), _emptied(running.shared):
+            with gpus.hold(running.gpus, running.say):
                 running.started = time.monotonic()  # it may have waited long
                 yield
             for output in _results(snakemake.output, RESULTS, REPORTS):
@@ -259,16 +267,6 @@ def _claim_and_check(running: RunningJob, snakemake: Any) -> Iterator[None]:
                     running.take_checksums(output)
         for output in outputs:
             shutil.rmtree(checkpoints_of(output), ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _emptied(folder: Path) -> Iterator[None]:
-    """Delete a folder before a block, as a killed job may have left it, and after the block."""
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        yield
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _prepare_process(snakemake: Any, hidden: Sequence[str]) -> None:

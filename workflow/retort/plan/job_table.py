@@ -8,6 +8,7 @@ from __future__ import annotations
 from retort.plan.exhibits import FIGURE, TABLE, Prints
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
+from retort.plan.recordings import settings_of_recording
 from retort.plan.rule import Input, Rule, one_of
 from retort.plan.sharing import settings_of_group
 from retort.study.addresses import SEEDS
@@ -58,7 +59,6 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
     on_task["parent"] = reads.parent
     tuned: Inputs = {"student": "results/students/{student}/model", "encoded": reads.encoded_task}
     grid: Inputs = {"trials": reads.grid}
-    stores = {"stores_activations": plan.reads_stored_activations}
     trained = {"reads_weights": plan.reads_weights}
     scored = {"scores": f"{SCORES}.json", "answers": f"{SCORES}.answers.json"}
     by_teacher = {name: path.replace("{student}", "{teacher}") for name, path in scored.items()}
@@ -71,11 +71,13 @@ def _of_models(plan: Plan, reads: InputFunctions) -> list[Rule]:
         Rule("fit_teacher_head", {"model": "results/teachers/{teacher}/{corpus}/model"},
              {"blocks": reads.blocks_of_teacher, **begins},
              _stamp(plan, "teacher_heads", "teacher", "corpus"), teacher),
-        Rule("run_grid_on_task", {"trials": TRIALS}, on_task,
-             {**_stamp(plan, "distillations", "student", "task"), **stores}, {"student": specific, **PARTS}),
-        Rule("distill_on_task", scored, {**on_task, **grid},
-             {**trained, **_stamp(plan, "distillations", "student", "task"), **stores},
-             {"student": specific, "seeds": SEEDS}),
+        Rule("record_activations", {"folder": "results/activations/{teacher}/{task}/{number}"},
+             {"encoded": reads.encoded_task, "teacher": reads.teacher_on_task},
+             {"settings": settings_of_recording(plan)}, {**teacher, "number": NUMBER}),
+        Rule("run_grid_on_task", {"trials": TRIALS}, {**on_task, "activations": reads.activations_of_grid},
+             _stamp(plan, "distillations", "student", "task"), {"student": specific, **PARTS}),
+        Rule("distill_on_task", scored, {**on_task, "activations": reads.activations_of_seeds, **grid},
+             {**trained, **_stamp(plan, "distillations", "student", "task")}, {"student": specific, "seeds": SEEDS}),
         Rule("distill_students", {"folder": "results/distilled/{group}"},
              {"corpora": reads.blocks_of_group, "teacher": reads.teacher_of_group,
               "model": reads.released_model_of_group, "tokenizer": reads.tokenizer_of_group,

@@ -174,6 +174,8 @@ class Plan:
         self.settings = Params(self.study, self.pairs)
         self.groups: dict[str, list[str]] = {}  # group -> the students, two or more, that a job distils side by side
         self.group_of: dict[str, str] = {}
+        self.recordings: dict[str, list[str]] = {}  # folder of stored activations -> the students that read it
+        self.recording_of: dict[tuple[str, str], str] = {}  # (student, task) -> that folder
 
     def share(self, groups: Mapping[str, list[str]], seeds: Mapping[str, list[str]]) -> None:
         """Set which work shares a job.
@@ -185,6 +187,17 @@ class Plan:
         self.groups = dict(groups)
         self.group_of = {student: group for group, students in groups.items() for student in students}
         self.config = self.study.config = self.config.model_copy(update={"seeds_divided": dict(seeds)})
+
+    def record(self, recordings: Mapping[str, list[str]]) -> None:
+        """Set which students read the same stored activations.
+
+        Args:
+            recordings: results/activations/<teacher>/<task>/<number> -> the students.
+        """
+        self.recordings = dict(recordings)
+        self.recording_of = {
+            (student, folder.split("/")[-2]): folder for folder, students in recordings.items() for student in students
+        }
 
     def at(self, job_type: str, *names: str) -> Callable[[Wildcards], Any]:
         """Return a function from wildcards to the settings of a job as JSON values, such as of 'grids'.
@@ -238,10 +251,6 @@ class Plan:
             return seeds_of(self.study, wildcards.student)
         answers = self.sends and wildcards.task in self.settings.predictions
         return [seed for name, seed in self.sent if name == wildcards.student] if answers else []
-
-    def reads_stored_activations(self, wildcards: Wildcards, output: Any) -> bool:
-        """Return whether a job stores what its student reads of the teacher; it asks for `output` as above."""
-        return self.stores_activations(wildcards.student, wildcards.task)
 
     def kept(self, path: str) -> Any:
         """Return how a rule declares an output folder of weights.
@@ -310,7 +319,7 @@ class Plan:
         return f"results/teachers/{teacher}/{task}/{self.study.teachers[teacher].seed}"
 
     def stores_activations(self, student: str, task: str) -> bool:
-        """Return whether a job stores what its student reads of the teacher on a task, and reads it in each training.
+        """Return whether a student reads stored activations of its teacher on a task.
 
         Else the teacher runs next to the student: at a scale without `stores_activations`, or where the student reads
         what cannot be stored.

@@ -8,9 +8,10 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan import exhibits, resolve_data
 from retort.plan.plan import Plan, source_folder
+from retort.plan.recordings import recording_behind
 from retort.plan.sharing import folders_read, grid_parts, is_made, remembered_group, students_in
 from retort.registry import unknown_name
-from retort.study.addresses import names_of_seeds, seeds_in
+from retort.study.addresses import names_of_seeds, score_file, seeds_in
 from retort.study.questions import submitted_sources
 
 Wildcards = Any
@@ -86,6 +87,19 @@ class InputFunctions:
     def finetuned_teacher(self, of: Wildcards) -> str | list[str]:
         """Return the teacher that is fine-tuned on the task; empty if the student reads nothing of it."""
         return self.plan.teacher(of.student, of.task)
+
+    def teacher_on_task(self, of: Wildcards) -> str:
+        """Return the folder of the teacher that is fine-tuned on the task."""
+        return self.plan.teacher_on_task(of.teacher, of.task)
+
+    def activations_of_grid(self, of: Wildcards) -> str | list[str]:
+        """Return the stored activations that a part of a student's grid reads; empty if the teacher runs next to it."""
+        trials = f"results/trials/{of.student}/{of.task}/{of.part}-of-{of.parts}.jsonl"
+        return recording_behind(self.plan, of.student, of.task, trials)
+
+    def activations_of_seeds(self, of: Wildcards) -> str | list[str]:
+        """Return the stored activations that the seeds of a student read; empty if the teacher runs next to them."""
+        return recording_behind(self.plan, of.student, of.task, score_file(of.student, of.task, of.seeds))
 
     def parent(self, of: Wildcards) -> list[str]:
         """Return the student or released model from which the student starts; empty if there is none."""

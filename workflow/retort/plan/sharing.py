@@ -178,10 +178,10 @@ def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable
     if recorded is not None and recorded != settings.as_json():
         return False
     recorded_sums = checksums.whole(folder)
-    return recorded_sums is None or all(_is_unchanged(recorded_sums, path) for path in inputs)
+    return recorded_sums is None or all(is_unchanged(recorded_sums, path) for path in inputs)
 
 
-def _is_unchanged(recorded_sums: Checksums, path: str) -> bool:
+def is_unchanged(recorded_sums: Checksums, path: str) -> bool:
     """Return whether an input still has the recorded digest; True if one of the two digests is not known."""
     now = checksums.whole(Path(path))
     return path not in recorded_sums.parents or now is None or recorded_sums.parents[path].sha256 == now.digest

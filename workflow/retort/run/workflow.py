@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from retort.job import forkserver, gpus, planned_run
 from retort.plan.exhibits import Prints, audit_page, first, pages
 from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
+from retort.plan.recordings import leftovers
 from retort.run import run_folder, run_sources
 from retort.run.failures import print_what_there_is
 from retort.specs.config import read_config
@@ -61,13 +63,14 @@ class Run:
         if not self.is_job:
             self.plan.settings.resolve_all()
         estimates = Estimates(self.plan)
-        share_jobs(self.plan, estimates)
+        share_jobs(self.plan, estimates, () if self.is_job else _claimed())
         self.jobs, self.resources = Jobs(self.plan, estimates), JobResources(self.plan, estimates, is_listed)
         self.reads, self.prints = InputFunctions(self.plan), Prints(self.plan)
         decided = self.plan.config
         choices = {
             "run_sources": {**decided.run_sources.model_dump(mode="json"), "precision": decided.resolved_precision()},
             "companions": self.plan.groups,
+            "recordings": self.plan.recordings,
             "seeds_divided": decided.seeds_divided,
         }
         config |= choices | {"licences": licences_of(self.plan.study).model_dump(mode="json")}
@@ -89,6 +92,8 @@ class Run:
         jobs = list(self.jobs.behind(self.targets(targets)))
         seconds = {job.key: self.resources.seconds(job.estimate) for job in jobs}
         run_folder.claim(run_folder.RunWork.of(planned, seconds))
+        for folder in leftovers(self.plan, _claimed()):
+            shutil.rmtree(folder, ignore_errors=True)
         mark_scale(self.plan.study)
         self._check_sources(jobs)
         run_sources.pin(self.plan.study)
@@ -166,6 +171,11 @@ class Run:
         if not self.is_job:
             config = {**self.config, **planned_run.configuration()}
             print_what_there_is(self.jobs, config, self.targets(targets))
+
+
+def _claimed() -> set[str]:
+    """Return the files and folders that other runs in this folder make or read."""
+    return {path for _, makes, reads in run_folder.others_at_work() for path in makes | reads}
 
 
 def everything(study: Study) -> list[str]:

@@ -152,8 +152,8 @@ class Scale(Spec):
         judged: scores are held against the reported ones.
         claims: claims are judged on its scores; else these get a mark.
         submissions: tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores.
-        stores_activations: a job stores once what its student reads of a teacher on a task, for all its trainings. This
-            saves time on a CPU, but takes gigabytes even for a small teacher. Else the teacher runs next to the
+        stores_activations: one job stores what all students read of a teacher on a task, until they are trained. This
+            saves time on a CPU, but takes gigabytes even for a small teacher. Else the teacher runs next to each
             student.
     """
 

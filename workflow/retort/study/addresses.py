@@ -95,3 +95,8 @@ def profile_address(student: str) -> str:
 def submission_address(study: Study, student: str) -> str:
     """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
+
+
+def students_of_recording(folder: Path) -> Path:
+    """Return the file in a folder of stored activations that holds, by student, the settings of those that read it."""
+    return folder / "students.json"

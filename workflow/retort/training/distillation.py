@@ -24,13 +24,13 @@ from retort.models.encoders import round_once
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
 from retort.objectives.base import TrainingRows
-from retort.settings.inputs import ModelSettings
 from retort.settings.trainings import (
     CorpusDistillationSettings,
     DistillationSettings,
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.specs.model import Architecture
 from retort.specs.student import is_joint
 from retort.training.checkpoint import Checkpoint
 from retort.training.evaluate import dev_score
@@ -234,7 +234,7 @@ def task_specific(
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
 
     return TeacherAndData(
-        shape=_teacher_shape(settings.teacher.model, outputs),
+        shape=sizes_of(settings.teacher.model.architecture, outputs),
         activations=activations,
         rows=lambda stage: len(rows_of(stage)),
         batches=batches_of,
@@ -254,7 +254,7 @@ def task_agnostic(
         return activations(keys | {("hidden", layer) for name, layer in keys if name == "cls"}, dropout)
 
     return TeacherAndData(
-        shape=_teacher_shape(settings.teacher.model, settings.teacher.model.vocabulary),
+        shape=sizes_of(settings.teacher.model.architecture, settings.teacher.model.vocabulary),
         activations=at_all_positions,
         rows=lambda stage: len(Blocks(corpus_folders[stage.data])),
         batches=lambda number, stage: MaskedBatches(
@@ -266,8 +266,8 @@ def task_agnostic(
     )
 
 
-def _teacher_shape(model: ModelSettings, num_labels: int) -> Shape:
-    architecture = model.architecture
+def sizes_of(architecture: Architecture, num_labels: int) -> Shape:
+    """Return the sizes of a model for its losses."""
     return Shape(architecture.hidden, architecture.heads, architecture.intermediate, num_labels)
 
 

@@ -40,7 +40,7 @@ class Progress:
     def of(cls, job: RunningJob, seed: int, runs: int = 1) -> Progress:
         """Return the progress of a training of a job with this seed."""
         point = {"point": job.point} if job.point else {}
-        return cls(job.log, runs, StepsFile(job.steps_file, job.shared.stem, seed=seed, **point))
+        return cls(job.log, runs, StepsFile(job.steps_file, job.slug, seed=seed, **point))
 
     def begin(self, number: int, start: int, steps: int) -> None:
         """Log that a training run begins after `start` steps: more than 0 if it is resumed, all if it is done."""

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,12 @@ from retort.errors import Diverged, RetortError
 from retort.job.context import RunningJob
 from retort.models import build, weights
 from retort.models.card import About
-from retort.models.encoders import round_once
 from retort.models.initialise import StartFolders, check_released, initialise_student, with_pooler
-from retort.models.recorder import Key, keys_to_record
-from retort.models.stored_activations import StoredActivations, has_stored, store_activations
+from retort.models.stored_activations import StoredActivations
 from retort.models.weights import save_with_card
 from retort.settings.trainings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.settings.trials import best_of
-from retort.specs import catalogue
 from retort.training.distillation import (
-    Activations,
     StudentInTraining,
     Teacher,
     TeacherAndData,
@@ -39,8 +34,7 @@ from retort.training.distillation import (
 from retort.training.evaluate import ScoreToWrite, evaluate_model, write_score
 from retort.training.how.launch import on_every_gpu
 from retort.training.how.micro_batches import no_teacher
-from retort.training.how.processes import gather_values
-from retort.training.setup import LOGITS, checkpoint_of, head_of, set_seed
+from retort.training.setup import checkpoint_of, head_of, set_seed
 
 
 @dataclass(frozen=True)
@@ -50,18 +44,18 @@ class TaskFolders:
     Args:
         encoded: the encoded task.
         start: the fine-tuned teacher, the released model, its tokenizer and the parent.
-        stores_activations: whether the job stores what the student reads of the teacher; else that runs on every batch.
+        activations: the folder of the teacher's stored activations; None: it runs on every batch, or nothing reads it.
     """
 
     encoded: str
     start: StartFolders
-    stores_activations: bool = False
+    activations: str | None = None
 
     @classmethod
-    def of(cls, inputs: Any, stores_activations: bool) -> TaskFolders:
+    def of(cls, inputs: Any) -> TaskFolders:
         """Return the folders among the inputs of a Snakemake job."""
         start = StartFolders(inputs.teacher or None, inputs.model, inputs.tokenizer, next(iter(inputs.parent), None))
-        return cls(inputs.encoded, start, stores_activations)
+        return cls(inputs.encoded, start, inputs.activations or None)
 
 
 @on_every_gpu
@@ -146,29 +140,12 @@ def _teacher_and_data(
     """Return the teacher and the batches of each stage; the teacher runs on every batch or is read from disk."""
     rows, head = Encoded.load(folders.encoded, settings.task.train_split), head_of(settings.task)
     teacher: Teacher = lambda keys, dropout: no_teacher  # noqa: E731 # of a student that reads none
-    if folders.stores_activations:
-        teacher = partial(_stored, job, settings, str(folders.start.teacher), rows)
+    if folder := folders.activations:
+        heads = settings.teacher.model.architecture.heads
+        teacher = lambda keys, dropout: StoredActivations(folder, rows, keys, heads)  # noqa: E731
     elif folders.start.teacher:
         teacher = online_teacher(folders.start.teacher, *head, job.device, settings.precision, settings.pooler_relu)
     return task_specific(job, settings, folders.encoded, rows, seed, teacher)
-
-
-def _stored(
-    job: RunningJob, settings: TaskDistillationSettings, teacher: str, rows: Encoded, keys: set[Key], _: bool
-) -> Activations:
-    """Return the teacher's activations as read from disk, where the first training of a job that reads them puts them.
-
-    Logits are stored next to what an earlier stage reads, so that the teacher runs once for all stages.
-    """
-    if job.writes and not has_stored(job.shared, keys):
-        read = [catalogue.objectives()[term.objective] for stage in settings.stages for term in stage.terms]
-        also = {LOGITS} if any("logits" in entry.teacher_activations for entry in read) else set()
-        job.shared.mkdir(parents=True, exist_ok=True)
-        network = build.load(teacher, *head_of(settings.task)).eval().to(job.device)
-        round_once(network, settings.precision)
-        store_activations(network, rows, keys_to_record(keys) | also, job.shared, settings.precision, job.device)
-    gather_values(None)  # all processes of a training wait until the first one has stored them
-    return StoredActivations(job.shared, rows, keys, settings.teacher.model.architecture.heads)
 
 
 @on_every_gpu

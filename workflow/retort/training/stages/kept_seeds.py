@@ -38,7 +38,7 @@ def each_seed(running: RunningJob, snakemake: Any) -> Iterator[tuple[RunningJob,
         The job of the seed, the score that it writes, and the folder for its weights, None if nothing reads them.
     """
     of, output = snakemake.wildcards, snakemake.output
-    key = digest_of([snakemake.params.settings, [parent.sha256 for parent in running.parents.values()]])
+    key = digest_of([snakemake.params.settings, [parent.sha256 for parent in running.lasting_parents.values()]])
     kept = {seed: kept_folder(of.student, of.task, seed) for seed in seeds_in(of.seeds)}
     if output.get("weights"):
         Path(output.weights).mkdir(parents=True, exist_ok=True)  # empty if nothing reads the weights
