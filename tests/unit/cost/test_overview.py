@@ -14,7 +14,7 @@ from retort.cost.speed import Speed
 from retort.plan.plan import Plan
 from retort.plan.rule import Rule
 from retort.specs.config import read_config
-from retort.study.addresses import name_of_seeds, score_file
+from retort.study.addresses import answers_address, name_of_seeds, score_file
 
 PRINTED = Rule("profile_student", {"profile": "{student}"})
 
@@ -52,6 +52,7 @@ def write_scores(plan: Plan, student: str, task: str, *seeds: int) -> Path:
     path = Path(score_file(student, task, name_of_seeds([*seeds])))
     path.parent.mkdir(parents=True, exist_ok=True)
     settings = plan.settings.teachers if student in plan.study.teachers else plan.settings.distillations
+    Path(answers_address(str(path))).write_text("{}")
     path.write_text(json.dumps([{"settings": settings[student][task].as_json(), "seed": seed} for seed in seeds]))
     return path
 

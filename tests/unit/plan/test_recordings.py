@@ -15,7 +15,7 @@ from retort.plan.plan import Plan
 from retort.plan.reads import InputFunctions
 from retort.plan.recordings import leftovers, recordings_of, settings_of_recording
 from retort.specs.config import read_config
-from retort.study.addresses import score_files, students_of_recording
+from retort.study.addresses import answers_address, score_files, students_of_recording
 
 KD, ATTENTION, TEACHER = "tiny-kd", "tiny-attention", Path("results/teachers/tiny-teacher/mood/1")
 FIRST, SECOND = (f"results/activations/tiny-teacher/mood/{number}" for number in (1, 2))
@@ -58,6 +58,7 @@ def score(plan: Plan, student: str, recording: str, settings: object = None) -> 
     path = Path(score_files(plan.study, student, "mood")[0])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("[]")
+    Path(answers_address(str(path))).write_text("{}")
     digest = digest_of(settings or plan.settings.distillations[student]["mood"].as_json())
     read = {str(TEACHER): parent_of(TEACHER), recording: Parent(commit="c", code="d", sha256="gone")}
     take(path, "made", MAKER, [], read, settings=digest)
@@ -94,15 +95,15 @@ def test_what_is_made_keeps_the_activations_that_it_was_made_from(plan: Plan, co
         settings_of_recording(later)(SimpleNamespace(teacher="tiny-teacher", task="mood", number="3"), None)
 
 
-@pytest.mark.parametrize("change", ["settings", "teacher", "no checksums", "no score"])
+@pytest.mark.parametrize("change", ["settings", "teacher", "no checksums", "no score", "no answers"])
 def test_what_is_made_otherwise_is_made_again(plan: Plan, config: dict[str, Any], change: str) -> None:
     path = score(plan, KD, FIRST, settings={"schedule": "other"} if change == "settings" else None)
     if change == "teacher":
         make(TEACHER, "other weights")
     if change == "no checksums":
         (path.parent / f".{path.name}.checksums.json").unlink()
-    if change == "no score":
-        path.unlink()
+    if change in ("no score", "no answers"):
+        (path if change == "no score" else Path(answers_address(str(path)))).unlink()
     assert on_mood(planned(config)) == {FIRST: [ATTENTION] if change == "no checksums" else [ATTENTION, KD]}
 
 

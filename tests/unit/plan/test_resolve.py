@@ -186,14 +186,14 @@ def test_activations_are_stored_of_whole_rows_of_a_fixed_teacher_as_it_is(
     study_folder: Path, keys: tuple[str | int, ...], to: Any, stored: bool
 ) -> None:
     set_value(study_folder, STUDENTS, "kd", *keys, to=to)
-    assert resolve.can_store_activations(opened(study_folder), "tiny-kd", "mood") is stored
+    assert resolve.reads_what_can_be_stored(opened(study_folder), "tiny-kd", "mood") is stored
 
 
 @pytest.mark.parametrize("stores", [False, True])
 def test_a_scale_says_whether_activations_are_stored(study_folder: Path, stores: bool) -> None:
     write(study_folder, "scales/paper.yaml", {"title": "Here", "papers": "ours", "stores_activations": stores})
     plan = Plan(Config(papers=["tiny"], study=str(study_folder), scale="paper"))
-    assert plan.stores_activations("tiny-kd", "mood") is stores
+    assert plan.reads_stored_activations("tiny-kd", "mood") is stores
 
 
 def test_the_metric_that_chooses_is_that_of_the_protocol(study_folder: Path) -> None:

@@ -128,7 +128,7 @@ class Estimates:
         not known. The memory is that of the largest point.
         """
         settings, model = self._settings(name, task), self._model(name)
-        stored = name in self.plan.task_specific and self.plan.stores_activations(name, task)
+        stored = name in self.plan.task_specific and self.plan.reads_stored_activations(name, task)
         apart: dict[str, tuple[list[TrainingCost], Work]] = {}
 
         def at(point: PointSettings | None) -> tuple[list[TrainingCost], Work]:

@@ -318,15 +318,13 @@ class Plan:
         """Return the folder of a teacher that is fine-tuned on a task, under its one seed."""
         return f"results/teachers/{teacher}/{task}/{self.study.teachers[teacher].seed}"
 
-    def stores_activations(self, student: str, task: str) -> bool:
+    def reads_stored_activations(self, student: str, task: str) -> bool:
         """Return whether a student reads stored activations of its teacher on a task.
 
-        Else the teacher runs next to the student: at a scale without `stores_activations`, or where the student reads
+        Else it reads none, or the teacher runs next to it: at a scale without `stores_activations`, or where it reads
         what cannot be stored.
         """
-        if not self.study.scale.stores_activations or not resolve.reads_teacher(self.study.students[student]):
-            return False
-        return resolve.can_store_activations(self.study, student, task)
+        return self.study.scale.stores_activations and resolve.reads_what_can_be_stored(self.study, student, task)
 
 
 def source_folder(source: str) -> str:

@@ -18,7 +18,7 @@ from retort.checksums import RESULTS, digest_of
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.plan.sharing import grid_parts, is_unchanged
-from retort.study.addresses import score_files, students_of_recording
+from retort.study.addresses import answers_address, score_files, students_of_recording
 
 Wildcards = Any
 FOLDER = RESULTS / "activations"  # of folders <teacher>/<task>/<number>
@@ -35,7 +35,7 @@ def recordings_of(plan: Plan, claimed: Container[str] = ()) -> dict[str, list[st
         return plan.config.recordings
     unmade, kept = defaultdict[Path, list[str]](list), set[str]()
     for student, task in plan.pairs:
-        if student in plan.settings.distillations and plan.stores_activations(student, task):
+        if student in plan.settings.distillations and plan.reads_stored_activations(student, task):
             made = {path for path in trained_files(plan, student, task) if is_made(plan, student, task, path)}
             kept |= set(map(remembered_recording, made))
             if not made.issuperset(trained_files(plan, student, task)):
@@ -57,7 +57,7 @@ def trained_files(plan: Plan, student: str, task: str) -> list[str]:
 
 def recording_behind(plan: Plan, student: str, task: str, result: str) -> str | list[str]:
     """Return the folder of stored activations that a result of a student is made from; empty if there is none."""
-    if not plan.stores_activations(student, task):
+    if not plan.reads_stored_activations(student, task):
         return []
     if is_made(plan, student, task, result):
         return remembered_recording(result) or []
@@ -69,7 +69,8 @@ def is_made(plan: Plan, student: str, task: str, result: str) -> bool:
 
     A result without checksums counts as made.
     """
-    if not Path(result).exists():
+    written = [result] if result.endswith(".jsonl") else [result, answers_address(result)]  # of a grid, or of seeds
+    if not all(Path(path).exists() for path in written):
         return False
     recorded = checksums.whole(Path(result))
     if recorded is None:

@@ -160,10 +160,10 @@ def reads_teacher(student: Student) -> bool:
     return starts_from_teacher or any(objectives[term.objective].teacher_activations for term in terms)
 
 
-def can_store_activations(study: Study, name: str, task_name: str) -> bool:
-    """Return whether all teacher activations that a student reads on a task can be stored.
+def reads_what_can_be_stored(study: Study, name: str, task_name: str) -> bool:
+    """Return whether a student reads teacher activations on a task, and all of them can be stored.
 
-    Otherwise the teacher runs next to the student.
+    Otherwise the teacher runs next to the student, if that reads any.
     """
     objectives, students = catalogue.objectives(), questions.tried(study.students[name])
     stages = questions.stages_of(study.students[name])
@@ -182,7 +182,7 @@ def can_store_activations(study: Study, name: str, task_name: str) -> bool:
         for activation_read in objectives[term.objective].teacher_activations
         for activation in catalogue.BASIS.get(activation_read) or (activation_read,)
     }
-    return read <= {"logits", *STORED}
+    return bool(read) and read <= {"logits", *STORED}
 
 
 def settings_of_stages(

@@ -91,8 +91,9 @@ class Run:
         """
         jobs = list(self.jobs.behind(self.targets(targets)))
         seconds = {job.key: self.resources.seconds(job.estimate) for job in jobs}
-        run_folder.claim(run_folder.RunWork.of(planned, seconds))
-        for folder in leftovers(self.plan, _claimed()):
+        work = run_folder.RunWork.of(planned, seconds)
+        run_folder.claim(work)
+        for folder in leftovers(self.plan, work.reads | _claimed()):
             shutil.rmtree(folder, ignore_errors=True)
         mark_scale(self.plan.study)
         self._check_sources(jobs)
